@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -127,6 +128,37 @@ def test_full_queues_hold_messages_up_and_lose_none(
     sets += ["--set", "check.coherence=true"]
     done = chasqui("run", "-q", "-np", "4", "--machine", machine, *sets, "--", program, "300")
     assert (done.returncode, done.stdout) == (0, "counter: PASSED\n"), done.stderr
+
+
+SHORT = """\
+#include <chasqui/nes.h>
+uint64_t data[11];
+bool send(struct nes *nes) { return nes_basic_send(nes, 1, data, 88); }
+bool take(struct nes *nes)
+{
+    const struct chasqui_voyager_slot *slot = nes_basic_oldest(nes);
+    if (!slot)
+        return false;
+    nes_copy(data, nes_slot_data(slot), 88);
+    nes_basic_release(nes, 88);
+    return true;
+}
+const void *tagged(const struct nes *nes, uint64_t message) { return nes_tag_data(nes, message); }
+bool block(struct nes *nes) { return nes_dma_send(nes, 1, data, 0, 88, data); }
+"""
+
+
+def test_short_messages_take_no_division_no_call_and_no_fence_to_read(
+    chasqui: Run, tmp_path: Path
+) -> None:
+    """Rings are powers of two, loads follow the pointer by their address, copies are written
+    out."""
+    (tmp_path / "short.c").write_text(SHORT)
+    done = chasqui("cc", "-O2", "-S", "-o", "short.s", "short.c")
+    assert done.returncode == 0, done.stderr
+    code = re.findall(r"^\t([a-z][a-z.]*)\t?(.*)$", (tmp_path / "short.s").read_text(), re.MULTILINE)
+    assert [words for words in code if re.match(r"(div|rem)u?w?$|call$|tail$", words[0])] == []
+    assert {words for name, words in code if name == "fence"} == {"rw, o"}
 
 
 @pytest.mark.parametrize("machine", VARIANTS)

@@ -26,7 +26,7 @@
 #include "chasqui/abi.h"
 #include "chasqui/store64.h"
 
-/* A ring of which one side is the program's. */
+/* A ring of which one side is the program's. `count` is a power of two. */
 struct nes_ring {
     char *slots;
     uint32_t count, produced, consumed;
@@ -68,8 +68,31 @@ static inline void nes_flush(const struct nes *nes, const void *from, size_t byt
 {
     if (nes->reclaim)
         return;
-    for (const char *line = from; line < (const char *)from + bytes; line += nes->line_bytes)
+    const size_t step = nes->line_bytes; /* which the flush might have changed, for all that the compiler knows */
+    for (const char *line = from; line < (const char *)from + bytes; line += step)
         __asm__ volatile(".insn i 0x0f, 2, x0, %0, 2" : : "r"(line) : "memory");
+}
+
+/* `index`, but only once `loaded` has been: loads through the result follow that load (RVWMO, address dependency),
+ * without the cost of a fence. */
+static inline uint64_t nes_after(uint64_t index, uint64_t loaded)
+{
+    uint64_t zero;
+    __asm__ volatile("xor %0, %1, %1" : "=r"(zero) : "r"(loaded) : "memory");
+    return index + zero;
+}
+
+/* Copies a message's data. Where the compiler knows length and alignment it writes the copy out: in two parts, since
+ * it would call memcpy for more than 64 bytes. */
+static inline void nes_copy(void *to, const void *from, size_t bytes)
+{
+    const size_t first = 64;
+    if (!__builtin_constant_p(bytes) || bytes <= first) {
+        memcpy(to, from, bytes);
+        return;
+    }
+    memcpy(to, from, first);
+    memcpy((char *)to + first, (const char *)from + first, bytes - first);
 }
 
 /* --- opening ------------------------------------------------------------------------------------- */
@@ -326,9 +349,7 @@ static inline bool nes_tags_are_sent(struct nes *nes)
  * depends on the message, so that the data are read after it. */
 static inline const void *nes_tag_data(const struct nes *nes, uint64_t message)
 {
-    uint64_t zero;
-    __asm__ volatile("xor %0, %1, %1" : "=r"(zero) : "r"(message) : "memory");
-    uint64_t slot = nes->tags.consumed % nes->tags.count + zero;
+    uint64_t slot = nes_after(nes->tags.consumed & (nes->tags.count - 1), message);
     return __builtin_assume_aligned(nes->tags.slots + slot * nes->tags.stride, 32);
 }
 
@@ -340,7 +361,7 @@ static inline void nes_tag_release(struct nes *nes, size_t bytes)
     *nes_pointer(nes, CHASQUI_VOYAGER_TAG_CONSUMER) = ++nes->tags.consumed;
 }
 
-/* --- Basic and DMA ------------------------------------------------------------------------------- */
+/* --- Basic --------------------------------------------------------------------------------------- */
 
 /* A handle for Basic queue `index`, below nes->basic_queues, of the NES that `nes` was opened with: for
  * nes_basic_send and nes_basic_receive, which with `nes` itself use queue 0. */
@@ -363,54 +384,91 @@ static inline bool nes_ring_room(const struct nes *nes, struct nes_ring *ring, u
     return ring->produced - ring->consumed < ring->count;
 }
 
-/* The slot at a pointer's place; its header moves as a word. */
-static inline char *nes_slot(const struct nes_ring *ring, uint32_t pointer)
+/* The slot at a pointer's place. */
+static inline struct chasqui_voyager_slot *nes_slot(const struct nes_ring *ring, uint64_t pointer)
 {
-    return __builtin_assume_aligned(ring->slots + pointer % ring->count * ring->stride, 8);
+    return (struct chasqui_voyager_slot *)(ring->slots + (pointer & (ring->count - 1)) * ring->stride);
 }
 
-/* Sends up to 88 bytes. */
-static inline bool nes_basic_send(struct nes *nes, uint32_t destination, const void *data, size_t bytes)
+/* A slot's data. */
+static inline void *nes_slot_data(const struct chasqui_voyager_slot *slot)
+{
+    return __builtin_assume_aligned((void *)(uintptr_t)(slot + 1), 8);
+}
+
+/* Sending is three steps (section 2): get a slot, compose, hand it over. A place for the data of the next message, up
+ * to 88 bytes; null: there is none. */
+static inline void *nes_basic_place(struct nes *nes)
+{
+    if (!nes_ring_room(nes, &nes->transmit, CHASQUI_VOYAGER_TRANSMIT_CONSUMER))
+        return NULL;
+    return nes_slot_data(nes_slot(&nes->transmit, nes->transmit.produced));
+}
+
+/* Sends what was composed there. */
+static inline void nes_basic_post(struct nes *nes, uint32_t destination, size_t bytes)
 {
     struct nes_ring *ring = &nes->transmit;
-    if (!nes_ring_room(nes, ring, CHASQUI_VOYAGER_TRANSMIT_CONSUMER))
-        return false;
-    char *slot = nes_slot(ring, ring->produced);
+    struct chasqui_voyager_slot *slot = nes_slot(ring, ring->produced);
     struct chasqui_voyager_slot header = {.node = (uint16_t)destination, .bytes = (uint16_t)bytes};
-    memcpy(slot, &header, sizeof header);
-    memcpy(slot + sizeof header, data, bytes);
+    memcpy(__builtin_assume_aligned(slot, 8), &header, sizeof header); /* as a word */
     nes_flush(nes, slot, sizeof header + bytes);
     nes_fence();
     *nes_pointer(nes, CHASQUI_VOYAGER_TRANSMIT_PRODUCER) = ++ring->produced;
+}
+
+/* The three steps: sends up to 88 bytes. */
+static inline bool nes_basic_send(struct nes *nes, uint32_t destination, const void *data, size_t bytes)
+{
+    void *place = nes_basic_place(nes);
+    if (!place)
+        return false;
+    nes_copy(__builtin_assume_aligned(place, 8), data, bytes);
+    nes_basic_post(nes, destination, bytes);
     return true;
 }
 
-/* The queue's pointer from OnePoll, which nes_basic_receive then need not load. */
+/* The queue's pointer from OnePoll, which then need not be loaded. */
 static inline void nes_basic_told(struct nes *nes, uint64_t message)
 {
     struct nes_ring *ring = &nes->receive;
     ring->produced = ring->consumed + (uint16_t)((uint16_t)message - ring->consumed);
 }
 
-/* Copies the oldest message (at most 88 bytes) to `data`; its length, or -1: none. */
-static inline int nes_basic_receive(struct nes *nes, void *data, uint32_t *source)
+/* Receiving likewise: get the oldest slot, read its header and data (nes_slot_data), give it back. Null: none. */
+static inline const struct chasqui_voyager_slot *nes_basic_oldest(struct nes *nes)
 {
     struct nes_ring *ring = &nes->receive;
     if (ring->produced == ring->consumed)
         ring->produced = *nes_pointer(nes, CHASQUI_VOYAGER_RECEIVE_PRODUCER);
     if (ring->produced == ring->consumed)
-        return -1;
-    __asm__ volatile("fence i, r" : : : "memory");
-    const char *slot = nes_slot(ring, ring->consumed);
-    struct chasqui_voyager_slot header;
-    memcpy(&header, slot, sizeof header);
-    memcpy(data, slot + sizeof header, header.bytes);
-    *source = header.node;
-    nes_flush(nes, slot, sizeof header + header.bytes);
+        return NULL;
+    return nes_slot(ring, nes_after(ring->consumed, ring->produced));
+}
+
+/* Gives the oldest slot back, of which `bytes` of data have been read. */
+static inline void nes_basic_release(struct nes *nes, size_t bytes)
+{
+    struct nes_ring *ring = &nes->receive;
+    nes_flush(nes, nes_slot(ring, ring->consumed), sizeof(struct chasqui_voyager_slot) + bytes);
     nes_fence();
     *nes_pointer(nes, CHASQUI_VOYAGER_RECEIVE_CONSUMER) = ++ring->consumed;
-    return header.bytes;
 }
+
+/* The three steps: copies the oldest message (at most 88 bytes) to `data`; its length, or -1: none. */
+static inline int nes_basic_receive(struct nes *nes, void *data, uint32_t *source)
+{
+    const struct chasqui_voyager_slot *slot = nes_basic_oldest(nes);
+    if (!slot)
+        return -1;
+    size_t bytes = slot->bytes;
+    *source = slot->node;
+    memcpy(data, nes_slot_data(slot), bytes);
+    nes_basic_release(nes, bytes);
+    return (int)bytes;
+}
+
+/* --- DMA ----------------------------------------------------------------------------------------- */
 
 /* Moves `bytes` from `from` to address `to` of the destination; then a Basic message of 40 bytes comes there,
  * which begins with the three words of `notice`. `from` may be reused when nes_dma_is_done. */
@@ -420,7 +478,8 @@ static inline bool nes_dma_send(struct nes *nes, uint32_t destination, const voi
     struct nes_ring *ring = &nes->dma;
     if (!nes_ring_room(nes, ring, CHASQUI_VOYAGER_DMA_CONSUMER))
         return false;
-    struct chasqui_voyager_dma *request = (struct chasqui_voyager_dma *)ring->slots + ring->produced % ring->count;
+    struct chasqui_voyager_dma *requests = (struct chasqui_voyager_dma *)ring->slots;
+    struct chasqui_voyager_dma *request = requests + (ring->produced & (ring->count - 1));
     *request = (struct chasqui_voyager_dma){
         .node = (uint16_t)destination,
         .from = (uintptr_t)from,

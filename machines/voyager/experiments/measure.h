@@ -145,8 +145,8 @@ static inline void print_samples(const char *of, const char *what, uint32_t key,
 
 /* --- messages of ranks 0 and 1 -------------------------------------------------------------------------- */
 
-/* How a program's messages go; `by` is its own number of a mechanism. The compiler knows all of it where a
- * measurement is called, so that between two readings of the clock stands nothing but what is measured. */
+/* How a program's messages go; `by` is its own number of a mechanism. Either the compiler knows all of it where a
+ * measurement is called, or between two readings of the clock stands the call of a function that knows it. */
 struct transport {
     void (*send)(int by, size_t bytes, uint32_t word); /* `word`: different each time */
     void (*receive)(int by, size_t bytes);             /* waits for one by wait_turn */

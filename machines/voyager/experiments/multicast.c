@@ -21,7 +21,7 @@ static inline bool is_basic(int by) { return by == BASIC_52 || by == BASIC_84; }
 ALWAYS_INLINE void send_all(int by, uint32_t destinations)
 {
     if (!is_basic(by)) {
-        memcpy(nes_tag_place(&nes, 0), source + 2, bytes[by] - 4);
+        nes_copy(nes_tag_place(&nes, 0), source + 2, bytes[by] - 4);
         nes_tag_composed(&nes, 0, bytes[by] - 4);
     }
     for (uint32_t to = 1; to <= destinations; to++)
@@ -33,16 +33,18 @@ ALWAYS_INLINE void send_all(int by, uint32_t destinations)
 ALWAYS_INLINE void receive(int by)
 {
     if (is_basic(by)) {
-        uint32_t from;
-        while (nes_basic_receive(&nes, target, &from) < 0)
+        const struct chasqui_voyager_slot *slot;
+        while (!(slot = nes_basic_oldest(&nes)))
             nes_pause();
+        nes_copy(target, nes_slot_data(slot), bytes[by]);
+        nes_basic_release(&nes, bytes[by]);
         return;
     }
     uint64_t message;
     while ((message = nes_express_receive(&nes, WORK)) == NES_EMPTY)
         nes_pause();
     target[1] = nes_value(message);
-    memcpy(target + 2, nes_tag_data(&nes, message), bytes[by] - 4);
+    nes_copy(target + 2, nes_tag_data(&nes, message), bytes[by] - 4);
     nes_tag_release(&nes, bytes[by] - 4);
 }
 

@@ -24,7 +24,7 @@ static inline bool send_tagged(void)
     unsigned place = next & (nes.tags.count - 1);
     if (nes.posted[WORK] - nes.sent[WORK] >= nes.tags.count && !nes_tags_are_sent(&nes))
         return false;
-    memcpy(nes_tag_place(&nes, place), source + 2, sizes[TAG_48] - 4);
+    nes_copy(nes_tag_place(&nes, place), source + 2, sizes[TAG_48] - 4);
     nes_tag_composed(&nes, place, sizes[TAG_48] - 4);
     bool sent = nes_tag_send(&nes, 1 - nes.rank, 0, source[1], place, sizes[TAG_48] - 4, false);
     next += sent;
@@ -42,15 +42,20 @@ ALWAYS_INLINE void send(int by, size_t bytes, uint32_t word)
 
 ALWAYS_INLINE bool take(int by, size_t bytes)
 {
-    uint32_t from;
-    if (is_basic(by))
-        return nes_basic_receive(&nes, target, &from) >= 0;
+    if (is_basic(by)) {
+        const struct chasqui_voyager_slot *slot = nes_basic_oldest(&nes);
+        if (!slot)
+            return false;
+        nes_copy(target, nes_slot_data(slot), bytes);
+        nes_basic_release(&nes, bytes);
+        return true;
+    }
     uint64_t message = nes_express_receive(&nes, WORK);
     if (message == NES_EMPTY)
         return false;
     target[1] = nes_value(message);
     if (by == TAG_48) {
-        memcpy(target + 2, nes_tag_data(&nes, message), bytes - 4);
+        nes_copy(target + 2, nes_tag_data(&nes, message), bytes - 4);
         nes_tag_release(&nes, bytes - 4);
     }
     return true;
