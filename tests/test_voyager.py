@@ -132,9 +132,16 @@ def test_full_queues_hold_messages_up_and_lose_none(
 
 SHORT = """\
 #include <chasqui/nes.h>
-uint64_t data[11];
-bool send(struct nes *nes) { return nes_basic_send(nes, 1, data, 88); }
-bool take(struct nes *nes)
+bool send(struct nes *nes, const uint64_t *data)
+{
+    void *place = nes_basic_place(nes);
+    if (!place)
+        return false;
+    nes_copy(place, data, 88);
+    nes_basic_post(nes, 1, 88);
+    return true;
+}
+bool take(struct nes *nes, uint64_t *data)
 {
     const struct chasqui_voyager_slot *slot = nes_basic_oldest(nes);
     if (!slot)
@@ -144,7 +151,7 @@ bool take(struct nes *nes)
     return true;
 }
 const void *tagged(const struct nes *nes, uint64_t message) { return nes_tag_data(nes, message); }
-bool block(struct nes *nes) { return nes_dma_send(nes, 1, data, 0, 88, data); }
+bool block(struct nes *nes, const uint64_t *data) { return nes_dma_send(nes, 1, data, 0, 88, data); }
 """
 
 

@@ -118,6 +118,28 @@ static inline void unlock(volatile uint32_t *lock)
     *lock = 0;
 }
 
+/* --- Basic messages, aligned by 8, of which both sides know the length --------------------------------- */
+
+ALWAYS_INLINE bool post_basic(uint32_t destination, const void *data, size_t bytes)
+{
+    void *place = nes_basic_place(&nes);
+    if (!place)
+        return false;
+    nes_copy(place, data, bytes);
+    nes_basic_post(&nes, destination, bytes);
+    return true;
+}
+
+ALWAYS_INLINE bool take_basic(void *data, size_t bytes)
+{
+    const struct chasqui_voyager_slot *slot = nes_basic_oldest(&nes);
+    if (!slot)
+        return false;
+    nes_copy(data, nes_slot_data(slot), bytes);
+    nes_basic_release(&nes, bytes);
+    return true;
+}
+
 /* --- samples ------------------------------------------------------------------------------------------ */
 
 static __attribute__((noinline)) uint64_t clock_cycles(void)

@@ -161,22 +161,6 @@ ALWAYS_INLINE bool take_tagged(uint32_t *data, size_t bytes, bool is_there)
     return true;
 }
 
-/* The receiver knows how much comes. */
-ALWAYS_INLINE bool take_basic(uint32_t *data, size_t bytes)
-{
-    const struct chasqui_voyager_slot *slot = nes_basic_oldest(&nes);
-    if (!slot)
-        return false;
-    nes_copy(data, nes_slot_data(slot), bytes);
-    nes_basic_release(&nes, bytes);
-    return true;
-}
-
-ALWAYS_INLINE bool post_basic(const uint32_t *data, size_t bytes)
-{
-    return nes_basic_send(&nes, 1 - nes.rank, data, bytes);
-}
-
 static inline bool post_block(const uint32_t *data, size_t bytes)
 {
     const uint64_t notice[3] = {bytes};
@@ -198,7 +182,7 @@ static inline bool post_block(const uint32_t *data, size_t bytes)
 ALWAYS_INLINE void send_packet(int by, const uint32_t *data, size_t bytes)
 {
     if (by == BASIC)
-        ALONE(sending, post_basic(data, bytes), nes_pause)
+        ALONE(sending, post_basic(1 - nes.rank, data, bytes), nes_pause)
     else if (by == DMA)
         ALONE(sending, post_block(data, bytes), nes_pause)
     else if (by == EXPRESS)

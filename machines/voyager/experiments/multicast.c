@@ -25,7 +25,7 @@ ALWAYS_INLINE void send_all(int by, uint32_t destinations)
         nes_tag_composed(&nes, 0, bytes[by] - 4);
     }
     for (uint32_t to = 1; to <= destinations; to++)
-        while (is_basic(by) ? !nes_basic_send(&nes, to, source, bytes[by])
+        while (is_basic(by) ? !post_basic(to, source, bytes[by])
                             : !nes_tag_send(&nes, to, 0, source[1], 0, bytes[by] - 4, to > 1))
             nes_pause();
 }
@@ -33,11 +33,8 @@ ALWAYS_INLINE void send_all(int by, uint32_t destinations)
 ALWAYS_INLINE void receive(int by)
 {
     if (is_basic(by)) {
-        const struct chasqui_voyager_slot *slot;
-        while (!(slot = nes_basic_oldest(&nes)))
+        while (!take_basic(target, bytes[by]))
             nes_pause();
-        nes_copy(target, nes_slot_data(slot), bytes[by]);
-        nes_basic_release(&nes, bytes[by]);
         return;
     }
     uint64_t message;

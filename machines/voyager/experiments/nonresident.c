@@ -36,20 +36,14 @@ ALWAYS_INLINE void send(int by, size_t bytes, uint32_t word)
     (void)word;
     while (by == EXPRESS  ? !nes_express_send(&nes, WORK, 1 - nes.rank, 0, source[1])
            : by == TAG_48 ? !send_tagged()
-                          : !nes_basic_send(&nes, 1 - nes.rank, source, bytes))
+                          : !post_basic(1 - nes.rank, source, bytes))
         nes_pause();
 }
 
 ALWAYS_INLINE bool take(int by, size_t bytes)
 {
-    if (is_basic(by)) {
-        const struct chasqui_voyager_slot *slot = nes_basic_oldest(&nes);
-        if (!slot)
-            return false;
-        nes_copy(target, nes_slot_data(slot), bytes);
-        nes_basic_release(&nes, bytes);
-        return true;
-    }
+    if (is_basic(by))
+        return take_basic(target, bytes);
     uint64_t message = nes_express_receive(&nes, WORK);
     if (message == NES_EMPTY)
         return false;
