@@ -205,6 +205,15 @@ fn readable(at: u64, data: u64) -> u64 {
     clock.after(landed, nes.receive.cycles() + ibus).0
 }
 
+/// Section 3: 4x4 routers, half of whose links lead up.
+#[test]
+fn routers_have_four_links_each_way() {
+    let network: NetworkParameters = resolved().read("network");
+    let tree = network.build_topology(32).unwrap();
+    assert!((0..tree.routers()).all(|router| tree.ports(router) == 4));
+    assert_eq!(tree.switches(0, 31), 9, "a tree of five levels");
+}
+
 const AT: u64 = 10_000_000;
 const QUEUE_0: Access = Access::Load(EXPRESS_RECEIVE);
 /// To rank 1, from queue 0: five bits 21.
