@@ -24,6 +24,7 @@ COUNTER = (ROOT / "tests" / "voyager" / "counter.c").read_text()
 
 WIDE = (ROOT / "tests" / "voyager" / "wide.c").read_text()
 ONEPOLL = (ROOT / "tests" / "voyager" / "onepoll.c").read_text()
+SHARED = (ROOT / "tests" / "voyager" / "shared.c").read_text()
 MIXTURE = (ROOT / "tests" / "voyager" / "mixture.c").read_text()
 
 # voyager.mpi.mechanism: the longest message [bytes] by each mechanism that it uses, shortest
@@ -347,6 +348,20 @@ def test_threads_share_a_phantom_queue(
     run = ["run", "-q", "-np", "2", "--machine", machine, *sets, "--", program]
     done = chasqui(*run, "threads", "300")
     assert (done.returncode, done.stdout) == (0, "onepoll: PASSED\n"), done.stderr
+
+
+@pytest.mark.parametrize("machine", VARIANTS)
+@pytest.mark.parametrize("homes", [[], NONE_RESIDENT], ids=["resident", "served"])
+def test_threads_take_tagged_data_without_a_lock(
+    compile_c: Compiler, tmp_path: Path, machine: str, homes: list[str]
+) -> None:
+    """Two harts, both Express queues; each header names its slot, and slots are given back in any
+    order."""
+    run = ["-np", "2", "--machine", machine, *homes, "--set", "node.harts=2"]
+    run += ["--set", "voyager.express.tags=8", "--", str(compile_c("shared", SHARED)), "60"]
+    names = ("loops executed", "checker on", *THREADS)
+    check(tmp_path, run, {name: VARIATIONS[name] for name in names}, 0)
+    assert (tmp_path / "reference" / "stdout.1").read_text() == "shared: PASSED\n"
 
 
 @pytest.mark.parametrize("homes", POLLED)

@@ -216,7 +216,7 @@ POINTERS = {
     "dma": ("0x26", "0x26 was stored to the DMA producer of a ring of 8 slots; 0x0 to 0x8"),
     "transmit": ("33", "0x21 was stored to the transmit producer of a ring of 32 slots, 0x21"),
     "receive": ("0xfff", "0xfff was stored to the receive consumer of a ring of 32 slots, 0xfff"),
-    "tags": ("1", "0x1 was stored to the consumer of tagged data of a ring of 16 slots; 0x0"),
+    "tags": ("4", "slot 2 of tagged data was given back, which holds none; there are 32 slots"),
 }  # fmt: skip
 
 

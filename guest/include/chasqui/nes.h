@@ -2,8 +2,8 @@
  * Basic and DMA, from any process that `chasqui run --machine voyager` starts. It maps queues of its own
  * process only, so a program uses either this or MPI.
  *
- * A process is a logical destination by its rank. What is sent through one queue (Express and Tag-On
- * share queue 0) to one destination arrives in order; there is no order between queues. Messages for a
+ * A process is a logical destination by its rank. What is sent through one queue (each of
+ * Express takes Tag-On, too) to one destination arrives in order; there is no order between queues. Messages for a
  * receive queue that is full wait at its site; others go on. Queues for which nes_is_high() send with high
  * priority (voyager.queues.high_express, high_basic): their messages pass those of the others wherever they meet,
  * and go on where those can't.
@@ -44,8 +44,10 @@ struct nes {
     unsigned destination_bits;
     uint32_t express_slots;
     uint32_t posted[CHASQUI_VOYAGER_EXPRESS_QUEUES], sent[CHASQUI_VOYAGER_EXPRESS_QUEUES];
-    struct nes_ring transmit, receive, dma, tags; /* tags: data that came tagged on */
-    char *places; /* for data to be tagged on */
+    struct nes_ring transmit, receive, dma;
+    uint32_t tags; /* Places for data to be tagged on; slots of each Express queue for those that came. */
+    size_t tag_stride; /* from one place, or slot, to the next */
+    char *places, *tagged; /* places; slots */
 };
 
 /* What an empty queue returns. */
@@ -102,6 +104,9 @@ static inline char *nes_map(const struct chasqui_ni_identification *ni, int fd, 
     return at == MAP_FAILED ? NULL : (char *)at;
 }
 
+/* Rounded up to whole pages. */
+static inline size_t nes_pages(size_t bytes) { return (bytes + 4095) & ~(size_t)4095; }
+
 static inline bool nes_map_all(struct nes *nes, const struct chasqui_ni_identification *ni, int fd)
 {
     const uint64_t *settings = ni->settings;
@@ -124,15 +129,15 @@ static inline bool nes_map_all(struct nes *nes, const struct chasqui_ni_identifi
         .dma = {.slots = nes_map(ni, fd, CHASQUI_VOYAGER_REGION_DMA),
                 .count = (uint32_t)settings[CHASQUI_VOYAGER_SETTING_REQUESTS]},
         .places = nes_map(ni, fd, CHASQUI_VOYAGER_REGION_TAG_DATA),
+        .tags = tags,
+        .tag_stride = stride,
         .basic_queues = (unsigned)settings[CHASQUI_VOYAGER_SETTING_BASIC_QUEUES],
         .high_express = (unsigned)settings[CHASQUI_VOYAGER_SETTING_HIGH_EXPRESS],
         .high_basic = (unsigned)settings[CHASQUI_VOYAGER_SETTING_HIGH_BASIC],
         .system =
             ni->regions[CHASQUI_VOYAGER_REGION_SYSTEM].bytes ? nes_map(ni, fd, CHASQUI_VOYAGER_REGION_SYSTEM) : NULL,
     };
-    /* The second half of the region is the ring of data that came. */
-    nes->tags = (struct nes_ring){.slots = nes->places, .count = tags, .stride = stride};
-    nes->tags.slots += ni->regions[CHASQUI_VOYAGER_REGION_TAG_DATA].bytes / 2;
+    nes->tagged = nes->places + nes_pages(tags * stride);
     return nes->pointers && nes->express && nes->express_receive && nes->tag && nes->transmit.slots &&
            nes->receive.slots && nes->dma.slots && nes->places;
 }
@@ -201,6 +206,16 @@ static inline uint64_t nes_express_receive(const struct nes *nes, unsigned queue
     return *(volatile uint64_t *)(nes->express_receive + 8 * queue);
 }
 
+/* The same by two loads of four bytes, as a 604 must (footnote 6): the lower half, which takes the message, then the
+ * upper. False: none. Threads that share the queue can't receive like this: the halves are not one access. */
+static inline bool nes_express_receive_halves(const struct nes *nes, unsigned queue, uint32_t *low, uint32_t *high)
+{
+    volatile uint32_t *halves = (volatile uint32_t *)(nes->express_receive + 8 * queue);
+    *low = halves[0];
+    *high = halves[1];
+    return *high != (uint32_t)(NES_EMPTY >> 32);
+}
+
 static inline uint32_t nes_value(uint64_t message) { return (uint32_t)message; }
 
 static inline unsigned nes_extra(uint64_t message)
@@ -211,23 +226,25 @@ static inline unsigned nes_extra(uint64_t message)
 /* The destination of a reply. */
 static inline uint32_t nes_source(uint64_t message)
 {
-    return (uint16_t)(message >> CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT);
+    return message >> CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT & ((1u << CHASQUI_VOYAGER_EXPRESS_SOURCE_BITS) - 1);
 }
 
 /* The name of the queue that it came from, or that has messages (nes_one_poll). */
 static inline unsigned nes_queue(uint64_t message)
 {
-    unsigned queue = message >> CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT & 7;
+    unsigned queue = message >> CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT & 3;
     return queue < CHASQUI_VOYAGER_EXPRESS_QUEUES ? queue : nes_source(message);
 }
 
 /* Bytes that came with it: 0; 48 or 80 by Tag-On; whole words by a 64-byte store. */
 static inline size_t nes_tagged(uint64_t message)
 {
-    unsigned tag = message >> CHASQUI_VOYAGER_EXPRESS_TAG_SHIFT & 3;
-    if (tag == CHASQUI_VOYAGER_TAG_WIDE)
-        return (message >> CHASQUI_VOYAGER_EXPRESS_COUNT_SHIFT & 7) * sizeof(uint64_t);
-    return tag == 0 ? 0 : tag == 1 ? CHASQUI_VOYAGER_TAG_SHORT_BYTES : CHASQUI_VOYAGER_TAG_LONG_BYTES;
+    unsigned came = message >> CHASQUI_VOYAGER_EXPRESS_CAME_SHIFT & 0xf;
+    if (came >= CHASQUI_VOYAGER_CAME_WIDE)
+        return (came - CHASQUI_VOYAGER_CAME_WIDE) * sizeof(uint64_t);
+    if (came == CHASQUI_VOYAGER_CAME_LONG)
+        return CHASQUI_VOYAGER_TAG_LONG_BYTES;
+    return came == CHASQUI_VOYAGER_CAME_SHORT ? CHASQUI_VOYAGER_TAG_SHORT_BYTES : 0;
 }
 
 /* --- messages of one 64-byte store ----------------------------------------------------------------- *
@@ -296,15 +313,16 @@ static inline uint64_t nes_one_poll(const struct nes *nes, unsigned phantom)
 
 static inline bool nes_is_basic(uint64_t message)
 {
-    return (message >> CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT & 7) >= CHASQUI_VOYAGER_EXPRESS_QUEUES;
+    return (message >> CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT & 3) >= CHASQUI_VOYAGER_EXPRESS_QUEUES;
 }
 
 /* --- Tag-On -------------------------------------------------------------------------------------- */
 
-/* One of nes->tags.count places to compose data in. It may be written again when nes_tags_are_sent. */
+/* One of nes->tags places to compose data in. It may be written again when the message that took it along has left
+ * (nes_are_sent). */
 static inline void *nes_tag_place(const struct nes *nes, unsigned place)
 {
-    return __builtin_assume_aligned(nes->places + place * nes->tags.stride, 32);
+    return __builtin_assume_aligned(nes->places + place * nes->tag_stride, 32);
 }
 
 /* Makes what was composed visible to the NES: before the first message that takes it along. */
@@ -314,11 +332,11 @@ static inline void nes_tag_composed(const struct nes *nes, unsigned place, size_
     nes_fence();
 }
 
-/* The store that sends the `bytes` (48 or 80) at a place; the queue has room. */
-static inline void nes_tag_store(const struct nes *nes, uint32_t destination, unsigned extra, uint32_t value,
-                                 unsigned place, size_t bytes, bool resident)
+/* The store that sends the `bytes` (48 or 80) at a place through Express queue `queue`, which has room. */
+static inline void nes_tag_store(const struct nes *nes, unsigned queue, uint32_t destination, unsigned extra,
+                                 uint32_t value, unsigned place, size_t bytes, bool resident)
 {
-    uint64_t above = (uint64_t)place << CHASQUI_VOYAGER_TAG_PLACE_SHIFT;
+    uint64_t above = queue | (uint64_t)place << CHASQUI_VOYAGER_TAG_PLACE_SHIFT;
     above |= bytes == CHASQUI_VOYAGER_TAG_LONG_BYTES ? CHASQUI_VOYAGER_TAG_LONG : 0;
     above |= resident ? CHASQUI_VOYAGER_TAG_RESIDENT : 0;
     nes_express_store(nes, nes->tag, above, destination, extra, value);
@@ -326,37 +344,38 @@ static inline void nes_tag_store(const struct nes *nes, uint32_t destination, un
 
 /* Sends 37 bits and the `bytes` (48 or 80) at a place. `resident`: they went to another destination
  * before, or came from elsewhere than the cache, and need not be looked for there (multicast). */
-static inline bool nes_tag_send(struct nes *nes, uint32_t destination, unsigned extra, uint32_t value, unsigned place,
-                                size_t bytes, bool resident)
+static inline bool nes_tag_send(struct nes *nes, unsigned queue, uint32_t destination, unsigned extra, uint32_t value,
+                                unsigned place, size_t bytes, bool resident)
 {
-    if (!nes_express_room(nes, 0))
+    if (!nes_express_room(nes, queue))
         return false;
-    nes_tag_store(nes, destination, extra, value, place, bytes, resident);
-    nes->posted[0]++;
+    nes_tag_store(nes, queue, destination, extra, value, place, bytes, resident);
+    nes->posted[queue]++;
     return true;
 }
 
-/* All Express and Tag-On messages of queue 0 have left. */
-static inline bool nes_tags_are_sent(struct nes *nes)
+/* All Express and Tag-On messages of a queue have left. */
+static inline bool nes_are_sent(struct nes *nes, unsigned queue)
 {
-    nes->sent[0] = *nes_pointer(nes, CHASQUI_VOYAGER_EXPRESS_SENT);
-    return nes->sent[0] == nes->posted[0];
+    nes->sent[queue] = *nes_pointer(nes, CHASQUI_VOYAGER_EXPRESS_SENT + 8 * queue);
+    return nes->sent[queue] == nes->posted[queue];
 }
 
-/* The data that came with `message`; messages with data must be dealt with in their order. The address
- * depends on the message, so that the data are read after it. */
+/* The data that came with `message`. Their address depends on it, so that they are read after it. */
 static inline const void *nes_tag_data(const struct nes *nes, uint64_t message)
 {
-    uint64_t slot = nes_after(nes->tags.consumed & (nes->tags.count - 1), message);
-    return __builtin_assume_aligned(nes->tags.slots + slot * nes->tags.stride, 32);
+    uint64_t slot = message >> CHASQUI_VOYAGER_EXPRESS_SLOT_SHIFT;
+    return __builtin_assume_aligned(nes->tagged + slot * nes->tag_stride, 32);
 }
 
-/* Gives the oldest data, `bytes` of them, back to the NES. */
-static inline void nes_tag_release(struct nes *nes, size_t bytes)
+/* Gives these data, of which `bytes` have been read, back to the NES. One store does it, so that threads may do so at
+ * once and in any order. */
+static inline void nes_tag_release(const struct nes *nes, uint64_t message, size_t bytes)
 {
-    nes_flush(nes, nes_tag_data(nes, 0), bytes);
+    uint64_t slot = message >> CHASQUI_VOYAGER_EXPRESS_SLOT_SHIFT;
+    nes_flush(nes, nes_tag_data(nes, message), bytes);
     nes_fence();
-    *nes_pointer(nes, CHASQUI_VOYAGER_TAG_CONSUMER) = ++nes->tags.consumed;
+    *nes_pointer(nes, CHASQUI_VOYAGER_TAG_RELEASE + slot / 32 * 4) = 1u << slot % 32;
 }
 
 /* --- Basic --------------------------------------------------------------------------------------- */
@@ -366,7 +385,7 @@ static inline void nes_tag_release(struct nes *nes, size_t bytes)
 static inline struct nes nes_basic_queue(const struct nes *nes, unsigned index)
 {
     struct nes other = *nes;
-    size_t ring = (nes->transmit.count * nes->transmit.stride + 4095) & ~(size_t)4095;
+    size_t ring = nes_pages(nes->transmit.count * nes->transmit.stride);
     other.pointers += index * 4096;
     other.transmit.slots += index * ring;
     other.receive.slots += index * ring;

@@ -39,7 +39,7 @@ static inline bool am_poll(void)
         handlers[nes_extra(message)](nes_value(message), NULL, 0);
     } else {
         handlers[nes_extra(message)](nes_value(message), nes_tag_data(&nes, message), bytes);
-        nes_tag_release(&nes, bytes);
+        nes_tag_release(&nes, message, bytes);
     }
     return true;
 }
@@ -60,13 +60,13 @@ static inline void am_short(enum handler handler, uint32_t word)
 static inline void am_medium(enum handler handler, uint32_t word, const uint64_t *data)
 {
     static unsigned next;
-    unsigned place = next++ & (nes.tags.count - 1);
-    while (nes.posted[WORK] - nes.sent[WORK] >= nes.tags.count)
-        if (!nes_tags_are_sent(&nes))
+    unsigned place = next++ & (nes.tags - 1);
+    while (nes.posted[WORK] - nes.sent[WORK] >= nes.tags)
+        if (!nes_are_sent(&nes, WORK))
             am_wait();
     nes_copy(nes_tag_place(&nes, place), data, LINE_BYTES);
     nes_tag_composed(&nes, place, LINE_BYTES);
-    while (!nes_tag_send(&nes, 1 - nes.rank, handler, word, place, LINE_BYTES, false))
+    while (!nes_tag_send(&nes, WORK, 1 - nes.rank, handler, word, place, LINE_BYTES, false))
         am_wait();
 }
 

@@ -3,11 +3,12 @@
  *
  * Usage: mechanisms TRIPS STREAM {MECHANISM BYTES,...}...
  *
- * WIDE and ANSWERED are messages of one 64-byte store, posted or answered.
+ * WIDE and ANSWERED are messages of one 64-byte store, posted or answered. HALVES is Express whose receiver takes each
+ * message by two loads of four bytes, as a 604 must (memo, footnote 6).
  *
  * Compiled with THREADS=1 a queue has one thread, and nothing is locked. With 2, two threads of a node share
- * it. Then Basic and DMA, and reading Tag-On data, take a lock; Express and Tag-On sends count in advance
- * what they will post, and take none. One thread works (every lock is free), but for `contended`, where
+ * it. Then Basic and DMA take a lock. Express and Tag-On take none: their sends count in advance what they will
+ * post. One thread works (every lock is free), but for `contended`, where
  * all do.
  *
  * A message longer than its mechanism takes goes as several packets, no more than its receive queue holds. The
@@ -24,17 +25,18 @@
 #define CREDITS 1
 #endif
 
-enum { BASIC, EXPRESS, TAG_48, TAG_80, RESIDENT_48, RESIDENT_80, WIDE, ANSWERED, DMA, MECHANISMS };
+enum { BASIC, EXPRESS, HALVES, TAG_48, TAG_80, RESIDENT_48, RESIDENT_80, WIDE, ANSWERED, DMA, MECHANISMS };
 enum { BYTES_MAX = 65536 };
 /* Messages that a thread announces together, and those of all threads that may be under way: a thread of two
  * has half of the places for tagged data. */
 enum { PROMISED = 4, SHARED_MAX = 8 };
 
-static const char *const names[MECHANISMS] = {"basic",       "express", "tag-48",   "tag-80", "resident-48",
-                                              "resident-80", "wide",    "answered", "dma"};
+static const char *const names[MECHANISMS] = {"basic",       "express",     "halves", "tag-48",   "tag-80",
+                                              "resident-48", "resident-80", "wide",   "answered", "dma"};
 static const size_t packet_bytes[MECHANISMS] = {
     [BASIC] = CHASQUI_VOYAGER_SLOT_DATA_BYTES,
     [EXPRESS] = 4,
+    [HALVES] = 4,
     [TAG_48] = 4 + CHASQUI_VOYAGER_TAG_SHORT_BYTES,
     [TAG_80] = 4 + CHASQUI_VOYAGER_TAG_LONG_BYTES,
     [RESIDENT_48] = 4 + CHASQUI_VOYAGER_TAG_SHORT_BYTES,
@@ -109,23 +111,30 @@ static inline void receive_word(uint32_t *word)
     *word = nes_value(message);
 }
 
+static inline void receive_halves(uint32_t *word)
+{
+    uint32_t upper;
+    while (!nes_express_receive_halves(&nes, WORK, word, &upper))
+        wait_turn();
+}
+
 /* The first word goes in the header. */
 ALWAYS_INLINE void send_tagged(const uint32_t *data, size_t bytes, size_t tag_bytes, bool resident)
 {
     static struct {
         _Alignas(64) unsigned next;
     } of[2];
-    unsigned places = nes.tags.count / THREADS, place = ME * places + (of[ME].next++ & (places - 1));
+    unsigned places = nes.tags / THREADS, place = ME * places + (of[ME].next++ & (places - 1));
     if (THREADS > 1)
         reserve();
     else
         while (nes.posted[WORK] - nes.sent[WORK] >= places)
-            nes_tags_are_sent(&nes);
+            nes_are_sent(&nes, WORK);
     if (!resident) {
         nes_copy(nes_tag_place(&nes, place), data + 1, bytes - 4);
         nes_tag_composed(&nes, place, bytes - 4);
     }
-    nes_tag_store(&nes, 1 - nes.rank, 0, data[0], place, tag_bytes, resident);
+    nes_tag_store(&nes, WORK, 1 - nes.rank, 0, data[0], place, tag_bytes, resident);
     nes.posted[WORK] += THREADS == 1;
 }
 
@@ -156,7 +165,7 @@ ALWAYS_INLINE bool take_tagged(uint32_t *data, size_t bytes, bool is_there)
     data[0] = nes_value(message);
     if (is_there) {
         nes_copy(data + 1, nes_tag_data(&nes, message), bytes - 4);
-        nes_tag_release(&nes, bytes - 4);
+        nes_tag_release(&nes, message, bytes - 4);
     }
     return true;
 }
@@ -185,7 +194,7 @@ ALWAYS_INLINE void send_packet(int by, const uint32_t *data, size_t bytes)
         ALONE(sending, post_basic(1 - nes.rank, data, bytes), nes_pause)
     else if (by == DMA)
         ALONE(sending, post_block(data, bytes), nes_pause)
-    else if (by == EXPRESS)
+    else if (by == EXPRESS || by == HALVES)
         send_word(data[0]);
     else if (is_wide(by))
         send_wide(data, bytes, by == ANSWERED);
@@ -202,8 +211,11 @@ ALWAYS_INLINE void receive_packet(int by, uint32_t *data, size_t bytes)
         ALONE(receiving, take_basic(notice, sizeof notice), wait_turn)
     else if (by == EXPRESS)
         receive_word(data);
+    else if (by == HALVES)
+        receive_halves(data);
     else
-        ALONE(receiving, take_tagged(data, bytes, !is_wide(by) || bytes > 4), wait_turn)
+        while (!take_tagged(data, bytes, !is_wide(by) || bytes > 4))
+            wait_turn();
 }
 
 /* --- credits: in a stream no more packets are under way than the receive queue holds ----------------------- */
@@ -218,7 +230,7 @@ static uint32_t queue_packets(int by)
 {
     if (by == BASIC || by == DMA)
         return nes.receive.count; /* of DMA: notices */
-    return is_tagged(by) && nes.tags.count < nes.express_slots ? nes.tags.count : nes.express_slots;
+    return is_tagged(by) && nes.tags < nes.express_slots ? nes.tags : nes.express_slots;
 }
 
 static uint32_t message_packets(int by, size_t bytes)
@@ -354,6 +366,7 @@ enum { KNOWN_MAX = 88 };
 
 DEFINE_OTHER(BASIC)
 DEFINE_OTHER(EXPRESS)
+DEFINE_OTHER(HALVES)
 DEFINE_OTHER(TAG_48)
 DEFINE_OTHER(TAG_80)
 DEFINE_OTHER(RESIDENT_48)
@@ -380,6 +393,7 @@ TO_60(DEFINE_LENGTH, ANSWERED)
 static const struct way ways[MECHANISMS][KNOWN_MAX / 4 + 1] = {
     [BASIC] = {TO_88(LENGTH, BASIC) OTHER(BASIC)},
     [EXPRESS] = {OTHER(EXPRESS)},
+    [HALVES] = {OTHER(HALVES)},
     [TAG_48] = {TO_52(LENGTH, TAG_48) OTHER(TAG_48)},
     [TAG_80] = {TO_84(LENGTH, TAG_80) OTHER(TAG_80)},
     [RESIDENT_48] = {TO_52(RESIDENT_LENGTH, 48) OTHER(RESIDENT_48)},
@@ -420,8 +434,11 @@ static void contend(int by, size_t bytes)
         fail("the data came wrong where threads share a queue");
 }
 
-/* A packet each, so that threads can't take parts of each other's messages. */
-static bool may_contend(int by, size_t bytes) { return THREADS > 1 && by != DMA && bytes <= packet_bytes[by]; }
+/* A packet each, so that threads can't take parts of each other's messages; nor halves. */
+static bool may_contend(int by, size_t bytes)
+{
+    return THREADS > 1 && by != DMA && by != HALVES && bytes <= packet_bytes[by];
+}
 
 /* Before anything is timed: the data come as they were sent. Those of RESIDENT stay in SRAM from here on, so
  * all words are the same. All messages of the measurement before have come: their places may be written. */
@@ -432,7 +449,7 @@ static void warm_up(int by, size_t bytes)
     meet();
     for (size_t i = 0; i < bytes / 4; i++)
         source(by)[i] = word;
-    for (unsigned place = 0; is_resident(by) && place < nes.tags.count; place++) {
+    for (unsigned place = 0; is_resident(by) && place < nes.tags; place++) {
         memcpy(nes_tag_place(&nes, place), source(by), packet_bytes[by] - 4);
         nes_tag_composed(&nes, place, packet_bytes[by] - 4);
     }

@@ -26,7 +26,7 @@ ALWAYS_INLINE void send_all(int by, uint32_t destinations)
     }
     for (uint32_t to = 1; to <= destinations; to++)
         while (is_basic(by) ? !post_basic(to, source, bytes[by])
-                            : !nes_tag_send(&nes, to, 0, source[1], 0, bytes[by] - 4, to > 1))
+                            : !nes_tag_send(&nes, WORK, to, 0, source[1], 0, bytes[by] - 4, to > 1))
             nes_pause();
 }
 
@@ -42,7 +42,7 @@ ALWAYS_INLINE void receive(int by)
         nes_pause();
     target[1] = nes_value(message);
     nes_copy(target + 2, nes_tag_data(&nes, message), bytes[by] - 4);
-    nes_tag_release(&nes, bytes[by] - 4);
+    nes_tag_release(&nes, message, bytes[by] - 4);
 }
 
 ALWAYS_INLINE void measure(int by, uint32_t destinations)

@@ -21,12 +21,12 @@ static inline bool is_basic(int by) { return by >= BASIC_8; }
 static inline bool send_tagged(void)
 {
     static unsigned next;
-    unsigned place = next & (nes.tags.count - 1);
-    if (nes.posted[WORK] - nes.sent[WORK] >= nes.tags.count && !nes_tags_are_sent(&nes))
+    unsigned place = next & (nes.tags - 1);
+    if (nes.posted[WORK] - nes.sent[WORK] >= nes.tags && !nes_are_sent(&nes, WORK))
         return false;
     nes_copy(nes_tag_place(&nes, place), source + 2, sizes[TAG_48] - 4);
     nes_tag_composed(&nes, place, sizes[TAG_48] - 4);
-    bool sent = nes_tag_send(&nes, 1 - nes.rank, 0, source[1], place, sizes[TAG_48] - 4, false);
+    bool sent = nes_tag_send(&nes, WORK, 1 - nes.rank, 0, source[1], place, sizes[TAG_48] - 4, false);
     next += sent;
     return sent;
 }
@@ -50,7 +50,7 @@ ALWAYS_INLINE bool take(int by, size_t bytes)
     target[1] = nes_value(message);
     if (by == TAG_48) {
         nes_copy(target + 2, nes_tag_data(&nes, message), bytes - 4);
-        nes_tag_release(&nes, bytes - 4);
+        nes_tag_release(&nes, message, bytes - 4);
     }
     return true;
 }

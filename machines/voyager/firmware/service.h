@@ -42,7 +42,7 @@
 #define CHASQUI_SP_WHAT_NOTHING 0xbull /* Access without an effect; a load gets 0. */
 #define CHASQUI_SP_COMMAND_WRITE 0x1ull /* Command: the message becomes a Basic slot at ADDRESS. */
 #define CHASQUI_SP_COMMAND_DELIVER 0x2ull /* Command: the message goes into the resident queue. Result: 1, or 0: there is no room. */
-#define CHASQUI_SP_COMMAND_TAG 0x3ull /* Command: the data tagged on to the message go into their ring. Result: 1, or 0: there is no room. */
+#define CHASQUI_SP_COMMAND_TAG 0x3ull /* Command: the data tagged on to the message, of an Express queue, go into a slot. Result: 1 and the slot's number */
 #define CHASQUI_SP_COMMAND_COPY_OUT 0x4ull /* Command: the rings of a Basic queue that has been unmapped move from the SRAM to the DRAM. */
 #define CHASQUI_SP_COMMAND_COPY_IN 0x5ull /* Command: the rings of a Basic queue that is to be mapped move from the DRAM to the SRAM. */
 #define CHASQUI_SP_COMMAND_MISSED 0x100ull /* The command's message is that of the miss queue that MISS was about; else that in STAGING. */

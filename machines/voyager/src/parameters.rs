@@ -30,7 +30,7 @@ chasqui_config::parameters! {
     /// The Network Endpoint Subsystem: control, SRAM, I-bus. Cycles are bus clocks.
     pub struct Nes {
         /// Sites.
-        sites: Count = 4096, range 1 ..= 65536, source "ours: fat trees of any size";
+        sites: Count = 4096, range 1 ..= 8192, source "ours: fat trees of any size; as many as an Express message has source ids";
         /// From the bus to the NES, one way: a link that every access, answer, and transaction of the NES's own crosses.
         attach: Duration = "0 ns", range "0 ns" ..= "10 us", source "StarT-Voyager, section 3: on the memory bus";
         /// Uncached access to a pointer: from the end of the address tenure to the data.
@@ -65,8 +65,8 @@ chasqui_config::parameters! {
     pub struct Express {
         /// Messages that a queue holds.
         slots: Count = 32, range 2 ..= 4096, source "assumption: as many as a Basic ring";
-        /// Places for data to be tagged on, and slots of the ring of those that came, a power of two.
-        tags: Count = 16, range 2 ..= 256, source "assumption";
+        /// Places for data to be tagged on, and slots of each Express queue for those that came, a power of two.
+        tags: Count = 16, range 2 ..= 128, source "assumption";
     }
 }
 

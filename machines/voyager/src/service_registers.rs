@@ -77,7 +77,8 @@ chasqui_abi::guest_constants! {
     pub const COMMAND_WRITE: u64 = 1;
     /// Command: the message goes into the resident queue. Result: 1, or 0: there is no room.
     pub const COMMAND_DELIVER: u64 = 2;
-    /// Command: the data tagged on to the message go into their ring. Result: 1, or 0: there is no room.
+    /// Command: the data tagged on to the message, of an Express queue, go into a slot. Result: 1 and the slot's number
+    /// added to it, or 0: there is no room.
     pub const COMMAND_TAG: u64 = 3;
     /// Command: the rings of a Basic queue that has been unmapped move from the SRAM to the DRAM.
     pub const COMMAND_COPY_OUT: u64 = 4;

@@ -78,19 +78,20 @@ impl Nes {
         let command = self.service_mut().command.take().expect("a command is under way");
         let queue = command.queue;
         let placed = match command.operation {
-            sp::COMMAND_DELIVER => self.deliver_again(c, queue, &command.message),
+            sp::COMMAND_DELIVER => u64::from(self.deliver_again(c, queue, &command.message)),
             sp::COMMAND_TAG => {
-                self.receiver.deliver_tag(self.shared.homes.names.process(queue), &command.message, c)
+                let slot = self.receiver.deliver_tag(queue, &command.message, &self.shared, c);
+                slot.map_or(0, |slot| 1 + u64::from(slot))
             }
             _ => {
                 self.service_mut().command = Some(command);
                 return self.move_piece(c);
             }
         };
-        if !placed {
+        if placed == 0 {
             self.shared.homes.want_room(queue);
         }
-        self.service_mut().result = Some(u64::from(placed));
+        self.service_mut().result = Some(placed);
     }
 
     /// Puts a message that missed its queue into it. False: it is not resident, or there is no room.

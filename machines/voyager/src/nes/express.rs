@@ -18,6 +18,9 @@ use crate::service_registers::{PACKET_EXPRESS, PACKET_WIDE};
 // `network.packet_max` is checked against a Basic slot's data: no Tag-On packet is longer.
 const _: () = assert!(r::EXPRESS_BYTES + r::TAG_LONG_BYTES <= r::SLOT_DATA_BYTES);
 
+// Tag-On's addresses name the queue by the bits below the others above the destination.
+const _: () = assert!(r::EXPRESS_QUEUES == r::TAG_LONG && r::TAG_LONG.is_power_of_two());
+
 /// Words of data that a 64-byte store brings.
 const WIDE_WORDS: usize = r::WIDE_WORDS as usize;
 // As a mask it is that of the three bits that count them.
@@ -204,8 +207,14 @@ impl ExpressTransmitter {
         let place = (above >> r::TAG_PLACE_SHIFT) as u32;
         let tag = Tag { place, bytes, resident };
         let destination = self.window.destination(offset);
-        let queue = self.names.express(self.process_of_place(place), 0);
+        let queue = self.queue_of_tag(offset);
         Entry { queue, destination, word: word(offset, value), data: Data::Tag(tag), name }
+    }
+
+    /// The queue that a store into the Tag-On window names.
+    pub fn queue_of_tag(&self, offset: u64) -> QueueName {
+        let queue = self.window.above(offset) & (r::EXPRESS_QUEUES - 1);
+        self.names.express(self.process_of_tag(offset), queue)
     }
 
     /// Whose place for data to be tagged on a store into the Tag-On window names.

@@ -26,6 +26,7 @@ mod receive;
 mod rings;
 mod service;
 mod table;
+mod tags;
 mod transmit;
 
 use std::collections::VecDeque;
@@ -57,11 +58,13 @@ use express::{Entry, ExpressTransmitter, Window};
 use inbox::{EMPTY, Found, Inbox};
 use onepoll::Orders;
 pub(crate) use plan::NesPlan;
+use pointers::TAG_RELEASE_END;
 use queues::{Homes, QueueName, QueueNames};
 use receive::Receiver;
 use rings::{OwnRings, Rings};
 use service::Service;
 use table::DestinationTable;
+use tags::TagSlots;
 use transmit::Transmitter;
 
 /// Bytes of a slot, or of a place of tagged data.
@@ -235,7 +238,8 @@ impl Nes {
         let (express_slots, basic_slots) =
             (plan.queues.resident_express as usize, plan.queues.resident_basic as usize);
         let rings = |of: fn(&OwnRings) -> Ring| own.iter().map(of).collect::<Vec<_>>();
-        let inbox = Inbox::new(&rings(|own| own.tags), &plan.express, express_slots);
+        let inbox = Inbox::new(own.len(), &plan.express, express_slots);
+        let tags = own.iter().map(|own| TagSlots::new(own.tags)).collect();
         let missed_max = if plan.processor.is_some() { plan.service.miss_slots as usize } else { 0 };
         let pages = (plan.dma.page_in.cycles(), plan.line_bytes);
         let service = plan.processor.map(|processor| {
@@ -263,7 +267,7 @@ impl Nes {
             express_slots: plan.express.slots,
             // Through a link the NES is done with a load before its transaction is.
             load_cycles: if plan.nes.attach.ps() == 0 { plan.address_cycles + 1 } else { 0 },
-            receiver: Receiver::new(receive, basic_slots, inbox, pages, missed_max),
+            receiver: Receiver::new(receive, basic_slots, (inbox, tags), pages, missed_max),
             orders: Orders::new(names),
             in_flight: 0,
             dma: DmaEngine::new(&rings(|own| own.requests), &plan.dma, plan.line_bytes),
@@ -385,7 +389,7 @@ impl Nes {
     fn store(&mut self, c: &mut Context<'_, '_>, register: Register, value: u64, name: MessageKey) {
         match register {
             Register::Pointer(..)
-            | Register::Process(_, registers::DMA_PRODUCER | registers::TAG_CONSUMER) => {
+            | Register::Process(_, registers::DMA_PRODUCER | registers::TAG_RELEASE..TAG_RELEASE_END) => {
                 if let Err(text) = self.store_pointer(c, register, value as u32) {
                     c.fault(self.process_of(register), text);
                 }
@@ -504,7 +508,7 @@ impl NetworkInterface for Nes {
         let device = |offset, bytes| Region { physical: DEVICE_BASE + offset, bytes };
         // The process's part of what all processes have alike, one after the other.
         let part = |offset, bytes| device(offset + index as u64 * bytes, bytes);
-        let tags = self.receiver.inbox.tags[index].ring.bytes();
+        let tags = self.receiver.tags[index].ring.bytes();
         vec![
             part(0, names.basic as u64 * PAGE_BYTES),
             self.transmit_rings.region(index * names.basic, names.basic),

@@ -8,8 +8,9 @@ use chasqui_ni::{BusOperation, BusRequest, Context, DmaWriter, MessageKey, SlotQ
 use chasqui_placement::ProcessId;
 use chasqui_record::Stage;
 
-use super::inbox::{Inbox, composed, tag_of};
+use super::inbox::{Inbox, came, composed};
 use super::queues::{Homes, QueueName};
+use super::tags::TagSlots;
 use super::transmit::HEADER;
 use super::{NesEvent, Owner, Rings, SLOT, Shared};
 use crate::PRIORITIES;
@@ -61,6 +62,8 @@ pub(super) struct Receiver {
     /// The hardware's sides of the resident Basic queues.
     slots: Vec<SlotQueue>,
     pub inbox: Inbox,
+    /// What came tagged on, by process.
+    pub tags: Vec<TagSlots>,
     /// By priority.
     lanes: [Lane; PRIORITIES],
     /// Places of the miss queue for each priority.
@@ -88,7 +91,7 @@ impl Receiver {
     pub fn new(
         rings: Rings,
         slots: usize,
-        inbox: Inbox,
+        (inbox, tags): (Inbox, Vec<TagSlots>),
         (page_in_cycles, line_bytes): (u64, u64),
         missed_max: usize,
     ) -> Receiver {
@@ -96,6 +99,7 @@ impl Receiver {
             rings,
             slots: vec![SlotQueue::new(rings.ring(0)); slots],
             inbox,
+            tags,
             lanes: Default::default(),
             missed_max,
             shown: 0,
@@ -236,31 +240,38 @@ impl Receiver {
         s: &mut Shared,
         c: &mut Context<'_, '_>,
     ) -> bool {
-        if !self.inbox.has_room(slot) || !self.deliver_tag(s.homes.names.process(queue), packet, c) {
+        if !self.inbox.has_room(slot) {
             return false;
         }
+        let Some(place) = self.deliver_tag(queue, packet, s, c) else { return false };
         let header = VoyagerPacket::from_bytes(packet);
         let (word, tagged) = express_parts(packet);
-        let tag = tag_of(u64::from(header.flags) & PACKET_WIDE != 0, tagged.len() as u64);
-        let message = composed(word, header.source, s.homes.names.own(queue), tag);
+        let came = came(u64::from(header.flags) & PACKET_WIDE != 0, tagged.len() as u64);
+        let message = composed(word, header.source, s.homes.names.own(queue), came, place);
         self.inbox.push(slot, message, name);
         s.counters.express_received += 1;
         true
     }
 
-    /// Puts what was tagged on to a message, if anything, into process `process`'s ring. False: there is no room.
-    pub fn deliver_tag(&mut self, process: ProcessId, packet: &[u8], c: &mut Context<'_, '_>) -> bool {
+    /// Puts what was tagged on to a message of Express queue `queue`, if anything, into a slot of the queue: which. None:
+    /// all are taken.
+    pub fn deliver_tag(
+        &mut self,
+        queue: QueueName,
+        packet: &[u8],
+        s: &Shared,
+        c: &mut Context<'_, '_>,
+    ) -> Option<u32> {
         let (_, tagged) = express_parts(packet);
         if tagged.is_empty() {
-            return true;
+            return Some(0);
         }
-        let tags = &mut self.inbox.tags[process.index()];
-        if !tags.has_room() {
-            return false;
-        }
-        c.write_unsnooped(tags.next(), tagged);
-        tags.push();
-        true
+        let names = s.homes.names;
+        let tags = &mut self.tags[names.process(queue).index()];
+        let slot = tags.free(names.own(queue).into())?;
+        c.write_unsnooped(tags.ring.slot(slot), tagged);
+        tags.hold(slot);
+        Some(slot)
     }
 
     /// A packet has been dealt with: its place in the receive buffer is free.
@@ -281,25 +292,33 @@ impl Receiver {
         s: &mut Shared,
         c: &mut Context<'_, '_>,
     ) -> Result<(), String> {
-        free(&mut self.slots[slot], "receive consumer", consumer, s, c)?;
+        let queue = &mut self.slots[slot];
+        let before = *queue;
+        queue.release("receive consumer", consumer)?;
+        for pointer in 0..consumer.wrapping_sub(before.consumer) {
+            reclaim(before.ring.slot(before.consumer.wrapping_add(pointer)), s, c);
+        }
         self.retry(0, s, c);
         Ok(())
     }
 
-    /// Process `process`'s process is done with the tagged data before `consumer`.
+    /// Process `process` is done with `slot` of its tagged data: the Express queue whose that was.
     ///
     /// # Errors
-    /// They have not come: what is wrong, in words.
-    pub fn release_tags(
+    /// Nothing is there: what is wrong, in words.
+    pub fn release_tag(
         &mut self,
         process: ProcessId,
-        consumer: u32,
+        slot: u32,
         s: &mut Shared,
         c: &mut Context<'_, '_>,
-    ) -> Result<(), String> {
-        free(&mut self.inbox.tags[process.index()], "consumer of tagged data", consumer, s, c)?;
+    ) -> Result<QueueName, String> {
+        let tags = &mut self.tags[process.index()];
+        tags.release(slot)?;
+        let (address, queue) = (tags.ring.slot(slot), tags.queue(slot));
+        reclaim(address, s, c);
         self.retry(0, s, c);
-        Ok(())
+        Ok(s.homes.names.express(process, queue))
     }
 
     /// The resident queue in `slot` has a message.
@@ -444,26 +463,13 @@ fn express_parts(packet: &[u8]) -> (u64, &[u8]) {
     (u64::from_le_bytes(word.try_into().expect("eight bytes")), tagged)
 }
 
-/// Software is done with the slots of `queue` before `consumer`. Reclaim: their lines are dropped from its cache.
-///
-/// # Errors
-/// They have not been filled: what is wrong, in words.
-fn free(
-    queue: &mut SlotQueue,
-    what: &str,
-    consumer: u32,
-    s: &Shared,
-    c: &mut Context<'_, '_>,
-) -> Result<(), String> {
-    let before = *queue;
-    queue.release(what, consumer)?;
-    let freed = if s.reclaims() { consumer.wrapping_sub(before.consumer) } else { 0 };
-    for i in 0..freed.min(queue.ring.slots) {
-        let slot = queue.ring.slot(before.consumer.wrapping_add(i));
-        for address in (slot..slot + SLOT).step_by(s.line_bytes as usize) {
-            let (bytes, tag) = (s.line_bytes as u32, Owner::Reclaim.tag(0));
-            c.bus(BusRequest { operation: BusOperation::Invalidate, address, bytes, tag });
-        }
+/// Software is done with the slot at `address`. Reclaim: its lines are dropped from the cache.
+fn reclaim(address: u64, s: &Shared, c: &mut Context<'_, '_>) {
+    if !s.reclaims() {
+        return;
     }
-    Ok(())
+    for address in (address..address + SLOT).step_by(s.line_bytes as usize) {
+        let (bytes, tag) = (s.line_bytes as u32, Owner::Reclaim.tag(0));
+        c.bus(BusRequest { operation: BusOperation::Invalidate, address, bytes, tag });
+    }
 }

@@ -186,12 +186,11 @@ impl Nes {
 
     /// The queue that `register` belongs to, if it is one's.
     fn queue_of(&self, register: Register) -> Option<QueueName> {
-        let names = self.shared.homes.names;
         match register {
             // The upper half of a message that was taken is with the hardware, wherever the queue is.
             Register::Pointer(name, _) | Register::Sent(name) | Register::Receive(name) => Some(name),
             Register::Express(offset) => Some(self.express.window.above(offset) as QueueName),
-            Register::Tag(offset) => Some(names.express(self.express.process_of_tag(offset), 0)),
+            Register::Tag(offset) => Some(self.express.queue_of_tag(offset)),
             _ => None,
         }
     }
@@ -497,7 +496,7 @@ impl Nes {
         }
         let names = self.shared.homes.names;
         let may_take = matches!(description(names, &access).0, sp::WHAT_EXPRESS_TAKE | sp::WHAT_ONEPOLL);
-        let takes = may_take && value & r::EXPRESS_VALID != 0;
+        let takes = may_take && value >> r::EXPRESS_CAME_SHIFT & 0xf != 0;
         let took = message_queue.filter(|_| takes).map(|queue| self.shared.homes.return_message(queue));
         self.service_mut().answers.push(Answer { address: access.address, value, took });
     }
@@ -597,7 +596,7 @@ impl Nes {
     /// deals with.
     fn express_queue(&self, message: u64) -> Option<QueueName> {
         let access = self.service.as_ref()?.accesses.front()?;
-        let own = message >> r::EXPRESS_QUEUE_SHIFT & 7;
+        let own = message >> r::EXPRESS_QUEUE_SHIFT & 3;
         let process = self.process_of(self.register(access.address));
         (own < r::EXPRESS_QUEUES).then(|| self.shared.homes.names.express(process, own))
     }

@@ -4,7 +4,7 @@
 use chasqui_placement::{NodeId, Place, Placement, ProcessId, Rank};
 
 use super::queues::{QueueName, QueueNames};
-use crate::registers::{QUEUES, TABLE_QUEUE_SHIFT, TABLE_SOURCE_SHIFT, TABLE_VALID};
+use crate::registers::{EXPRESS_SOURCE_BITS, QUEUES, TABLE_QUEUE_SHIFT, TABLE_SOURCE_SHIFT, TABLE_VALID};
 
 /// What a logical destination of a queue stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +67,13 @@ impl DestinationTable {
     /// The entry names what does not exist.
     pub fn write(&mut self, process: ProcessId, own: u64, logical: u16, entry: u64) -> Result<(), String> {
         let (site, to) = (u32::from(entry as u16), (entry >> TABLE_QUEUE_SHIFT) as QueueName);
+        let source = (entry >> TABLE_SOURCE_SHIFT) as u16;
+        if u64::from(source) >> EXPRESS_SOURCE_BITS != 0 {
+            return Err(format!(
+                "destination table: source id {source} in the entry {entry:#x} of transmit queue {own}; a message has \
+                 {EXPRESS_SOURCE_BITS} bits for it"
+            ));
+        }
         let valid = entry & TABLE_VALID != 0;
         let sites = self.sites[process.index()];
         if own >= QUEUES || valid && (site >= sites || u64::from(to) >= QUEUES) {
@@ -83,7 +90,6 @@ impl DestinationTable {
                 self.names.own(to)
             ));
         }
-        let source = (entry >> TABLE_SOURCE_SHIFT) as u16;
         let destination = Destination { site, queue: to, source };
         let queue = usize::from(queue);
         if self.rows.len() <= queue {
@@ -160,6 +166,8 @@ mod tests {
         assert!(table.find(9, 6).is_err());
         assert!(table.write(ProcessId(0), 0, 0, TABLE_VALID | 4).unwrap_err().contains("none of 4 sites"));
         assert!(table.write(ProcessId(0), 0, 0, TABLE_VALID | 512 << TABLE_QUEUE_SHIFT).is_err());
+        let source = TABLE_VALID | 8192 << TABLE_SOURCE_SHIFT;
+        assert!(table.write(ProcessId(0), 0, 0, source).unwrap_err().contains("source id 8192"));
         assert!(
             table
                 .write(ProcessId(0), 0, 0, TABLE_VALID | 2 << TABLE_QUEUE_SHIFT)
