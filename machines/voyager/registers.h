@@ -9,7 +9,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_VOYAGER_INTERFACE 0x88d91d7bu /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_VOYAGER_INTERFACE 0x91db0f8bu /* Names all that is defined here and in chasqui/abi.h. */
 
 #define CHASQUI_VOYAGER_DEVICE 0x2ull /* Number by which MPI_Init picks this device. */
 #define CHASQUI_VOYAGER_REGION_POINTERS 0x0ull /* Region: uncached pointers, a page for each Basic queue pair of the process. */
@@ -22,6 +22,10 @@
 #define CHASQUI_VOYAGER_REGION_TAG_DATA 0x7ull /* Region: places for data to be tagged on, rounded up to pages, then the slots of those that came, */
 #define CHASQUI_VOYAGER_REGION_SYSTEM 0x8ull /* Region: registers of system software, uncached; empty unless `voyager.sp.system` opens them. */
 #define CHASQUI_VOYAGER_QUEUES 0x200ull /* Queue pairs of a site at most (section 4.2). A queue has one name for both directions: the Express */
+#define CHASQUI_VOYAGER_SP_QUEUE 0x200ull /* Name of the sP's own Express queue, beside those (section 3). Only system software leads a transmit queue to it; */
+#define CHASQUI_VOYAGER_SP_READ_SHORT 0x1ull /* Five bits of a message to an sP: send what lies at the virtual address in the 32 bits, in the memory of the */
+#define CHASQUI_VOYAGER_SP_READ_LONG 0x2ull /* Five bits of a message to an sP: the same, 80 bytes. */
+#define CHASQUI_VOYAGER_SP_REFUSED 0x3ull /* Five bits of an sP's answer without data: there is nothing to read. */
 #define CHASQUI_VOYAGER_TRANSMIT_PRODUCER 0x0ull /* Pointer, stored by the processor: slots composed in the transmit ring. */
 #define CHASQUI_VOYAGER_TRANSMIT_CONSUMER 0x8ull /* Pointer, loaded: slots of the transmit ring that the NES is done with. */
 #define CHASQUI_VOYAGER_RECEIVE_PRODUCER 0x10ull /* Pointer, loaded: slots that the NES has filled in the receive ring. */
@@ -32,6 +36,7 @@
 #define CHASQUI_VOYAGER_TAG_RELEASE 0x40ull /* Stored: slots of tagged data that the processor is done with, a bit each; those from 32 w on at 4 w further. A */
 #define CHASQUI_VOYAGER_SYSTEM_MIGRATE 0x0ull /* System, stored: moves the queue named in the low 16 bits, to a slot of the hardware with */
 #define CHASQUI_VOYAGER_SYSTEM_DONE 0x8ull /* System, loaded: when all earlier requests are done, how many had an effect. */
+#define CHASQUI_VOYAGER_SYSTEM_EMPTY 0x10ull /* System, stored by eight bytes: the process's Empty message, which its Express and phantom queues return while they */
 #define CHASQUI_VOYAGER_SYSTEM_RESIDENT 0x10000ull /* Of a request to move a queue. */
 #define CHASQUI_VOYAGER_SYSTEM_TABLE 0x1000ull /* System, stored: the destination table, 8 bytes an entry, `1 << SETTING_DESTINATION_BITS` of them a row, */
 #define CHASQUI_VOYAGER_TABLE_VALID 0x8000000000000000ull /* Table entry: there is one; else zero. Its low 16 bits are the site. */
@@ -65,7 +70,7 @@
 #define CHASQUI_VOYAGER_CAME_LONG 0x3ull /* What came with a message: 80 bytes by Tag-On. */
 #define CHASQUI_VOYAGER_CAME_WIDE 0x8ull /* What came with a message: so many words more of a 64-byte store. */
 #define CHASQUI_VOYAGER_EXPRESS_SLOT_SHIFT 0x38ull /* A message as it is read: first of eight bits that name the slot of what came with it, of the process's. */
-#define CHASQUI_VOYAGER_EXPRESS_EMPTY 0x0ull /* What an empty queue returns, as system software sets it. */
+#define CHASQUI_VOYAGER_EXPRESS_EMPTY 0x0ull /* What an empty queue returns unless system software sets something else. No message is this. */
 #define CHASQUI_VOYAGER_ONEPOLL 0x400ull /* Receive page, loaded: queue q at 8 q; from here on, OnePoll of phantom queue p at 8 p more. */
 #define CHASQUI_VOYAGER_ONEPOLLS 0x4ull /* Phantom queues of a process. */
 #define CHASQUI_VOYAGER_ONEPOLL_ORDER 0x800ull /* Receive page, stored by eight bytes: the order of phantom queue 0, names of 16 bits of the process's queues. The */

@@ -542,6 +542,13 @@ static inline void nes_system_disconnect(const struct nes *nes, unsigned queue, 
     *nes_table_entry(nes, queue, destination) = 0;
 }
 
+/* What this process's queues return from now on while they are empty, instead of NES_EMPTY: it may be a message whose
+ * handler does nothing. No message that comes has zero in the four bits at CHASQUI_VOYAGER_EXPRESS_CAME_SHIFT. */
+static inline void nes_system_set_empty(const struct nes *nes, uint64_t message)
+{
+    *(volatile uint64_t *)(nes->system + CHASQUI_VOYAGER_SYSTEM_EMPTY) = message;
+}
+
 /* Moves a queue of this site, in both directions, into a slot of the hardware (`resident`) or out of it, and waits
  * until it is there. Returns how many moves there have been; as many as before: the queue was there, or no slot is
  * free. */

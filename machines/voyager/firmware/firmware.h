@@ -96,6 +96,14 @@ void launched(void);
 bool is_launching(unsigned name);
 void launch_next(void);
 
+/* --- the sP's own queue (own.c) --- */
+
+void own_begin(void);
+bool own_has_room(void);
+void own_send(unsigned destination, uint64_t word, uint64_t tag); /* own_has_room */
+void own_left(void);                                              /* there may be room */
+void serve_own(void);                                             /* messages_are_left */
+
 /* --- accesses (access.c) and migration (migrate.c) --- */
 
 enum outcome { DONE, LATER }; /* LATER: the access stays, and is served again after LAUNCHED or QUIET */

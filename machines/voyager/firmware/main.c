@@ -25,6 +25,8 @@ static void serve(uint64_t event)
         launched();
         want(CHASQUI_SP_KIND_ACCESS, true);
         break;
+    case CHASQUI_SP_KIND_MESSAGE: serve_own(); break;
+    case CHASQUI_SP_KIND_LEFT: own_left(); break;
     case CHASQUI_SP_KIND_QUIET:
         quiet();
         want(CHASQUI_SP_KIND_ACCESS, true);
@@ -35,6 +37,7 @@ static void serve(uint64_t event)
 void _start(void)
 {
     queues_begin();
+    own_begin();
     for (;;) {
         uint64_t event = nes_load(CHASQUI_SP_EVENT);
         bool access_waited = !is_wanted(CHASQUI_SP_KIND_ACCESS);
@@ -43,5 +46,6 @@ void _start(void)
         if (!access_waited && is_wanted(CHASQUI_SP_KIND_ACCESS))
             launch_next();
         want(CHASQUI_SP_KIND_MISS, messages_are_left(1));
+        want(CHASQUI_SP_KIND_MESSAGE, messages_are_left(1));
     }
 }

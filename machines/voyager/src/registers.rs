@@ -30,6 +30,17 @@ chasqui_abi::guest_constants! {
     /// queues come first, then Basic queue b is `EXPRESS_QUEUES` + b.
     pub const QUEUES: u64 = 512;
 
+    /// Name of the sP's own Express queue, beside those (section 3). Only system software leads a transmit queue to it;
+    /// its row of the table leads to the sPs of all sites, by their numbers, and further on where system software says.
+    pub const SP_QUEUE: u64 = 512;
+    /// Five bits of a message to an sP: send what lies at the virtual address in the 32 bits, in the memory of the
+    /// process that the answer's destination, the source id, leads to the like of: 48 bytes, by Tag-On (section 5.2).
+    pub const SP_READ_SHORT: u64 = 1;
+    /// Five bits of a message to an sP: the same, 80 bytes.
+    pub const SP_READ_LONG: u64 = 2;
+    /// Five bits of an sP's answer without data: there is nothing to read.
+    pub const SP_REFUSED: u64 = 3;
+
     /// Pointer, stored by the processor: slots composed in the transmit ring.
     pub const TRANSMIT_PRODUCER: u64 = 0x00;
     /// Pointer, loaded: slots of the transmit ring that the NES is done with.
@@ -53,10 +64,13 @@ chasqui_abi::guest_constants! {
     pub const SYSTEM_MIGRATE: u64 = 0x00;
     /// System, loaded: when all earlier requests are done, how many had an effect.
     pub const SYSTEM_DONE: u64 = 0x08;
+    /// System, stored by eight bytes: the process's Empty message, which its Express and phantom queues return while they
+    /// are empty (section 5.1); `EXPRESS_EMPTY` at the start.
+    pub const SYSTEM_EMPTY: u64 = 0x10;
     /// Of a request to move a queue.
     pub const SYSTEM_RESIDENT: u64 = 1 << 16;
     /// System, stored: the destination table, 8 bytes an entry, `1 << SETTING_DESTINATION_BITS` of them a row,
-    /// a row for each transmit queue.
+    /// a row for each transmit queue, then one for the sP's.
     pub const SYSTEM_TABLE: u64 = 0x1000;
     /// Table entry: there is one; else zero. Its low 16 bits are the site.
     pub const TABLE_VALID: u64 = 1 << 63;
@@ -129,7 +143,7 @@ chasqui_abi::guest_constants! {
     pub const CAME_WIDE: u64 = 8;
     /// A message as it is read: first of eight bits that name the slot of what came with it, of the process's.
     pub const EXPRESS_SLOT_SHIFT: u64 = 56;
-    /// What an empty queue returns, as system software sets it.
+    /// What an empty queue returns unless system software sets something else. No message is this.
     pub const EXPRESS_EMPTY: u64 = 0;
     /// Receive page, loaded: queue q at 8 q; from here on, OnePoll of phantom queue p at 8 p more.
     pub const ONEPOLL: u64 = 0x400;

@@ -38,6 +38,22 @@ chasqui_abi::guest_constants! {
     /// Loaded: result of the command; the load is held until it is done.
     pub const RESULT: u64 = 0x68;
 
+    /// Loaded: takes the oldest message that the sP's own queue has received, or EMPTY.
+    pub const OWN_TAKE: u64 = 0x100;
+    /// Stored: sends a message by the sP's own queue, of which there is room for SETTING_EXPRESS_MESSAGES: 37 bits of data,
+    /// then 16 of destination, then OWN_TAG, OWN_LONG and the place of what is tagged on.
+    pub const OWN_SEND: u64 = 0x108;
+    /// Of OWN_SEND: 48 bytes of a place are tagged on.
+    pub const OWN_TAG: u64 = 1 << 53;
+    /// Of OWN_SEND: 80 bytes of it.
+    pub const OWN_LONG: u64 = 1 << 54;
+    /// Of OWN_SEND: first of eight bits that say which of SETTING_PLACES.
+    pub const OWN_PLACE_SHIFT: u64 = 55;
+    /// Of OWN_SEND: first bit of the destination.
+    pub const OWN_DESTINATION_SHIFT: u64 = 37;
+    /// Loaded: messages of the sP's own queue that have left.
+    pub const OWN_SENT: u64 = 0x110;
+
     /// Event: an access of an application processor to a queue that is not resident, or by system software.
     pub const KIND_ACCESS: u64 = 1;
     /// Event: the miss queue has a packet; this is about the oldest of the highest priority.
@@ -48,6 +64,10 @@ chasqui_abi::guest_constants! {
     pub const KIND_LAUNCHED: u64 = 4;
     /// Event: what was watched is quiet.
     pub const KIND_QUIET: u64 = 5;
+    /// Event: the sP's own queue has received a message.
+    pub const KIND_MESSAGE: u64 = 6;
+    /// Event: messages of the sP's own queue have left.
+    pub const KIND_LEFT: u64 = 7;
 
     /// Access, a store: messages up to this one may be sent.
     pub const WHAT_TRANSMIT_PRODUCER: u64 = 1;
@@ -84,6 +104,14 @@ chasqui_abi::guest_constants! {
     pub const COMMAND_COPY_OUT: u64 = 4;
     /// Command: the rings of a Basic queue that is to be mapped move from the DRAM to the SRAM.
     pub const COMMAND_COPY_IN: u64 = 5;
+    /// Command: lines of a process's memory at virtual address ADDRESS come to one of the sP's places in the SRAM (section
+    /// 5.2). Instead of a queue's name: the destination of the sP's queue that leads to the like process. Result: 1, or 0:
+    /// nothing is mapped there.
+    pub const COMMAND_FETCH: u64 = 6;
+    /// Of COMMAND_FETCH: 80 bytes, else 48.
+    pub const FETCH_LONG: u64 = 1 << 8;
+    /// Of COMMAND_FETCH: first of eight bits that say which place.
+    pub const FETCH_PLACE_SHIFT: u64 = 16;
     /// The command's message is that of the miss queue that MISS was about; else that in STAGING.
     pub const COMMAND_MISSED: u64 = 1 << 8;
 
@@ -107,6 +135,9 @@ chasqui_abi::guest_constants! {
     pub const SETTING_EXPRESS_QUEUES: u64 = 0xc0;
     /// Setting: bytes from one slot of a ring to the next.
     pub const SETTING_STRIDE: u64 = 0xc8;
+
+    /// Setting: places in the SRAM for what the sP tags on.
+    pub const SETTING_PLACES: u64 = 0xd0;
 
     /// Registers of the hardware's Basic slots, BASIC_STRIDE bytes each, loaded and stored: slots composed.
     pub const BASIC_TRANSMIT_PRODUCER: u64 = 0x400;

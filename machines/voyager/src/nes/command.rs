@@ -49,6 +49,9 @@ impl Nes {
     pub(super) fn command(&mut self, c: &mut Context<'_, '_>, value: u64) {
         let (address, line) = (self.service_mut().address, self.shared.line_bytes);
         let (operation, queue) = (value & 0xff, (value >> 32) as QueueName);
+        if operation == sp::COMMAND_FETCH {
+            return self.fetch(c, value);
+        }
         let message = self.message(value);
         let length = (HEADER + usize::from(VoyagerPacket::from_bytes(message).bytes)).min(message.len());
         let message = message[..length].to_vec();

@@ -17,6 +17,7 @@ mod events;
 mod express;
 mod inbox;
 mod onepoll;
+mod own;
 mod plan;
 mod pointers;
 #[cfg(test)]
@@ -57,6 +58,7 @@ use events::{NesEvent, Owner};
 use express::{Entry, ExpressTransmitter, Window};
 use inbox::{EMPTY, Found, Inbox};
 use onepoll::Orders;
+use own::{Fetcher, OwnQueue};
 pub(crate) use plan::NesPlan;
 use pointers::TAG_RELEASE_END;
 use queues::{Homes, QueueName, QueueNames};
@@ -86,6 +88,8 @@ counters! {
         wide_sent: "messages";
         /// Express and Tag-On messages put into resident queues, those of 64-byte stores among them.
         express_received: "messages";
+        /// Messages sent by the service processor's own queue.
+        own_sent: "messages";
         /// DMA requests served.
         dma_requests: "requests";
         /// Packets that the DMA sent.
@@ -202,6 +206,9 @@ pub(crate) struct Nes {
     express: ExpressTransmitter,
     receiver: Receiver,
     orders: Orders,
+    fetcher: Fetcher,
+    /// What empty queues return, by process.
+    empty: Vec<u64>,
     /// Packets on the link to the receive buffer.
     in_flight: usize,
     dma: DmaEngine,
@@ -233,14 +240,18 @@ impl Nes {
             .map(|process| OwnRings::new(first.base + receive.bytes(), process, &plan))
             .collect();
         let window = Window::new(plan.placement.ranks_max());
-        let memory = plan.memory_base..own.last().expect("there is a process").end();
+        let service_places = own.last().expect("there is a process").of_service();
+        let memory = plan.memory_base..service_places.base + service_places.bytes();
         let delays = Delays::new(&plan);
         let (express_slots, basic_slots) =
             (plan.queues.resident_express as usize, plan.queues.resident_basic as usize);
         let rings = |of: fn(&OwnRings) -> Ring| own.iter().map(of).collect::<Vec<_>>();
         let inbox = Inbox::new(own.len(), &plan.express, express_slots);
         let tags = own.iter().map(|own| TagSlots::new(own.tags)).collect();
-        let missed_max = if plan.processor.is_some() { plan.service.miss_slots as usize } else { 0 };
+        let (missed_max, own_max) = match plan.processor {
+            Some(_) => (plan.service.miss_slots as usize, plan.express.slots as usize),
+            None => (0, 0),
+        };
         let pages = (plan.dma.page_in.cycles(), plan.line_bytes);
         let service = plan.processor.map(|processor| {
             let settings = service::settings(names, &plan.queues, &plan.service, &plan.express, receive);
@@ -258,7 +269,7 @@ impl Nes {
             transmitter: Transmitter::new(names, transmit, basic_slots, plan.line_bytes),
             express: ExpressTransmitter::new(
                 names,
-                rings(|own| own.places),
+                [rings(|own| own.places), vec![service_places]].concat(),
                 window,
                 &plan.express,
                 express_slots,
@@ -267,8 +278,17 @@ impl Nes {
             express_slots: plan.express.slots,
             // Through a link the NES is done with a load before its transaction is.
             load_cycles: if plan.nes.attach.ps() == 0 { plan.address_cycles + 1 } else { 0 },
-            receiver: Receiver::new(receive, basic_slots, (inbox, tags), pages, missed_max),
+            receiver: Receiver::new(
+                receive,
+                basic_slots,
+                (inbox, tags),
+                pages,
+                missed_max,
+                OwnQueue::new(own_max),
+            ),
             orders: Orders::new(names),
+            fetcher: Fetcher::new(service_places, plan.line_bytes),
+            empty: vec![registers::EXPRESS_EMPTY; names.processes],
             in_flight: 0,
             dma: DmaEngine::new(&rings(|own| own.requests), &plan.dma, plan.line_bytes),
             transmit_rings: transmit,
@@ -376,13 +396,20 @@ impl Nes {
             self.receiver.taken(self.load_cycles + access, &mut self.shared, c);
             self.room(name);
         }
+        let is_whole = !matches!(register, Register::Upper(_));
+        let value = if is_whole && found == EMPTY { self.empty_of(register) } else { found.value };
         let (value, same) = match register.half() {
-            Some(half) => self.receiver.inbox.part(half, bytes, found.value),
-            None => (found.value, true),
+            Some(half) => self.receiver.inbox.part(half, bytes, value),
+            None => (value, true),
         };
         let latency = self.shared.clock.edge(access);
         let reply = Reply { value, latency, repeatable: found.repeatable && same };
         Loaded { reply, took: found.took.map(|_| found.name) }
+    }
+
+    /// What the process that has `register` reads of an empty queue.
+    fn empty_of(&self, register: Register) -> u64 {
+        self.empty[self.process_of(register).index()]
     }
 
     /// A store that the hardware takes; `name` is that of the message that it is, if it is one.
@@ -397,6 +424,7 @@ impl Nes {
             Register::Express(offset) => self.send(c, self.express.express(offset, value, name)),
             Register::Tag(offset) => self.send(c, self.express.tag_on(offset, value, name)),
             Register::Order(word) => self.set_order(c, word, value),
+            Register::System(process, registers::SYSTEM_EMPTY) => self.empty[process.index()] = value,
             Register::System(process, offset @ registers::SYSTEM_TABLE..) => {
                 self.write_table(c, process, offset, value)
             }
@@ -458,6 +486,13 @@ impl Nes {
         self.drain_on(c);
         // What they put into the TxU may start at once.
         self.shared.start(c);
+    }
+
+    /// A mark has come, if one has.
+    fn marked(&mut self, mark: Option<Box<Packet>>) {
+        if let (Some(drain), Some(mark)) = (&mut self.drain, mark) {
+            drain.arrived(&mark.bytes);
+        }
     }
 
     /// Draining goes on, if the process's queues are to be another's.
@@ -591,11 +626,10 @@ impl NetworkInterface for Nes {
             NesEvent::Landed => return self.receiver.landed(&mut self.shared, c),
             NesEvent::Service => self.service_access(c),
             NesEvent::Commanded => self.command_crossed(c),
+            NesEvent::Fetched => self.fetched(c),
             NesEvent::Received => {
                 let mark = self.receiver.received(&mut self.shared, c);
-                if let (Some(drain), Some(mark)) = (&mut self.drain, mark) {
-                    drain.arrived(&mark.bytes);
-                }
+                self.marked(mark);
             }
             NesEvent::Marked => {
                 let drain = self.drain.as_mut().expect("marks are sent by who drains");
@@ -605,8 +639,8 @@ impl NetworkInterface for Nes {
             NesEvent::Prepared => self.dma.prepared(),
             NesEvent::Crossed => self.dma.crossed(&mut self.shared),
             NesEvent::ExpressTransmitted => {
-                let served = self.express.transmitted(&mut self.shared, c);
-                self.launched(served);
+                let slot = self.express.transmitted(&mut self.shared, c);
+                self.left(slot);
             }
         }
         self.go_on(c);
@@ -633,8 +667,9 @@ impl NetworkInterface for Nes {
             (Owner::Transmit, number) => self.transmitter.granted(number, request, c),
             (Owner::TagOn, number) => self.express.granted(number, request, c),
             (Owner::DmaRead, number) => self.dma.granted(number, request, c),
-            (Owner::DmaWrite, number) => self.receiver.writer.granted(number, c),
+            (Owner::DmaWrite, number) => self.receiver.granted(number, c),
             (Owner::Command, _) => self.command_granted(request, c),
+            (Owner::Fetch, number) => self.fetcher.granted(number, request, c),
             (Owner::Reclaim, _) => {}
         }
     }
@@ -645,8 +680,12 @@ impl NetworkInterface for Nes {
             (Owner::Reclaim, _) => {}
             (Owner::TagOn, _) => self.express.line_read(),
             (Owner::DmaRead, _) => self.dma.line_read(&mut self.shared, c),
-            (Owner::DmaWrite, number) => self.receiver.line_written(number, &mut self.shared, c),
+            (Owner::DmaWrite, number) => {
+                let mark = self.receiver.line_written(number, &mut self.shared, c);
+                self.marked(mark);
+            }
             (Owner::Command, _) => self.command_line(c),
+            (Owner::Fetch, _) => self.fetched_line(c),
         }
         self.go_on(c);
         self.wake_service(c);

@@ -9,6 +9,7 @@ use chasqui_placement::ProcessId;
 use chasqui_record::Stage;
 
 use super::inbox::{Inbox, came, composed};
+use super::own::{OwnQueue, SP};
 use super::queues::{Homes, QueueName};
 use super::tags::TagSlots;
 use super::transmit::HEADER;
@@ -22,10 +23,26 @@ enum State {
     Idle,
     /// The packet crosses the I-bus.
     Crossing,
+    /// It has crossed, and waits for pieces of blocks before it to be written.
+    Waiting,
     /// Its pages are brought in.
     Paging,
-    /// It is written.
-    Writing,
+}
+
+/// Pieces of blocks that have crossed the I-bus and are being written: one while the next comes, so that the bus or the
+/// link limits a block, and not the NES (section 6).
+const WRITERS: usize = 2;
+
+/// Part `number` of what writer `WRITER` writes.
+fn part_tag<const WRITER: usize>(number: usize) -> u64 {
+    Owner::DmaWrite.tag(number * WRITERS + WRITER)
+}
+
+/// Writes pieces of blocks, one at a time.
+struct Writer {
+    lines: DmaWriter,
+    /// Whose piece is being written, and of which message it is.
+    piece: Option<(ProcessId, MessageKey)>,
 }
 
 /// What is known of the oldest packet of a lane.
@@ -64,6 +81,8 @@ pub(super) struct Receiver {
     pub inbox: Inbox,
     /// What came tagged on, by process.
     pub tags: Vec<TagSlots>,
+    /// What came for the sP itself.
+    pub own: OwnQueue,
     /// By priority.
     lanes: [Lane; PRIORITIES],
     /// Places of the miss queue for each priority.
@@ -71,7 +90,7 @@ pub(super) struct Receiver {
     /// Priority of the packet of the miss queue that the firmware sees.
     shown: usize,
     state: State,
-    pub writer: DmaWriter,
+    writers: [Writer; WRITERS],
     /// Priority of the packet that is dealt with.
     current: usize,
     page_in_cycles: u64,
@@ -94,17 +113,20 @@ impl Receiver {
         (inbox, tags): (Inbox, Vec<TagSlots>),
         (page_in_cycles, line_bytes): (u64, u64),
         missed_max: usize,
+        own: OwnQueue,
     ) -> Receiver {
         Receiver {
             rings,
             slots: vec![SlotQueue::new(rings.ring(0)); slots],
             inbox,
             tags,
+            own,
             lanes: Default::default(),
             missed_max,
             shown: 0,
             state: State::Idle,
-            writer: DmaWriter::new(|number| Owner::DmaWrite.tag(number), line_bytes),
+            writers: [part_tag::<0>, part_tag::<1>]
+                .map(|tag| Writer { lines: DmaWriter::new(tag, line_bytes), piece: None }),
             current: 0,
             page_in_cycles,
         }
@@ -161,6 +183,21 @@ impl Receiver {
     /// The packet has crossed the I-bus: it goes to its queue, or to the miss queue (section 4.2). A mark, which
     /// is for no queue, is returned.
     pub fn received(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) -> Option<Box<Packet>> {
+        self.state = State::Waiting;
+        self.settle(s, c)
+    }
+
+    /// A packet that has crossed goes on when a writer is free for it, or, unless it is a piece of a block, all are: what
+    /// comes behind a block finds it in memory.
+    fn settle(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) -> Option<Box<Packet>> {
+        if self.state != State::Waiting {
+            return None;
+        }
+        let is_piece = u64::from(self.packet().bytes[0]) == PACKET_DMA;
+        let busy = self.writers.iter().filter(|writer| writer.piece.is_some()).count();
+        if busy > if is_piece { WRITERS - 1 } else { 0 } {
+            return None;
+        }
         if u64::from(self.packet().bytes[0]) == PACKET_MARK {
             let mark = self.pop();
             self.finish(s, c);
@@ -187,6 +224,14 @@ impl Receiver {
         if is_closed {
             return self.finish(s, c);
         }
+        if queue == SP {
+            let (word, _) = express_parts(&packet.bytes);
+            let source = VoyagerPacket::from_bytes(&packet.bytes).source;
+            return match self.own.push(word, source) {
+                true => self.finish(s, c),
+                false => self.hold(packet, s, c),
+            };
+        }
         if let Some(slot) = s.homes.accepts(queue)
             && self.deliver((queue, slot), &packet.bytes, packet.message, s, c)
         {
@@ -202,11 +247,17 @@ impl Receiver {
             c.stamp(s.homes.names.process(queue), message, Stage::Land, c.now);
             self.finish(s, c);
         } else {
-            lane.landed.push_front(packet);
-            lane.oldest = Oldest::Full(c.now);
-            self.state = State::Idle;
-            self.next(s, c);
+            self.hold(packet, s, c);
         }
+    }
+
+    /// There is no room for the packet: it waits, and lets the other priority pass.
+    fn hold(&mut self, packet: Box<Packet>, s: &mut Shared, c: &mut Context<'_, '_>) {
+        let lane = &mut self.lanes[self.current];
+        lane.landed.push_front(packet);
+        lane.oldest = Oldest::Full(c.now);
+        self.state = State::Idle;
+        self.next(s, c);
     }
 
     /// Puts a message into the resident `queue` in `slot`; `name` is the MPI message's, for the records. False: there
@@ -396,6 +447,11 @@ impl Receiver {
 
     // --- DMA data -------------------------------------------------------------------------------
 
+    /// Line `number` of a piece takes its place in the order of the bus.
+    pub fn granted(&self, number: usize, c: &mut Context<'_, '_>) {
+        self.writers[number % WRITERS].lines.granted(number / WRITERS, c);
+    }
+
     /// Destination of the packet, a piece of a block: process, virtual address, and data.
     fn piece(&self, s: &Shared) -> (ProcessId, u64, &[u8]) {
         let packet = &self.packet().bytes;
@@ -428,27 +484,34 @@ impl Receiver {
 
     fn write(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let (process, address, data) = self.piece(s);
-        let data = data.to_vec();
-        self.state = State::Writing;
+        let (message, data) = (self.packet().message, data.to_vec());
+        let writer = self.writers.iter_mut().find(|writer| writer.piece.is_none()).expect("a writer is free");
         // Where the process has no such page nothing is written.
-        let _ = self.writer.add(BusOperation::Write, (process, address), &data, c);
-        if !self.writer.start(c) {
-            self.placed(s, c);
+        let _ = writer.lines.add(BusOperation::Write, (process, address), &data, c);
+        if writer.lines.start(c) {
+            writer.piece = Some((process, message));
+        } else {
+            c.stamp(process, message, Stage::Land, c.now);
         }
-    }
-
-    /// A line of the packet is in memory.
-    pub fn line_written(&mut self, number: usize, s: &mut Shared, c: &mut Context<'_, '_>) {
-        if self.writer.done(number).is_all {
-            self.placed(s, c);
-        }
-    }
-
-    /// The packet, a piece of a block, is in memory.
-    fn placed(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let packet = self.pop();
-        c.stamp(s.process_of(&packet.bytes), packet.message, Stage::Land, c.now);
+        self.pop();
         self.finish(s, c);
+    }
+
+    /// Line `number` of a piece is in memory. A mark that waited for that is returned.
+    pub fn line_written(
+        &mut self,
+        number: usize,
+        s: &mut Shared,
+        c: &mut Context<'_, '_>,
+    ) -> Option<Box<Packet>> {
+        let writer = &mut self.writers[number % WRITERS];
+        if !writer.lines.done(number / WRITERS).is_all {
+            return None;
+        }
+        if let Some((process, message)) = writer.piece.take() {
+            c.stamp(process, message, Stage::Land, c.now);
+        }
+        self.settle(s, c)
     }
 }
 

@@ -58,4 +58,9 @@ impl OwnRings {
     pub fn end(&self) -> u64 {
         self.tags.base + self.tags.bytes()
     }
+
+    /// The sP's places for data to be tagged on, behind all processes' rings.
+    pub fn of_service(&self) -> Ring {
+        Ring { base: self.end(), ..self.places }
+    }
 }

@@ -20,12 +20,12 @@ use crate::registers as r;
 use crate::service_registers::{self as sp, VoyagerPacket};
 
 const SSRAM: usize = sp::SSRAM_BYTES as usize;
-const SETTINGS: usize = 10;
+const SETTINGS: usize = 11;
 /// Among the settings.
 const EXPRESS_SLOTS: usize = 4;
 const BASIC_SLOTS: usize = 5;
 const SETTINGS_END: u64 = sp::SETTING_BASIC_QUEUES + 8 * SETTINGS as u64;
-const _: () = assert!(SETTINGS_END == sp::SETTING_STRIDE + 8);
+const _: () = assert!(SETTINGS_END == sp::SETTING_PLACES + 8);
 // Registers of the most slots that there may be don't meet those that follow.
 const _: () =
     assert!(sp::BASIC_TRANSMIT_PRODUCER + RESIDENT_BASIC_MAX * sp::BASIC_STRIDE <= sp::EXPRESS_SENT);
@@ -64,6 +64,8 @@ pub(super) struct Service {
     answers: Vec<Answer>,
     room: VecDeque<QueueName>,
     launched: bool,
+    /// Messages of its own have left.
+    has_left: bool,
     /// Queue and hardware slot of which the firmware wants to hear when nothing is under way there.
     watched: Option<(QueueName, usize)>,
     mask: u64,
@@ -97,6 +99,7 @@ pub(super) fn settings(
         service.dram.bytes(),
         names.express_count() as u64,
         receive.first.slot_bytes,
+        express.tags,
     ]
 }
 
@@ -129,9 +132,10 @@ impl Service {
             answers: Vec::new(),
             room: VecDeque::new(),
             launched: false,
+            has_left: false,
             watched: None,
             mask: u64::MAX,
-            turns: Turns::new(1..=sp::KIND_QUIET),
+            turns: Turns::new(1..=sp::KIND_LEFT),
             address: 0,
             command: None,
             result: None,
@@ -180,7 +184,7 @@ impl Nes {
     /// Length of the registers of system software [bytes].
     pub(super) fn system_bytes(&self) -> u64 {
         let open = self.service.as_ref().is_some_and(|service| service.parameters.system);
-        let table = r::QUEUES << (self.express.window.destination_bits + 3);
+        let table = (r::SP_QUEUE + 1) << (self.express.window.destination_bits + 3);
         if open { (r::SYSTEM_TABLE + table).next_multiple_of(PAGE_BYTES) } else { 0 }
     }
 
@@ -198,7 +202,9 @@ impl Nes {
     /// The firmware serves accesses to `register`.
     fn is_served(&self, register: Register) -> bool {
         match register {
-            Register::System(_, offset) => self.service.is_some() && offset < r::SYSTEM_TABLE,
+            Register::System(_, offset) => {
+                self.service.is_some() && offset < r::SYSTEM_TABLE && offset != r::SYSTEM_EMPTY
+            }
             Register::OnePoll(phantom) => self.one_poll_is_served(phantom),
             register => self.queue_of(register).is_some_and(|name| self.serves(name)),
         }
@@ -301,6 +307,14 @@ impl Nes {
             service.launched = true;
         }
     }
+
+    /// An Express message has left `slot`.
+    pub(super) fn left(&mut self, slot: usize) {
+        self.launched(slot == self.express.served());
+        if let Some(service) = self.service.as_mut().filter(|_| slot == self.express.own()) {
+            service.has_left = true;
+        }
+    }
 }
 
 // --- the firmware's registers ----------------------------------------------------------------------
@@ -346,6 +360,8 @@ impl Nes {
             sp::RESULT => return service.result.take(),
             sp::ACCESS_VALUE => service.accesses.front().and_then(|a| a.value).unwrap_or(0),
             sp::SETTING_BASIC_QUEUES..SETTINGS_END => setting(&service.settings, address),
+            sp::OWN_TAKE => self.own_take(c),
+            sp::OWN_SENT => u64::from(*self.express.sent_mut(self.express.own())),
             sp::BASIC_TRANSMIT_PRODUCER..sp::EXPRESS_SENT => u64::from(*self.basic_register(address)?),
             sp::EXPRESS_SENT..sp::MISSED if self.is_valid(address, 0) => self.express_load(address),
             sp::ONEPOLL_ORDER.. if self.is_valid(address, 0) => self.orders.word(order_word(address)),
@@ -379,7 +395,9 @@ impl Nes {
         match address {
             sp::MAP | sp::WATCH => self.has_slot(low, (value >> 16) as u8),
             sp::LAUNCH => self.shared.homes.all().contains(&high) && self.shared.homes.names.is_basic(high),
+            sp::COMMAND if value & 0xff == sp::COMMAND_FETCH => self.may_fetch(value),
             sp::COMMAND => self.shared.homes.all().contains(&high) && self.has_message(value),
+            sp::OWN_SEND => self.may_own_send(value),
             sp::EXPRESS_SENT..sp::MISSED => self.has_slot(0, express_register(address).0 as u8),
             sp::ONEPOLL_ORDER.. => order_word(address) < self.orders.words(),
             _ => true,
@@ -419,6 +437,7 @@ impl Nes {
             sp::UNDIVERT => self.shared.homes.undivert(name),
             sp::WATCH => service.watched = Some((name, usize::from((value >> 16) as u8))),
             sp::COMMAND => self.command(c, value),
+            sp::OWN_SEND => self.own_send(c, value),
             sp::STAGING.. if address + u64::from(bytes) <= sp::STAGING + sp::SSRAM_BYTES => {
                 let at = (address - sp::STAGING) as usize;
                 let bytes = bytes as usize;
@@ -448,6 +467,7 @@ impl Nes {
             sp::KIND_ROOM => drop(service.room.pop_front()),
             sp::KIND_LAUNCHED => service.launched = false,
             sp::KIND_QUIET => service.watched = None,
+            sp::KIND_LEFT => service.has_left = false,
             _ => {}
         }
         Some(event | kind)
@@ -457,7 +477,11 @@ impl Nes {
     fn may_have_event(&self) -> bool {
         let service = self.service.as_ref().expect("the firmware runs");
         let is_told = !service.accesses.is_empty() || !service.room.is_empty() || service.launched;
-        is_told || service.watched.is_some() || self.receiver.next_missed().is_some()
+        is_told
+            || service.has_left
+            || self.receiver.own.has_message()
+            || service.watched.is_some()
+            || self.receiver.next_missed().is_some()
     }
 
     /// What there is to say of a `kind` of event, if there is one.
@@ -476,6 +500,8 @@ impl Nes {
             }
             sp::KIND_ROOM => service.room.front().copied().map(queue),
             sp::KIND_LAUNCHED => service.launched.then_some(0),
+            sp::KIND_MESSAGE => self.receiver.own.has_message().then_some(0),
+            sp::KIND_LEFT => service.has_left.then_some(0),
             _ => {
                 service.watched.filter(|&(name, slot)| self.is_quiet(name, slot)).map(|(name, _)| queue(name))
             }
@@ -498,6 +524,10 @@ impl Nes {
         let may_take = matches!(description(names, &access).0, sp::WHAT_EXPRESS_TAKE | sp::WHAT_ONEPOLL);
         let takes = may_take && value >> r::EXPRESS_CAME_SHIFT & 0xf != 0;
         let took = message_queue.filter(|_| takes).map(|queue| self.shared.homes.return_message(queue));
+        let value = match value {
+            r::EXPRESS_EMPTY if may_take => self.empty_of(self.register(access.address)),
+            value => value,
+        };
         self.service_mut().answers.push(Answer { address: access.address, value, took });
     }
 
