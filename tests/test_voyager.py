@@ -152,7 +152,10 @@ bool take(struct nes *nes, uint64_t *data)
     return true;
 }
 const void *tagged(const struct nes *nes, uint64_t message) { return nes_tag_data(nes, message); }
-bool block(struct nes *nes, const uint64_t *data) { return nes_dma_send(nes, 1, data, 0, 88, data); }
+bool block(struct nes *nes, const uint64_t *data)
+{
+    return nes_dma_send(nes, 1, data, 0, 88, data);
+}
 """
 
 
@@ -164,7 +167,8 @@ def test_short_messages_take_no_division_no_call_and_no_fence_to_read(
     (tmp_path / "short.c").write_text(SHORT)
     done = chasqui("cc", "-O2", "-S", "-o", "short.s", "short.c")
     assert done.returncode == 0, done.stderr
-    code = re.findall(r"^\t([a-z][a-z.]*)\t?(.*)$", (tmp_path / "short.s").read_text(), re.MULTILINE)
+    text = (tmp_path / "short.s").read_text()
+    code = re.findall(r"^\t([a-z][a-z.]*)\t?(.*)$", text, re.MULTILINE)
     assert [words for words in code if re.match(r"(div|rem)u?w?$|call$|tail$", words[0])] == []
     assert {words for name, words in code if name == "fence"} == {"rw, o"}
 

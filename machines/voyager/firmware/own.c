@@ -32,10 +32,7 @@ static unsigned source_of(uint64_t message)
     return message >> CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT & ((1u << CHASQUI_VOYAGER_EXPRESS_SOURCE_BITS) - 1);
 }
 
-static unsigned extra_of(uint64_t message)
-{
-    return message >> 32 & ((1u << CHASQUI_VOYAGER_EXPRESS_EXTRA_BITS) - 1);
-}
+static unsigned extra_of(uint64_t message) { return message >> 32 & ((1u << CHASQUI_VOYAGER_EXPRESS_EXTRA_BITS) - 1); }
 
 static void answer(uint64_t question)
 {
@@ -66,12 +63,16 @@ void serve_own(void)
 {
     uint64_t message = nes_load(CHASQUI_SP_OWN_TAKE);
     switch (extra_of(message)) {
+    case CHASQUI_SP_MARK_FIRST: first_mark((uint32_t)message, false); break;
+    case CHASQUI_SP_MARK_IDLE: first_mark((uint32_t)message, true); break;
+    case CHASQUI_SP_MARK_SECOND: second_mark(); break;
     case CHASQUI_VOYAGER_SP_READ_SHORT:
     case CHASQUI_VOYAGER_SP_READ_LONG: {
         struct message *question = message_new();
         question->words[0] = message;
         list_append(&asked, question);
         own_left();
+        break;
     }
     }
 }

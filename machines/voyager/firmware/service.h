@@ -31,6 +31,10 @@
 #define CHASQUI_SP_OWN_PLACE_SHIFT 0x37ull /* Of OWN_SEND: first of eight bits that say which of SETTING_PLACES. */
 #define CHASQUI_SP_OWN_DESTINATION_SHIFT 0x25ull /* Of OWN_SEND: first bit of the destination. */
 #define CHASQUI_SP_OWN_SENT 0x110ull /* Loaded: messages of the sP's own queue that have left. */
+#define CHASQUI_SP_TURN_OVER 0x118ull /* Loaded, of one set of queues (`voyager/onequeue`): processes that were alive when the turn was over, a bit each, and */
+#define CHASQUI_SP_TURN_IDLE 0x100000000ull /* Of TURN_OVER: the site had done nothing but wait. */
+#define CHASQUI_SP_TURN 0x120ull /* Stored: the process whose turn begins, and TURN_LAST. */
+#define CHASQUI_SP_TURN_LAST 0x10000ull /* Of TURN: no other turn comes. */
 #define CHASQUI_SP_KIND_ACCESS 0x1ull /* Event: an access of an application processor to a queue that is not resident, or by system software. */
 #define CHASQUI_SP_KIND_MISS 0x2ull /* Event: the miss queue has a packet; this is about the oldest of the highest priority. */
 #define CHASQUI_SP_KIND_ROOM 0x3ull /* Event: there may be room in the resident queue for what DELIVER or TAG could not place. */
@@ -38,6 +42,7 @@
 #define CHASQUI_SP_KIND_QUIET 0x5ull /* Event: what was watched is quiet. */
 #define CHASQUI_SP_KIND_MESSAGE 0x6ull /* Event: the sP's own queue has received a message. */
 #define CHASQUI_SP_KIND_LEFT 0x7ull /* Event: messages of the sP's own queue have left. */
+#define CHASQUI_SP_KIND_TURN 0x8ull /* Event, of one set of queues: the turn is over, and what its process had sent has left for the network. */
 #define CHASQUI_SP_WHAT_TRANSMIT_PRODUCER 0x1ull /* Access, a store: messages up to this one may be sent. */
 #define CHASQUI_SP_WHAT_TRANSMIT_CONSUMER 0x2ull /* Access, a load: messages that have been sent. */
 #define CHASQUI_SP_WHAT_RECEIVE_PRODUCER 0x3ull /* Access, a load: messages that have come. */
@@ -69,6 +74,8 @@
 #define CHASQUI_SP_SETTING_EXPRESS_QUEUES 0xc0ull /* Setting: Express queues, of all processes. */
 #define CHASQUI_SP_SETTING_STRIDE 0xc8ull /* Setting: bytes from one slot of a ring to the next. */
 #define CHASQUI_SP_SETTING_PLACES 0xd0ull /* Setting: places in the SRAM for what the sP tags on. */
+#define CHASQUI_SP_SETTING_SITES 0xd8ull /* Setting: sites. */
+#define CHASQUI_SP_SETTING_SITE 0xe0ull /* Setting: this site's number. */
 #define CHASQUI_SP_BASIC_TRANSMIT_PRODUCER 0x400ull /* Registers of the hardware's Basic slots, BASIC_STRIDE bytes each, loaded and stored: slots composed. */
 #define CHASQUI_SP_BASIC_TRANSMIT_CONSUMER 0x408ull /* Slots sent. */
 #define CHASQUI_SP_BASIC_RECEIVE_PRODUCER 0x410ull /* Slots filled. */
@@ -81,11 +88,13 @@
 #define CHASQUI_SP_STAGING 0x1080ull /* Memory of the sSRAM, stored: a message for commands. */
 #define CHASQUI_SP_SSRAM_BYTES 0x80ull /* Bytes of each. */
 #define CHASQUI_SP_ONEPOLL_ORDER 0x2000ull /* Loaded: the orders of all phantom queues, as in the processors' registers, with names of the site. */
+#define CHASQUI_SP_MARK_FIRST 0x4ull /* Five bits of a mark, from one sP to another (`voyager/onequeue`): whoever gets it has got all that its sender's site */
+#define CHASQUI_SP_MARK_IDLE 0x5ull /* Five bits of a mark: a first one, of a site that had done nothing but wait. */
+#define CHASQUI_SP_MARK_SECOND 0x6ull /* Five bits of a mark: a second one. */
 #define CHASQUI_SP_PACKET_BASIC 0x0ull /* Kind of a packet: Basic. */
 #define CHASQUI_SP_PACKET_DMA 0x1ull /* A piece of a block, which the hardware deals with. */
 #define CHASQUI_SP_PACKET_NOTICE 0x2ull /* The notice behind a block, received like Basic. */
 #define CHASQUI_SP_PACKET_EXPRESS 0x3ull /* An Express message: eight bytes; what follows was tagged on. */
-#define CHASQUI_SP_PACKET_MARK 0x4ull /* A mark, for no queue: whoever gets it has got all that its sender had sent (`voyager/onequeue`). */
 #define CHASQUI_SP_PACKET_WIDE 0x1ull /* Flag of an Express packet: words that a 64-byte store brought are tagged on. */
 
 struct chasqui_voyager_packet {

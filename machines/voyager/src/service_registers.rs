@@ -54,6 +54,16 @@ chasqui_abi::guest_constants! {
     /// Loaded: messages of the sP's own queue that have left.
     pub const OWN_SENT: u64 = 0x110;
 
+    /// Loaded, of one set of queues (`voyager/onequeue`): processes that were alive when the turn was over, a bit each, and
+    /// TURN_IDLE.
+    pub const TURN_OVER: u64 = 0x118;
+    /// Of TURN_OVER: the site had done nothing but wait.
+    pub const TURN_IDLE: u64 = 1 << 32;
+    /// Stored: the process whose turn begins, and TURN_LAST.
+    pub const TURN: u64 = 0x120;
+    /// Of TURN: no other turn comes.
+    pub const TURN_LAST: u64 = 1 << 16;
+
     /// Event: an access of an application processor to a queue that is not resident, or by system software.
     pub const KIND_ACCESS: u64 = 1;
     /// Event: the miss queue has a packet; this is about the oldest of the highest priority.
@@ -68,6 +78,8 @@ chasqui_abi::guest_constants! {
     pub const KIND_MESSAGE: u64 = 6;
     /// Event: messages of the sP's own queue have left.
     pub const KIND_LEFT: u64 = 7;
+    /// Event, of one set of queues: the turn is over, and what its process had sent has left for the network.
+    pub const KIND_TURN: u64 = 8;
 
     /// Access, a store: messages up to this one may be sent.
     pub const WHAT_TRANSMIT_PRODUCER: u64 = 1;
@@ -138,6 +150,10 @@ chasqui_abi::guest_constants! {
 
     /// Setting: places in the SRAM for what the sP tags on.
     pub const SETTING_PLACES: u64 = 0xd0;
+    /// Setting: sites.
+    pub const SETTING_SITES: u64 = 0xd8;
+    /// Setting: this site's number.
+    pub const SETTING_SITE: u64 = 0xe0;
 
     /// Registers of the hardware's Basic slots, BASIC_STRIDE bytes each, loaded and stored: slots composed.
     pub const BASIC_TRANSMIT_PRODUCER: u64 = 0x400;
@@ -167,6 +183,14 @@ chasqui_abi::guest_constants! {
     /// Loaded: the orders of all phantom queues, as in the processors' registers, with names of the site.
     pub const ONEPOLL_ORDER: u64 = 0x2000;
 
+    /// Five bits of a mark, from one sP to another (`voyager/onequeue`): whoever gets it has got all that its sender's site
+    /// had sent. A first one: the 32 bits are those of TURN_OVER.
+    pub const MARK_FIRST: u64 = 4;
+    /// Five bits of a mark: a first one, of a site that had done nothing but wait.
+    pub const MARK_IDLE: u64 = 5;
+    /// Five bits of a mark: a second one.
+    pub const MARK_SECOND: u64 = 6;
+
     /// Kind of a packet: Basic.
     pub const PACKET_BASIC: u64 = 0;
     /// A piece of a block, which the hardware deals with.
@@ -175,8 +199,6 @@ chasqui_abi::guest_constants! {
     pub const PACKET_NOTICE: u64 = 2;
     /// An Express message: eight bytes; what follows was tagged on.
     pub const PACKET_EXPRESS: u64 = 3;
-    /// A mark, for no queue: whoever gets it has got all that its sender had sent (`voyager/onequeue`).
-    pub const PACKET_MARK: u64 = 4;
     /// Flag of an Express packet: words that a 64-byte store brought are tagged on.
     pub const PACKET_WIDE: u64 = 1;
 }

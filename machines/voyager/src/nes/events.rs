@@ -25,8 +25,6 @@ chasqui_ni::events! {
         Commanded,
         /// What a command of the sP fetches: control is over, or it has crossed the I-bus.
         Fetched,
-        /// A mark has crossed the I-bus into the TxU.
-        Marked,
     }
 }
 

@@ -67,11 +67,6 @@ impl Inbox {
         self.slots[slot].len() < self.messages_max
     }
 
-    /// Messages that wait in `slot`.
-    pub fn count(&self, slot: usize) -> u64 {
-        self.slots[slot].len() as u64
-    }
-
     pub fn push(&mut self, slot: usize, message: u64, name: MessageKey) {
         debug_assert!(self.has_room(slot));
         self.slots[slot].push_back((message, name));

@@ -39,8 +39,7 @@ use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
 use chasqui_network::NodeEvent;
 use chasqui_ni::{
-    BusRequest, Cause, Context, Leave, LinkEnd, MessageKey, NetworkInterface, Region, Reply, Ring, Turn,
-    Uncached,
+    BusRequest, Cause, Context, Leave, LinkEnd, MessageKey, NetworkInterface, Region, Reply, Ring, Uncached,
 };
 use chasqui_placement::{NodeId, ProcessId};
 use chasqui_record::{MessageId, Profile, Stage};
@@ -215,8 +214,6 @@ pub(crate) struct Nes {
     service: Option<Service>,
     /// Turns of processes, if the running process has the queues to itself.
     drain: Option<Drain>,
-    /// Bus clocks of saving or restoring a slot.
-    save_cycles: u64,
     transmit_rings: Rings,
     receive_rings: Rings,
     memory: Range<u64>,
@@ -232,6 +229,8 @@ impl Nes {
     pub fn new(plan: NesPlan) -> Result<Nes, String> {
         let names =
             QueueNames { processes: plan.placement.processes() as usize, basic: plan.queues.basic as usize };
+        let is_drained = plan.queues.sharing == Sharing::Drained && names.processes > 1;
+        let queues = if is_drained { plan.queues.one_set() } else { plan.queues.clone() };
         let first = Ring { base: plan.memory_base, slots: plan.basic.slots as u32, slot_bytes: plan.stride };
         let transmit = Rings { first, count: names.processes * names.basic };
         let first = Ring { base: first.base + transmit.bytes(), ..first };
@@ -243,8 +242,7 @@ impl Nes {
         let service_places = own.last().expect("there is a process").of_service();
         let memory = plan.memory_base..service_places.base + service_places.bytes();
         let delays = Delays::new(&plan);
-        let (express_slots, basic_slots) =
-            (plan.queues.resident_express as usize, plan.queues.resident_basic as usize);
+        let (express_slots, basic_slots) = (queues.resident_express as usize, queues.resident_basic as usize);
         let rings = |of: fn(&OwnRings) -> Ring| own.iter().map(of).collect::<Vec<_>>();
         let inbox = Inbox::new(own.len(), &plan.express, express_slots);
         let tags = own.iter().map(|own| TagSlots::new(own.tags)).collect();
@@ -254,10 +252,11 @@ impl Nes {
         };
         let pages = (plan.dma.page_in.cycles(), plan.line_bytes);
         let service = plan.processor.map(|processor| {
-            let settings = service::settings(names, &plan.queues, &plan.service, &plan.express, receive);
+            let sites = (plan.placement.nodes(), plan.port.node());
+            let settings = service::settings(names, &queues, &plan.service, &plan.express, receive, sites);
             Service::new(processor, plan.service, settings)
         });
-        let homes = Homes::new(names, &plan.queues);
+        let homes = Homes::new(names, &queues);
         let here = NodeId(plan.port.node());
         // What can happen when, `Delays` say more exactly.
         let overhead = plan.nes.packet_overhead.bytes();
@@ -294,9 +293,7 @@ impl Nes {
             transmit_rings: transmit,
             receive_rings: receive,
             service: service.transpose()?,
-            drain: (plan.queues.sharing == Sharing::Drained && names.processes > 1)
-                .then(|| Drain::new(plan.placement.nodes(), names.processes)),
-            save_cycles: plan.queues.save.cycles(),
+            drain: is_drained.then(Drain::new),
             shared: Shared {
                 clock: plan.clock,
                 table: DestinationTable::of_ranks(here, &plan.placement, names),
@@ -483,31 +480,8 @@ impl Nes {
         self.express.go_on(&mut self.shared, c);
         self.transmitter.go_on(&mut self.shared, c);
         self.dma.go_on(&mut self.shared, c);
-        self.drain_on(c);
         // What they put into the TxU may start at once.
         self.shared.start(c);
-    }
-
-    /// A mark has come, if one has.
-    fn marked(&mut self, mark: Option<Box<Packet>>) {
-        if let (Some(drain), Some(mark)) = (&mut self.drain, mark) {
-            drain.arrived(&mark.bytes);
-        }
-    }
-
-    /// Draining goes on, if the process's queues are to be another's.
-    fn drain_on(&mut self, c: &mut Context<'_, '_>) {
-        let Some(drain) = &mut self.drain else { return };
-        let empty = self.transmitter.is_empty() && self.express.is_empty() && self.dma.is_empty();
-        let Some(next) = drain.go_on(empty, &mut self.shared, c) else { return };
-        let slots = match next.from == next.to {
-            true => 0,
-            false => self.receiver.held(next.from, &self.shared) + self.receiver.held(next.to, &self.shared),
-        };
-        drain.counters.saved += slots;
-        let after = self.shared.clock.edge(slots * self.save_cycles);
-        drain.counters.drain_ps += (c.now + after - next.since).0;
-        c.outputs.turn = Some(Turn { process: next.to, after, last: next.last });
     }
 }
 
@@ -565,6 +539,7 @@ impl NetworkInterface for Nes {
         let drain = self.drain.as_mut().expect("an exclusive NI drains");
         drain.begin(leave, c.now, &self.shared);
         self.go_on(c);
+        self.wake_service(c);
     }
 
     fn close(&mut self, c: &mut Context<'_, '_>, process: ProcessId) {
@@ -627,14 +602,7 @@ impl NetworkInterface for Nes {
             NesEvent::Service => self.service_access(c),
             NesEvent::Commanded => self.command_crossed(c),
             NesEvent::Fetched => self.fetched(c),
-            NesEvent::Received => {
-                let mark = self.receiver.received(&mut self.shared, c);
-                self.marked(mark);
-            }
-            NesEvent::Marked => {
-                let drain = self.drain.as_mut().expect("marks are sent by who drains");
-                drain.marked(&mut self.shared);
-            }
+            NesEvent::Received => self.receiver.received(&mut self.shared, c),
             NesEvent::PagesIn => self.receiver.pages_in(&mut self.shared, c),
             NesEvent::Prepared => self.dma.prepared(),
             NesEvent::Crossed => self.dma.crossed(&mut self.shared),
@@ -680,10 +648,7 @@ impl NetworkInterface for Nes {
             (Owner::Reclaim, _) => {}
             (Owner::TagOn, _) => self.express.line_read(),
             (Owner::DmaRead, _) => self.dma.line_read(&mut self.shared, c),
-            (Owner::DmaWrite, number) => {
-                let mark = self.receiver.line_written(number, &mut self.shared, c);
-                self.marked(mark);
-            }
+            (Owner::DmaWrite, number) => self.receiver.line_written(number, &mut self.shared, c),
             (Owner::Command, _) => self.command_line(c),
             (Owner::Fetch, _) => self.fetched_line(c),
         }

@@ -16,7 +16,7 @@ use super::transmit::HEADER;
 use super::{NesEvent, Owner, Rings, SLOT, Shared};
 use crate::PRIORITIES;
 use crate::registers::{EXPRESS_BYTES, VoyagerSlot};
-use crate::service_registers::{PACKET_DMA, PACKET_EXPRESS, PACKET_MARK, PACKET_WIDE, VoyagerPacket};
+use crate::service_registers::{PACKET_DMA, PACKET_EXPRESS, PACKET_WIDE, VoyagerPacket};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -180,31 +180,23 @@ impl Receiver {
         self.lanes[self.current].landed.pop_front().expect("a packet is dealt with")
     }
 
-    /// The packet has crossed the I-bus: it goes to its queue, or to the miss queue (section 4.2). A mark, which
-    /// is for no queue, is returned.
-    pub fn received(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) -> Option<Box<Packet>> {
+    /// The packet has crossed the I-bus: it goes to its queue, or to the miss queue (section 4.2).
+    pub fn received(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         self.state = State::Waiting;
-        self.settle(s, c)
+        self.settle(s, c);
     }
 
     /// A packet that has crossed goes on when a writer is free for it, or, unless it is a piece of a block, all are: what
     /// comes behind a block finds it in memory.
-    fn settle(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) -> Option<Box<Packet>> {
+    fn settle(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         if self.state != State::Waiting {
-            return None;
+            return;
         }
         let is_piece = u64::from(self.packet().bytes[0]) == PACKET_DMA;
         let busy = self.writers.iter().filter(|writer| writer.piece.is_some()).count();
-        if busy > if is_piece { WRITERS - 1 } else { 0 } {
-            return None;
+        if busy <= if is_piece { WRITERS - 1 } else { 0 } {
+            self.take(s, c);
         }
-        if u64::from(self.packet().bytes[0]) == PACKET_MARK {
-            let mark = self.pop();
-            self.finish(s, c);
-            return Some(mark);
-        }
-        self.take(s, c);
-        None
     }
 
     /// The packet goes where it belongs.
@@ -404,20 +396,6 @@ impl Receiver {
         self.retry(0, s, c);
     }
 
-    /// Slots that hold messages for process `process`.
-    pub fn held(&self, process: ProcessId, s: &Shared) -> u64 {
-        let names = s.homes.names;
-        let own = s.homes.all().filter(|&name| names.process(name) == process);
-        own.filter_map(|name| {
-            let slot = s.homes.slot(name)?;
-            Some(match names.basic_index(name) {
-                Some(_) => u64::from(self.slots[slot].producer.wrapping_sub(self.slots[slot].consumer)),
-                None => self.inbox.count(slot),
-            })
-        })
-        .sum()
-    }
-
     /// A packet of `queue` waits in the miss queue.
     pub fn has_missed(&self, queue: QueueName) -> bool {
         let mut missed = self.lanes.iter().flat_map(|lane| &lane.missed);
@@ -497,21 +475,16 @@ impl Receiver {
         self.finish(s, c);
     }
 
-    /// Line `number` of a piece is in memory. A mark that waited for that is returned.
-    pub fn line_written(
-        &mut self,
-        number: usize,
-        s: &mut Shared,
-        c: &mut Context<'_, '_>,
-    ) -> Option<Box<Packet>> {
+    /// Line `number` of a piece is in memory.
+    pub fn line_written(&mut self, number: usize, s: &mut Shared, c: &mut Context<'_, '_>) {
         let writer = &mut self.writers[number % WRITERS];
         if !writer.lines.done(number / WRITERS).is_all {
-            return None;
+            return;
         }
         if let Some((process, message)) = writer.piece.take() {
             c.stamp(process, message, Stage::Land, c.now);
         }
-        self.settle(s, c)
+        self.settle(s, c);
     }
 }
 

@@ -13,6 +13,7 @@ use chasqui_ni::{Context, DeviceAccess, FirmwareProcessor, Mailbox, MessageKey, 
 use chasqui_placement::ProcessId;
 
 use super::command::Command;
+use super::drain::Drain;
 use super::queues::{QueueName, QueueNames};
 use super::{Loaded, Nes, NesEvent, Register, Rings};
 use crate::parameters::{self, RESIDENT_BASIC_MAX};
@@ -20,12 +21,12 @@ use crate::registers as r;
 use crate::service_registers::{self as sp, VoyagerPacket};
 
 const SSRAM: usize = sp::SSRAM_BYTES as usize;
-const SETTINGS: usize = 11;
+const SETTINGS: usize = 13;
 /// Among the settings.
 const EXPRESS_SLOTS: usize = 4;
 const BASIC_SLOTS: usize = 5;
 const SETTINGS_END: u64 = sp::SETTING_BASIC_QUEUES + 8 * SETTINGS as u64;
-const _: () = assert!(SETTINGS_END == sp::SETTING_PLACES + 8);
+const _: () = assert!(SETTINGS_END == sp::SETTING_SITE + 8);
 // Registers of the most slots that there may be don't meet those that follow.
 const _: () =
     assert!(sp::BASIC_TRANSMIT_PRODUCER + RESIDENT_BASIC_MAX * sp::BASIC_STRIDE <= sp::EXPRESS_SENT);
@@ -87,6 +88,7 @@ pub(super) fn settings(
     service: &parameters::Service,
     express: &parameters::Express,
     receive: Rings,
+    (sites, here): (u32, u32),
 ) -> [u64; SETTINGS] {
     [
         (names.count() - names.express_count()) as u64,
@@ -100,6 +102,8 @@ pub(super) fn settings(
         names.express_count() as u64,
         receive.first.slot_bytes,
         express.tags,
+        sites.into(),
+        here.into(),
     ]
 }
 
@@ -135,7 +139,7 @@ impl Service {
             has_left: false,
             watched: None,
             mask: u64::MAX,
-            turns: Turns::new(1..=sp::KIND_LEFT),
+            turns: Turns::new(1..=sp::KIND_TURN),
             address: 0,
             command: None,
             result: None,
@@ -361,6 +365,7 @@ impl Nes {
             sp::ACCESS_VALUE => service.accesses.front().and_then(|a| a.value).unwrap_or(0),
             sp::SETTING_BASIC_QUEUES..SETTINGS_END => setting(&service.settings, address),
             sp::OWN_TAKE => self.own_take(c),
+            sp::TURN_OVER if self.drain.is_some() => self.drain.as_ref().map_or(0, Drain::over),
             sp::OWN_SENT => u64::from(*self.express.sent_mut(self.express.own())),
             sp::BASIC_TRANSMIT_PRODUCER..sp::EXPRESS_SENT => u64::from(*self.basic_register(address)?),
             sp::EXPRESS_SENT..sp::MISSED if self.is_valid(address, 0) => self.express_load(address),
@@ -398,6 +403,7 @@ impl Nes {
             sp::COMMAND if value & 0xff == sp::COMMAND_FETCH => self.may_fetch(value),
             sp::COMMAND => self.shared.homes.all().contains(&high) && self.has_message(value),
             sp::OWN_SEND => self.may_own_send(value),
+            sp::TURN => self.may_turn(value),
             sp::EXPRESS_SENT..sp::MISSED => self.has_slot(0, express_register(address).0 as u8),
             sp::ONEPOLL_ORDER.. => order_word(address) < self.orders.words(),
             _ => true,
@@ -438,6 +444,7 @@ impl Nes {
             sp::WATCH => service.watched = Some((name, usize::from((value >> 16) as u8))),
             sp::COMMAND => self.command(c, value),
             sp::OWN_SEND => self.own_send(c, value),
+            sp::TURN => self.turn(c, value),
             sp::STAGING.. if address + u64::from(bytes) <= sp::STAGING + sp::SSRAM_BYTES => {
                 let at = (address - sp::STAGING) as usize;
                 let bytes = bytes as usize;
@@ -468,6 +475,7 @@ impl Nes {
             sp::KIND_LAUNCHED => service.launched = false,
             sp::KIND_QUIET => service.watched = None,
             sp::KIND_LEFT => service.has_left = false,
+            sp::KIND_TURN => self.drain.iter_mut().for_each(Drain::told),
             _ => {}
         }
         Some(event | kind)
@@ -476,7 +484,9 @@ impl Nes {
     /// There may be something to say: asked whenever anything happens in the NES, and mostly there is not.
     fn may_have_event(&self) -> bool {
         let service = self.service.as_ref().expect("the firmware runs");
-        let is_told = !service.accesses.is_empty() || !service.room.is_empty() || service.launched;
+        let is_leaving = self.drain.as_ref().is_some_and(Drain::is_leaving);
+        let is_told =
+            is_leaving || !service.accesses.is_empty() || !service.room.is_empty() || service.launched;
         is_told
             || service.has_left
             || self.receiver.own.has_message()
@@ -502,6 +512,7 @@ impl Nes {
             sp::KIND_LAUNCHED => service.launched.then_some(0),
             sp::KIND_MESSAGE => self.receiver.own.has_message().then_some(0),
             sp::KIND_LEFT => service.has_left.then_some(0),
+            sp::KIND_TURN => self.turn_is_over().then_some(0),
             _ => {
                 service.watched.filter(|&(name, slot)| self.is_quiet(name, slot)).map(|(name, _)| queue(name))
             }
