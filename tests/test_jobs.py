@@ -142,19 +142,24 @@ def test_a_process_that_is_not_running_receives(traffic: Path, tmp_path: Path) -
 
 
 def test_a_turn_together_needs_an_empty_network(traffic: Path, tmp_path: Path) -> None:
-    """At each turn every site sends two marks to every other, and all turns are the same."""
+    """At each turn every site's firmware sends two marks to every other, and swaps the queues; all
+    turns are the same."""
     machine = ["--machine", "voyager/onequeue", *SHORT, "-np", 3]
     job = ["--job", f"-np 3 {traffic} 2 6 3000"]
     done = run(tmp_path, "run", *machine, *job, "--", traffic, 1, 6, 1000)
     assert done.returncode == 0, done.stderr
     directory = tmp_path / "run" / "job0"
     nodes = [f"node0000{node}" for node in range(3)]
-    marks = [counter(directory, f"{node}.ni.marks") for node in nodes]
+    marks = [counter(directory, f"{node}.ni.own_sent") for node in nodes]
     switches = [counter(directory, f"{node}.scheduler.switches") for node in nodes]
     assert len(set(marks)) == 1
     assert len(set(switches)) == 1
     # A turn that comes to the same job is no switch.
     assert marks[0] >= 4 * switches[0] > 40
+    # Both rings of a Basic queue cross the bus out and in, six lines of 32 bytes a slot, and the
+    # firmware is instructions.
+    assert counter(directory, "node00000.ni.sp.instructions") > 1000 * switches[0]
+    assert counter(directory, "node00000.ni.drain_ps") > 100_000_000 * switches[0]
 
 
 # What watches single harts is for one job.

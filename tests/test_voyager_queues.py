@@ -27,6 +27,8 @@ MIGRATE = (SOURCES / "migrate.c").read_text()
 SERVER = (SOURCES / "server.c").read_text()
 FLOOD = (SOURCES / "flood.c").read_text()
 POSTED = (SOURCES / "posted.c").read_text()
+REMOTE = (SOURCES / "remote.c").read_text()
+EMPTIED = (SOURCES / "emptied.c").read_text()
 SEED = int(os.environ.get("SEED", "1"))
 
 SYSTEM = ["--set", "voyager.sp.system=true"]
@@ -216,7 +218,7 @@ POINTERS = {
     "dma": ("0x26", "0x26 was stored to the DMA producer of a ring of 8 slots; 0x0 to 0x8"),
     "transmit": ("33", "0x21 was stored to the transmit producer of a ring of 32 slots, 0x21"),
     "receive": ("0xfff", "0xfff was stored to the receive consumer of a ring of 32 slots, 0xfff"),
-    "tags": ("1", "0x1 was stored to the consumer of tagged data of a ring of 16 slots; 0x0"),
+    "tags": ("4", "slot 2 of tagged data was given back, which holds none; there are 32 slots"),
 }  # fmt: skip
 
 
@@ -288,6 +290,32 @@ def test_an_offence_ends_its_process_alone(
     assert [rank["status"] for rank in summary["ranks"]] == [0, 139, 0, 0]
     sent = [node["express_sent"] for node in counters(tmp_path / "run").values()]
     assert sent == [60, 20, 20, 20]
+
+
+@pytest.mark.parametrize("machine", VARIANTS)
+@pytest.mark.parametrize("sets", [[], NONE_RESIDENT], ids=["resident", "served"])
+def test_a_service_processor_ships_what_lies_in_memory(
+    compile_c: Compiler, tmp_path: Path, machine: str, sets: list[str]
+) -> None:
+    """More questions than it has places and slots; the process whose memory it is does nothing."""
+    sets = [*SYSTEM, *sets, "--set", "voyager.express.slots=4", "--set", "voyager.express.tags=2"]
+    run = ["-np", "2", "--machine", machine, *sets, "--", str(compile_c("remote", REMOTE)), "40"]
+    names = ("loops executed", "checker on", "by the reference", *THREADS)
+    check(tmp_path, run, {name: VARIATIONS[name] for name in names}, 0)
+    assert (tmp_path / "reference" / "stdout.0").read_text() == "remote: PASSED\n"
+    sent = [node["own_sent"] for node in counters(tmp_path / "reference").values()]
+    assert sent == [0, 41]
+
+
+@pytest.mark.parametrize("machine", VARIANTS)
+@pytest.mark.parametrize("sets", [[], NONE_RESIDENT], ids=["resident", "served"])
+def test_system_software_says_what_empty_queues_return(
+    compile_c: Compiler, chasqui: Run, machine: str, sets: list[str]
+) -> None:
+    """By eight bytes and by halves, from Express and phantom queues; that of its process alone."""
+    program = compile_c("emptied", EMPTIED)
+    done = chasqui("run", "-q", "-np", "2", "--machine", machine, *SYSTEM, *sets, "--", program)
+    assert (done.returncode, done.stdout) == (0, "emptied: PASSED\n"), done.stderr
 
 
 def test_only_system_software_has_its_registers(compile_c: Compiler, chasqui: Run) -> None:

@@ -32,6 +32,7 @@
 /* An envelope whose two names are zero is sent without them. */
 #define SHORT_ENVELOPE offsetof(struct chasqui_envelope, sender)
 #define TAGS_MAX CHASQUI_VOYAGER_TAGS_MAX
+#define TAG_WORDS (CHASQUI_VOYAGER_EXPRESS_QUEUES * TAGS_MAX / 32)
 
 /* Slots and requests are whole lines: words. */
 struct ring {
@@ -82,10 +83,11 @@ static volatile uint64_t *express_or_basic;   /* OnePoll: Express queue 0, then 
 static uint32_t posted, left, express_slots;  /* Express and Tag-On messages stored, and known to have left */
 static unsigned destination_bits;
 static size_t express_end, store_64_end, tag_on_end, basic_end; /* SETTING_*_END */
-static uint64_t *places, *tags;               /* for data to be tagged on; those that came */
-static uint32_t places_used, tags_mask, tags_taken, tags_freed;
+static uint64_t *places, *tags;               /* for data to be tagged on; slots of those that came */
+static uint32_t places_used, places_mask, tags_held;
 static uint32_t place_posted[TAGS_MAX];       /* by place: `posted` once its message was stored */
-static uint8_t tag_bytes[TAGS_MAX];           /* by slot of `tags`: bytes that were read */
+static uint32_t tags_read[TAG_WORDS];         /* a bit each of `tags_held`: slots that were read */
+static uint8_t tag_bytes[32 * TAG_WORDS];     /* by slot: bytes that were read */
 static uint32_t numbered;                     /* Messages that came without their name. */
 static uint64_t head_here;                    /* First word of an envelope that such a message gets. */
 static uint16_t own_rank;
@@ -151,7 +153,7 @@ static bool open_basic(const struct chasqui_ni_identification *ni, int ni_fd)
 static bool open_express(const struct chasqui_ni_identification *ni, int ni_fd)
 {
     express_slots = ni->settings[CHASQUI_VOYAGER_SETTING_EXPRESS_SLOTS];
-    tags_mask = ni->settings[CHASQUI_VOYAGER_SETTING_TAGS] - 1;
+    places_mask = ni->settings[CHASQUI_VOYAGER_SETTING_TAGS] - 1;
     destination_bits = ni->settings[CHASQUI_VOYAGER_SETTING_DESTINATION_BITS];
     own_rank = (uint16_t)ni->rank;
     head_here = CHASQUI_PACKET_EAGER | CHASQUI_ENVELOPE_NUMBERED_HERE << 8 | (uint64_t)own_rank << 48;
@@ -173,7 +175,8 @@ static bool open_tag_on(const struct chasqui_ni_identification *ni, int ni_fd)
 {
     tag_on = map_region(ni, ni_fd, CHASQUI_VOYAGER_REGION_TAG);
     places = map_region(ni, ni_fd, CHASQUI_VOYAGER_REGION_TAG_DATA);
-    tags = places + ni->regions[CHASQUI_VOYAGER_REGION_TAG_DATA].bytes / 2 / sizeof *places;
+    size_t bytes = (places_mask + 1) * stride_words * sizeof *places;
+    tags = places + ((bytes + 4095) & ~(size_t)4095) / sizeof *places;
     return tag_on && places;
 }
 
@@ -440,7 +443,7 @@ static __attribute__((noinline)) bool send_store_64(struct peer *peer, const str
 static __attribute__((noinline)) bool send_tag_on(struct peer *peer, const struct chasqui_envelope *envelope,
                                                   size_t head, const void *payload, size_t bytes)
 {
-    uint32_t place = places_used & tags_mask;
+    uint32_t place = places_used & places_mask;
     if (unlikely(!have_left(posted + 2 - express_slots) || !have_left(place_posted[place])))
         return false;
     uint64_t *data = places + place * stride_words;
@@ -645,22 +648,29 @@ static __attribute__((noinline)) void arrived_express(struct peer *peer, uint32_
     mpi_arrived(&envelope, &word, bytes);
 }
 
-/* Gives the places of data that have been read back to the NES. */
+/* Gives the slots of data that have been read back to the NES. */
 static __attribute__((noinline)) void free_tags(void)
 {
-    for (; tags_freed != tags_taken; tags_freed++) {
-        uint32_t slot = tags_freed & tags_mask;
-        flush(tags + slot * stride_words, tag_bytes[slot]);
+    for (uint32_t word = 0; tags_held > 0; word++) {
+        uint32_t read = tags_read[word];
+        for (uint32_t rest = read, slot = 32 * word; rest != 0; rest >>= 1, slot++)
+            if (rest & 1) {
+                flush(tags + slot * stride_words, tag_bytes[slot]);
+                tags_held--;
+            }
+        if (read == 0)
+            continue;
+        tags_read[word] = 0;
+        fence_before_pointer();
+        *(volatile uint32_t *)(pointers + CHASQUI_VOYAGER_TAG_RELEASE + word * sizeof read) = read;
     }
-    fence_before_pointer();
-    POINTER(TAG_CONSUMER) = tags_freed;
 }
 
 /* A message has come by Tag-On. */
 static void arrived_tagged(struct peer *peer, uint64_t message, uint32_t extra)
 {
-    uint32_t slot = tags_taken & tags_mask;
-    const uint64_t *data = tags + after(slot, (uint32_t)message) * stride_words;
+    uint32_t slot = message >> CHASQUI_VOYAGER_EXPRESS_SLOT_SHIFT;
+    const uint64_t *data = tags + slot * stride_words; /* the address depends on the message */
     size_t bytes = (uint32_t)message, head = CHASQUI_VOYAGER_MPI_TAGGED_HEAD;
     struct chasqui_envelope envelope;
     __builtin_memcpy(&envelope, data, CHASQUI_VOYAGER_MPI_TAGGED_HEAD);
@@ -672,10 +682,11 @@ static void arrived_tagged(struct peer *peer, uint64_t message, uint32_t extra)
         envelope.sender = envelope.receiver = 0;
     }
     tag_bytes[slot] = (uint8_t)(head + bytes);
-    tags_taken++;
+    tags_read[slot / 32] |= 1u << slot % 32;
+    tags_held++;
     peer->express_taken++;
     mpi_arrived(&envelope, data + head / sizeof *data, bytes);
-    if (unlikely(tags_taken - tags_freed > tags_mask / 2))
+    if (unlikely(tags_held > places_mask / 2))
         free_tags();
 }
 
@@ -730,7 +741,7 @@ static void wait_for_basic(struct peer *peer, uint16_t count)
 static __attribute__((noinline)) void take_other(struct peer *peer, uint64_t message)
 {
     uint32_t extra = extra_of(message);
-    if (message >> CHASQUI_VOYAGER_EXPRESS_TAG_SHIFT & 3)
+    if (is_tagged(message))
         arrived_tagged(peer, message, extra);
     else if (extra == CHASQUI_VOYAGER_MPI_SHAPE)
         peer->shape = shape_told((uint32_t)message);
@@ -743,10 +754,9 @@ static __attribute__((noinline)) void take_other(struct peer *peer, uint64_t mes
 /* OnePoll took an Express message. */
 static __attribute__((noinline)) void take(uint64_t message)
 {
-    const uint64_t other = 3ull << CHASQUI_VOYAGER_EXPRESS_TAG_SHIFT;
     struct peer *peer = &peers[source_of(message)];
     uint32_t bytes = extra_of(message);
-    if (unlikely(message & other) || unlikely(bytes > CHASQUI_VOYAGER_MPI_BYTES_MAX))
+    if (unlikely(is_tagged(message)) || unlikely(bytes > CHASQUI_VOYAGER_MPI_BYTES_MAX))
         take_other(peer, message);
     else
         take_part(peer, message, bytes);
@@ -761,7 +771,7 @@ static inline __attribute__((always_inline)) void look(void)
         /* The Basic ring has slots that have not been freed; these are 16 bits of its pointer. */
         act(receive.consumed + (uint16_t)((uint32_t)message - receive.consumed));
     } else {
-        if (unlikely(tags_freed != tags_taken))
+        if (unlikely(tags_held > 0))
             free_tags();
         if (unlikely(dma.consumed != dma.produced))
             finish_puts();

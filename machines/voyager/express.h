@@ -15,12 +15,19 @@ static inline uint32_t extra_of(uint64_t message) { return message >> 32 & EXTRA
 
 static inline bool is_express(uint64_t message)
 {
-    return message != CHASQUI_VOYAGER_EXPRESS_EMPTY && !(message & 7ull << CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT);
+    return message != CHASQUI_VOYAGER_EXPRESS_EMPTY && !(message & 3ull << CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT);
 }
 
 static inline uint32_t source_of(uint64_t message)
 {
-    return (uint16_t)(message >> CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT);
+    return message >> CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT & ((1u << CHASQUI_VOYAGER_EXPRESS_SOURCE_BITS) - 1);
+}
+
+/* Something was tagged on. */
+static inline bool is_tagged(uint64_t message)
+{
+    const uint64_t others = 0xf & ~CHASQUI_VOYAGER_CAME_ALONE;
+    return message & others << CHASQUI_VOYAGER_EXPRESS_CAME_SHIFT;
 }
 
 /* Context and tag as an Express message tells them; they fit if shape_fits. */

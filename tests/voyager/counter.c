@@ -79,13 +79,13 @@ static void multicast(void)
     const size_t lengths[] = {CHASQUI_VOYAGER_TAG_SHORT_BYTES, CHASQUI_VOYAGER_TAG_LONG_BYTES};
     for (unsigned i = 0; i < 40; i++) {
         size_t bytes = lengths[i % 2];
-        unsigned place = i % nes.tags.count;
-        while (place == 0 && !nes_tags_are_sent(&nes))
+        unsigned place = i % nes.tags;
+        while (place == 0 && !nes_are_sent(&nes, WORK))
             nes_pause();
         memset(nes_tag_place(&nes, place), 'a' + (int)i, bytes);
         nes_tag_composed(&nes, place, bytes);
         for (uint32_t to = 1; to < nes.ranks; to++)
-            while (!nes_tag_send(&nes, to, TEXT, i, place, bytes, to > 1))
+            while (!nes_tag_send(&nes, WORK, to, TEXT, i, place, bytes, to > 1))
                 nes_pause();
     }
 }
@@ -100,7 +100,7 @@ static void read_texts(void)
         const char *text = nes_tag_data(&nes, message);
         for (size_t k = 0; k < bytes; k++)
             check(text[k] == (char)('a' + (int)i), "text");
-        nes_tag_release(&nes, bytes);
+        nes_tag_release(&nes, message, bytes);
     }
 }
 

@@ -23,11 +23,11 @@ static bool send(const char *kind, unsigned queue, uint32_t number)
         return nes_basic_send(&nes, 0, &number, sizeof number);
     if (is(kind, "express"))
         return nes_express_send(&nes, queue, 0, 0, number);
-    if (!nes_tags_are_sent(&nes))
+    if (!nes_are_sent(&nes, 0))
         return false;
     memset(nes_tag_place(&nes, 0), (int)number, LONG);
     nes_tag_composed(&nes, 0, LONG);
-    return nes_tag_send(&nes, 0, 0, number, 0, LONG, false);
+    return nes_tag_send(&nes, 0, 0, 0, number, 0, LONG, false);
 }
 
 static bool take(const char *kind, unsigned queue, uint32_t *number)
@@ -42,14 +42,14 @@ static bool take(const char *kind, unsigned queue, uint32_t *number)
     const unsigned char *data = nes_tag_data(&nes, message);
     if (data[0] != (unsigned char)*number || data[LONG - 1] != data[0])
         *number = ~*number;
-    nes_tag_release(&nes, LONG);
+    nes_tag_release(&nes, message, LONG);
     return true;
 }
 
 static bool all_have_left(const char *kind)
 {
     if (!is(kind, "basic"))
-        return nes_tags_are_sent(&nes);
+        return nes_are_sent(&nes, 0);
     return *nes_pointer(&nes, CHASQUI_VOYAGER_TRANSMIT_CONSUMER) == nes.transmit.produced;
 }
 

@@ -70,7 +70,7 @@ static bool receive_express(uint64_t message)
     if (bytes > 0) {
         if (!is_filled(nes_tag_data(&nes, message), bytes, number))
             wrong("tagged data", source, queue, number);
-        nes_tag_release(&nes, bytes);
+        nes_tag_release(&nes, message, bytes);
     }
     return true;
 }
@@ -116,13 +116,13 @@ static bool send_express(unsigned queue, uint32_t to, enum what what, uint32_t n
 {
     if (what != TAGGED)
         return nes_express_send(&nes, queue, to, what, number);
-    /* A place may be written again when it has been sent. */
-    if (!nes_tags_are_sent(&nes))
+    /* A place may be written again when it has been sent; each queue uses its own. */
+    if (!nes_are_sent(&nes, queue))
         return false;
-    unsigned place = number % nes.tags.count;
+    unsigned each = nes.tags / EXPRESS, place = queue * each + number % each;
     fill(nes_tag_place(&nes, place), CHASQUI_VOYAGER_TAG_SHORT_BYTES, number);
     nes_tag_composed(&nes, place, CHASQUI_VOYAGER_TAG_SHORT_BYTES);
-    return nes_tag_send(&nes, to, what, number, place, CHASQUI_VOYAGER_TAG_SHORT_BYTES, false);
+    return nes_tag_send(&nes, queue, to, what, number, place, CHASQUI_VOYAGER_TAG_SHORT_BYTES, false);
 }
 
 static bool try_send(unsigned queue, uint32_t to, enum what what)
@@ -167,7 +167,7 @@ int main(int argc, char **argv)
     open_all(strtoull(argv[1], NULL, 0));
     for (uint32_t i = 0; i < messages; i++) {
         unsigned queue = below(queues);
-        send(queue, below(nes.ranks), queue == 0 && below(2) ? TAGGED : NUMBER);
+        send(queue, below(nes.ranks), queue < EXPRESS && below(2) ? TAGGED : NUMBER);
         /* Sometimes little is received for long, so that queues are full. */
         for (uint32_t k = below(i / 64 % 2 ? 8 : 2); k > 0; k--)
             receive(below(queues));

@@ -15,7 +15,7 @@ static uint64_t pointer_of(const char *name)
         return CHASQUI_VOYAGER_DMA_PRODUCER;
     if (strcmp(name, "transmit") == 0)
         return CHASQUI_VOYAGER_TRANSMIT_PRODUCER;
-    return strcmp(name, "receive") == 0 ? CHASQUI_VOYAGER_RECEIVE_CONSUMER : CHASQUI_VOYAGER_TAG_CONSUMER;
+    return strcmp(name, "receive") == 0 ? CHASQUI_VOYAGER_RECEIVE_CONSUMER : CHASQUI_VOYAGER_TAG_RELEASE;
 }
 
 static void post(const char *name, uint32_t stored)

@@ -2,7 +2,7 @@
  * of high priority. Rank 0 takes none of the low ones before all of the high ones have come; then all must come. Each
  * priority has its order.
  *
- * Usage: priority KIND (express, basic: low by queue 0, high by queue 1; tagged: low by Tag-On, high by Express)
+ * Usage: priority KIND (express, basic, tagged: low by queue 0, high by queue 1)
  */
 #include <chasqui/nes.h>
 #include <stdio.h>
@@ -22,9 +22,9 @@ static bool send(const char *kind, unsigned queue, uint32_t number)
 {
     if (is(kind, "basic"))
         return nes_basic_send(&basic[queue], 0, &number, sizeof number);
-    if (is(kind, "express") || queue == 1)
+    if (is(kind, "express"))
         return nes_express_send(&nes, queue, 0, 0, number);
-    return nes_tag_send(&nes, 0, 0, number, 0, LONG, false);
+    return nes_tag_send(&nes, queue, 0, 0, number, 0, LONG, false);
 }
 
 static bool take(const char *kind, unsigned queue, uint32_t *number)
@@ -35,7 +35,7 @@ static bool take(const char *kind, unsigned queue, uint32_t *number)
     uint64_t message = nes_express_receive(&nes, queue);
     *number = nes_value(message);
     if (nes_tagged(message))
-        nes_tag_release(&nes, LONG);
+        nes_tag_release(&nes, message, LONG);
     return message != NES_EMPTY;
 }
 

@@ -47,7 +47,7 @@ static void take(uint32_t i)
     const uint64_t *data = nes_tag_data(&nes, message);
     for (unsigned k = 0; k < words; k++)
         check(data[k] == word_of(i, k), "data", i);
-    nes_tag_release(&nes, 8 * words);
+    nes_tag_release(&nes, message, 8 * words);
 }
 
 int main(int argc, char **argv)

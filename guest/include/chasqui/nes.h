@@ -2,8 +2,8 @@
  * Basic and DMA, from any process that `chasqui run --machine voyager` starts. It maps queues of its own
  * process only, so a program uses either this or MPI.
  *
- * A process is a logical destination by its rank. What is sent through one queue (Express and Tag-On
- * share queue 0) to one destination arrives in order; there is no order between queues. Messages for a
+ * A process is a logical destination by its rank. What is sent through one queue (each of
+ * Express takes Tag-On, too) to one destination arrives in order; there is no order between queues. Messages for a
  * receive queue that is full wait at its site; others go on. Queues for which nes_is_high() send with high
  * priority (voyager.queues.high_express, high_basic): their messages pass those of the others wherever they meet,
  * and go on where those can't.
@@ -26,7 +26,7 @@
 #include "chasqui/abi.h"
 #include "chasqui/store64.h"
 
-/* A ring of which one side is the program's. */
+/* A ring of which one side is the program's. `count` is a power of two. */
 struct nes_ring {
     char *slots;
     uint32_t count, produced, consumed;
@@ -44,8 +44,10 @@ struct nes {
     unsigned destination_bits;
     uint32_t express_slots;
     uint32_t posted[CHASQUI_VOYAGER_EXPRESS_QUEUES], sent[CHASQUI_VOYAGER_EXPRESS_QUEUES];
-    struct nes_ring transmit, receive, dma, tags; /* tags: data that came tagged on */
-    char *places; /* for data to be tagged on */
+    struct nes_ring transmit, receive, dma;
+    uint32_t tags; /* Places for data to be tagged on; slots of each Express queue for those that came. */
+    size_t tag_stride; /* from one place, or slot, to the next */
+    char *places, *tagged; /* places; slots */
 };
 
 /* What an empty queue returns. */
@@ -68,8 +70,29 @@ static inline void nes_flush(const struct nes *nes, const void *from, size_t byt
 {
     if (nes->reclaim)
         return;
-    for (const char *line = from; line < (const char *)from + bytes; line += nes->line_bytes)
+    const size_t step = nes->line_bytes; /* which the flush might have changed, for all that the compiler knows */
+    for (const char *line = from; line < (const char *)from + bytes; line += step)
         __asm__ volatile(".insn i 0x0f, 2, x0, %0, 2" : : "r"(line) : "memory");
+}
+
+/* `index`, but only once `loaded` has been: loads through the result follow that load (RVWMO, address dependency),
+ * without the cost of a fence. */
+static inline uint64_t nes_after(uint64_t index, uint64_t loaded)
+{
+    uint64_t zero;
+    __asm__ volatile("xor %0, %1, %1" : "=r"(zero) : "r"(loaded) : "memory");
+    return index + zero;
+}
+
+/* Copies a message's data; both are aligned by 8. A length that the compiler knows it writes out: in two parts, since
+ * it would call memcpy for more than 64 bytes. */
+static inline void nes_copy(void *to, const void *from, size_t bytes)
+{
+    const size_t first = __builtin_constant_p(bytes) && bytes > 64 ? 64 : bytes;
+    memcpy(__builtin_assume_aligned(to, 8), __builtin_assume_aligned(from, 8), first);
+    if (bytes > first)
+        memcpy(__builtin_assume_aligned((char *)to + first, 8), __builtin_assume_aligned((const char *)from + first, 8),
+               bytes - first);
 }
 
 /* --- opening ------------------------------------------------------------------------------------- */
@@ -80,6 +103,9 @@ static inline char *nes_map(const struct chasqui_ni_identification *ni, int fd, 
                     (off_t)((region + 1) * CHASQUI_NI_REGION_STRIDE));
     return at == MAP_FAILED ? NULL : (char *)at;
 }
+
+/* Rounded up to whole pages. */
+static inline size_t nes_pages(size_t bytes) { return (bytes + 4095) & ~(size_t)4095; }
 
 static inline bool nes_map_all(struct nes *nes, const struct chasqui_ni_identification *ni, int fd)
 {
@@ -103,15 +129,15 @@ static inline bool nes_map_all(struct nes *nes, const struct chasqui_ni_identifi
         .dma = {.slots = nes_map(ni, fd, CHASQUI_VOYAGER_REGION_DMA),
                 .count = (uint32_t)settings[CHASQUI_VOYAGER_SETTING_REQUESTS]},
         .places = nes_map(ni, fd, CHASQUI_VOYAGER_REGION_TAG_DATA),
+        .tags = tags,
+        .tag_stride = stride,
         .basic_queues = (unsigned)settings[CHASQUI_VOYAGER_SETTING_BASIC_QUEUES],
         .high_express = (unsigned)settings[CHASQUI_VOYAGER_SETTING_HIGH_EXPRESS],
         .high_basic = (unsigned)settings[CHASQUI_VOYAGER_SETTING_HIGH_BASIC],
         .system =
             ni->regions[CHASQUI_VOYAGER_REGION_SYSTEM].bytes ? nes_map(ni, fd, CHASQUI_VOYAGER_REGION_SYSTEM) : NULL,
     };
-    /* The second half of the region is the ring of data that came. */
-    nes->tags = (struct nes_ring){.slots = nes->places, .count = tags, .stride = stride};
-    nes->tags.slots += ni->regions[CHASQUI_VOYAGER_REGION_TAG_DATA].bytes / 2;
+    nes->tagged = nes->places + nes_pages(tags * stride);
     return nes->pointers && nes->express && nes->express_receive && nes->tag && nes->transmit.slots &&
            nes->receive.slots && nes->dma.slots && nes->places;
 }
@@ -180,6 +206,16 @@ static inline uint64_t nes_express_receive(const struct nes *nes, unsigned queue
     return *(volatile uint64_t *)(nes->express_receive + 8 * queue);
 }
 
+/* The same by two loads of four bytes, as a 604 must (footnote 6): the lower half, which takes the message, then the
+ * upper. False: none. Threads that share the queue can't receive like this: the halves are not one access. */
+static inline bool nes_express_receive_halves(const struct nes *nes, unsigned queue, uint32_t *low, uint32_t *high)
+{
+    volatile uint32_t *halves = (volatile uint32_t *)(nes->express_receive + 8 * queue);
+    *low = halves[0];
+    *high = halves[1];
+    return *high != (uint32_t)(NES_EMPTY >> 32);
+}
+
 static inline uint32_t nes_value(uint64_t message) { return (uint32_t)message; }
 
 static inline unsigned nes_extra(uint64_t message)
@@ -190,23 +226,25 @@ static inline unsigned nes_extra(uint64_t message)
 /* The destination of a reply. */
 static inline uint32_t nes_source(uint64_t message)
 {
-    return (uint16_t)(message >> CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT);
+    return message >> CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT & ((1u << CHASQUI_VOYAGER_EXPRESS_SOURCE_BITS) - 1);
 }
 
 /* The name of the queue that it came from, or that has messages (nes_one_poll). */
 static inline unsigned nes_queue(uint64_t message)
 {
-    unsigned queue = message >> CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT & 7;
+    unsigned queue = message >> CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT & 3;
     return queue < CHASQUI_VOYAGER_EXPRESS_QUEUES ? queue : nes_source(message);
 }
 
 /* Bytes that came with it: 0; 48 or 80 by Tag-On; whole words by a 64-byte store. */
 static inline size_t nes_tagged(uint64_t message)
 {
-    unsigned tag = message >> CHASQUI_VOYAGER_EXPRESS_TAG_SHIFT & 3;
-    if (tag == CHASQUI_VOYAGER_TAG_WIDE)
-        return (message >> CHASQUI_VOYAGER_EXPRESS_COUNT_SHIFT & 7) * sizeof(uint64_t);
-    return tag == 0 ? 0 : tag == 1 ? CHASQUI_VOYAGER_TAG_SHORT_BYTES : CHASQUI_VOYAGER_TAG_LONG_BYTES;
+    unsigned came = message >> CHASQUI_VOYAGER_EXPRESS_CAME_SHIFT & 0xf;
+    if (came >= CHASQUI_VOYAGER_CAME_WIDE)
+        return (came - CHASQUI_VOYAGER_CAME_WIDE) * sizeof(uint64_t);
+    if (came == CHASQUI_VOYAGER_CAME_LONG)
+        return CHASQUI_VOYAGER_TAG_LONG_BYTES;
+    return came == CHASQUI_VOYAGER_CAME_SHORT ? CHASQUI_VOYAGER_TAG_SHORT_BYTES : 0;
 }
 
 /* --- messages of one 64-byte store ----------------------------------------------------------------- *
@@ -275,15 +313,16 @@ static inline uint64_t nes_one_poll(const struct nes *nes, unsigned phantom)
 
 static inline bool nes_is_basic(uint64_t message)
 {
-    return (message >> CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT & 7) >= CHASQUI_VOYAGER_EXPRESS_QUEUES;
+    return (message >> CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT & 3) >= CHASQUI_VOYAGER_EXPRESS_QUEUES;
 }
 
 /* --- Tag-On -------------------------------------------------------------------------------------- */
 
-/* One of nes->tags.count places to compose data in. It may be written again when nes_tags_are_sent. */
+/* One of nes->tags places to compose data in. It may be written again when the message that took it along has left
+ * (nes_are_sent). */
 static inline void *nes_tag_place(const struct nes *nes, unsigned place)
 {
-    return __builtin_assume_aligned(nes->places + place * nes->tags.stride, 32);
+    return __builtin_assume_aligned(nes->places + place * nes->tag_stride, 32);
 }
 
 /* Makes what was composed visible to the NES: before the first message that takes it along. */
@@ -293,11 +332,11 @@ static inline void nes_tag_composed(const struct nes *nes, unsigned place, size_
     nes_fence();
 }
 
-/* The store that sends the `bytes` (48 or 80) at a place; the queue has room. */
-static inline void nes_tag_store(const struct nes *nes, uint32_t destination, unsigned extra, uint32_t value,
-                                 unsigned place, size_t bytes, bool resident)
+/* The store that sends the `bytes` (48 or 80) at a place through Express queue `queue`, which has room. */
+static inline void nes_tag_store(const struct nes *nes, unsigned queue, uint32_t destination, unsigned extra,
+                                 uint32_t value, unsigned place, size_t bytes, bool resident)
 {
-    uint64_t above = (uint64_t)place << CHASQUI_VOYAGER_TAG_PLACE_SHIFT;
+    uint64_t above = queue | (uint64_t)place << CHASQUI_VOYAGER_TAG_PLACE_SHIFT;
     above |= bytes == CHASQUI_VOYAGER_TAG_LONG_BYTES ? CHASQUI_VOYAGER_TAG_LONG : 0;
     above |= resident ? CHASQUI_VOYAGER_TAG_RESIDENT : 0;
     nes_express_store(nes, nes->tag, above, destination, extra, value);
@@ -305,49 +344,48 @@ static inline void nes_tag_store(const struct nes *nes, uint32_t destination, un
 
 /* Sends 37 bits and the `bytes` (48 or 80) at a place. `resident`: they went to another destination
  * before, or came from elsewhere than the cache, and need not be looked for there (multicast). */
-static inline bool nes_tag_send(struct nes *nes, uint32_t destination, unsigned extra, uint32_t value, unsigned place,
-                                size_t bytes, bool resident)
+static inline bool nes_tag_send(struct nes *nes, unsigned queue, uint32_t destination, unsigned extra, uint32_t value,
+                                unsigned place, size_t bytes, bool resident)
 {
-    if (!nes_express_room(nes, 0))
+    if (!nes_express_room(nes, queue))
         return false;
-    nes_tag_store(nes, destination, extra, value, place, bytes, resident);
-    nes->posted[0]++;
+    nes_tag_store(nes, queue, destination, extra, value, place, bytes, resident);
+    nes->posted[queue]++;
     return true;
 }
 
-/* All Express and Tag-On messages of queue 0 have left. */
-static inline bool nes_tags_are_sent(struct nes *nes)
+/* All Express and Tag-On messages of a queue have left. */
+static inline bool nes_are_sent(struct nes *nes, unsigned queue)
 {
-    nes->sent[0] = *nes_pointer(nes, CHASQUI_VOYAGER_EXPRESS_SENT);
-    return nes->sent[0] == nes->posted[0];
+    nes->sent[queue] = *nes_pointer(nes, CHASQUI_VOYAGER_EXPRESS_SENT + 8 * queue);
+    return nes->sent[queue] == nes->posted[queue];
 }
 
-/* The data that came with `message`; messages with data must be dealt with in their order. The address
- * depends on the message, so that the data are read after it. */
+/* The data that came with `message`. Their address depends on it, so that they are read after it. */
 static inline const void *nes_tag_data(const struct nes *nes, uint64_t message)
 {
-    uint64_t zero;
-    __asm__ volatile("xor %0, %1, %1" : "=r"(zero) : "r"(message) : "memory");
-    uint64_t slot = nes->tags.consumed % nes->tags.count + zero;
-    return __builtin_assume_aligned(nes->tags.slots + slot * nes->tags.stride, 32);
+    uint64_t slot = message >> CHASQUI_VOYAGER_EXPRESS_SLOT_SHIFT;
+    return __builtin_assume_aligned(nes->tagged + slot * nes->tag_stride, 32);
 }
 
-/* Gives the oldest data, `bytes` of them, back to the NES. */
-static inline void nes_tag_release(struct nes *nes, size_t bytes)
+/* Gives these data, of which `bytes` have been read, back to the NES. One store does it, so that threads may do so at
+ * once and in any order. */
+static inline void nes_tag_release(const struct nes *nes, uint64_t message, size_t bytes)
 {
-    nes_flush(nes, nes_tag_data(nes, 0), bytes);
+    uint64_t slot = message >> CHASQUI_VOYAGER_EXPRESS_SLOT_SHIFT;
+    nes_flush(nes, nes_tag_data(nes, message), bytes);
     nes_fence();
-    *nes_pointer(nes, CHASQUI_VOYAGER_TAG_CONSUMER) = ++nes->tags.consumed;
+    *nes_pointer(nes, CHASQUI_VOYAGER_TAG_RELEASE + slot / 32 * 4) = 1u << slot % 32;
 }
 
-/* --- Basic and DMA ------------------------------------------------------------------------------- */
+/* --- Basic --------------------------------------------------------------------------------------- */
 
 /* A handle for Basic queue `index`, below nes->basic_queues, of the NES that `nes` was opened with: for
  * nes_basic_send and nes_basic_receive, which with `nes` itself use queue 0. */
 static inline struct nes nes_basic_queue(const struct nes *nes, unsigned index)
 {
     struct nes other = *nes;
-    size_t ring = (nes->transmit.count * nes->transmit.stride + 4095) & ~(size_t)4095;
+    size_t ring = nes_pages(nes->transmit.count * nes->transmit.stride);
     other.pointers += index * 4096;
     other.transmit.slots += index * ring;
     other.receive.slots += index * ring;
@@ -363,54 +401,91 @@ static inline bool nes_ring_room(const struct nes *nes, struct nes_ring *ring, u
     return ring->produced - ring->consumed < ring->count;
 }
 
-/* The slot at a pointer's place; its header moves as a word. */
-static inline char *nes_slot(const struct nes_ring *ring, uint32_t pointer)
+/* The slot at a pointer's place. */
+static inline struct chasqui_voyager_slot *nes_slot(const struct nes_ring *ring, uint64_t pointer)
 {
-    return __builtin_assume_aligned(ring->slots + pointer % ring->count * ring->stride, 8);
+    return (struct chasqui_voyager_slot *)(ring->slots + (pointer & (ring->count - 1)) * ring->stride);
 }
 
-/* Sends up to 88 bytes. */
-static inline bool nes_basic_send(struct nes *nes, uint32_t destination, const void *data, size_t bytes)
+/* A slot's data. */
+static inline void *nes_slot_data(const struct chasqui_voyager_slot *slot)
+{
+    return __builtin_assume_aligned((void *)(uintptr_t)(slot + 1), 8);
+}
+
+/* Sending is three steps (section 2): get a slot, compose, hand it over. A place for the data of the next message, up
+ * to 88 bytes; null: there is none. */
+static inline void *nes_basic_place(struct nes *nes)
+{
+    if (!nes_ring_room(nes, &nes->transmit, CHASQUI_VOYAGER_TRANSMIT_CONSUMER))
+        return NULL;
+    return nes_slot_data(nes_slot(&nes->transmit, nes->transmit.produced));
+}
+
+/* Sends what was composed there. */
+static inline void nes_basic_post(struct nes *nes, uint32_t destination, size_t bytes)
 {
     struct nes_ring *ring = &nes->transmit;
-    if (!nes_ring_room(nes, ring, CHASQUI_VOYAGER_TRANSMIT_CONSUMER))
-        return false;
-    char *slot = nes_slot(ring, ring->produced);
+    struct chasqui_voyager_slot *slot = nes_slot(ring, ring->produced);
     struct chasqui_voyager_slot header = {.node = (uint16_t)destination, .bytes = (uint16_t)bytes};
-    memcpy(slot, &header, sizeof header);
-    memcpy(slot + sizeof header, data, bytes);
+    memcpy(__builtin_assume_aligned(slot, 8), &header, sizeof header); /* as a word */
     nes_flush(nes, slot, sizeof header + bytes);
     nes_fence();
     *nes_pointer(nes, CHASQUI_VOYAGER_TRANSMIT_PRODUCER) = ++ring->produced;
+}
+
+/* The three steps: sends up to 88 bytes, which lie anywhere. */
+static inline bool nes_basic_send(struct nes *nes, uint32_t destination, const void *data, size_t bytes)
+{
+    void *place = nes_basic_place(nes);
+    if (!place)
+        return false;
+    memcpy(place, data, bytes);
+    nes_basic_post(nes, destination, bytes);
     return true;
 }
 
-/* The queue's pointer from OnePoll, which nes_basic_receive then need not load. */
+/* The queue's pointer from OnePoll, which then need not be loaded. */
 static inline void nes_basic_told(struct nes *nes, uint64_t message)
 {
     struct nes_ring *ring = &nes->receive;
     ring->produced = ring->consumed + (uint16_t)((uint16_t)message - ring->consumed);
 }
 
-/* Copies the oldest message (at most 88 bytes) to `data`; its length, or -1: none. */
-static inline int nes_basic_receive(struct nes *nes, void *data, uint32_t *source)
+/* Receiving likewise: get the oldest slot, read its header and data (nes_slot_data), give it back. Null: none. */
+static inline const struct chasqui_voyager_slot *nes_basic_oldest(struct nes *nes)
 {
     struct nes_ring *ring = &nes->receive;
     if (ring->produced == ring->consumed)
         ring->produced = *nes_pointer(nes, CHASQUI_VOYAGER_RECEIVE_PRODUCER);
     if (ring->produced == ring->consumed)
-        return -1;
-    __asm__ volatile("fence i, r" : : : "memory");
-    const char *slot = nes_slot(ring, ring->consumed);
-    struct chasqui_voyager_slot header;
-    memcpy(&header, slot, sizeof header);
-    memcpy(data, slot + sizeof header, header.bytes);
-    *source = header.node;
-    nes_flush(nes, slot, sizeof header + header.bytes);
+        return NULL;
+    return nes_slot(ring, nes_after(ring->consumed, ring->produced));
+}
+
+/* Gives the oldest slot back, of which `bytes` of data have been read. */
+static inline void nes_basic_release(struct nes *nes, size_t bytes)
+{
+    struct nes_ring *ring = &nes->receive;
+    nes_flush(nes, nes_slot(ring, ring->consumed), sizeof(struct chasqui_voyager_slot) + bytes);
     nes_fence();
     *nes_pointer(nes, CHASQUI_VOYAGER_RECEIVE_CONSUMER) = ++ring->consumed;
-    return header.bytes;
 }
+
+/* The three steps: copies the oldest message (at most 88 bytes) to `data`; its length, or -1: none. */
+static inline int nes_basic_receive(struct nes *nes, void *data, uint32_t *source)
+{
+    const struct chasqui_voyager_slot *slot = nes_basic_oldest(nes);
+    if (!slot)
+        return -1;
+    size_t bytes = slot->bytes;
+    *source = slot->node;
+    memcpy(data, nes_slot_data(slot), bytes);
+    nes_basic_release(nes, bytes);
+    return (int)bytes;
+}
+
+/* --- DMA ----------------------------------------------------------------------------------------- */
 
 /* Moves `bytes` from `from` to address `to` of the destination; then a Basic message of 40 bytes comes there,
  * which begins with the three words of `notice`. `from` may be reused when nes_dma_is_done. */
@@ -420,7 +495,8 @@ static inline bool nes_dma_send(struct nes *nes, uint32_t destination, const voi
     struct nes_ring *ring = &nes->dma;
     if (!nes_ring_room(nes, ring, CHASQUI_VOYAGER_DMA_CONSUMER))
         return false;
-    struct chasqui_voyager_dma *request = (struct chasqui_voyager_dma *)ring->slots + ring->produced % ring->count;
+    struct chasqui_voyager_dma *requests = (struct chasqui_voyager_dma *)ring->slots;
+    struct chasqui_voyager_dma *request = requests + (ring->produced & (ring->count - 1));
     *request = (struct chasqui_voyager_dma){
         .node = (uint16_t)destination,
         .from = (uintptr_t)from,
@@ -464,6 +540,13 @@ static inline void nes_system_connect(const struct nes *nes, unsigned queue, uin
 static inline void nes_system_disconnect(const struct nes *nes, unsigned queue, uint32_t destination)
 {
     *nes_table_entry(nes, queue, destination) = 0;
+}
+
+/* What this process's queues return from now on while they are empty, instead of NES_EMPTY: it may be a message whose
+ * handler does nothing. No message that comes has zero in the four bits at CHASQUI_VOYAGER_EXPRESS_CAME_SHIFT. */
+static inline void nes_system_set_empty(const struct nes *nes, uint64_t message)
+{
+    *(volatile uint64_t *)(nes->system + CHASQUI_VOYAGER_SYSTEM_EMPTY) = message;
 }
 
 /* Moves a queue of this site, in both directions, into a slot of the hardware (`resident`) or out of it, and waits

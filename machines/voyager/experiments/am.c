@@ -29,15 +29,17 @@ static inline bool am_poll(void)
         return false;
     size_t bytes = nes_tagged(message);
     if (nes_queue(message) != WORK) {
-        uint64_t notice[CHASQUI_VOYAGER_SLOT_DATA_BYTES / 8];
-        uint32_t from;
-        nes_basic_receive(&nes, notice, &from);
-        handlers[notice[0]]((uint32_t)notice[1], NULL, notice[2]);
+        nes_basic_told(&nes, message);
+        const struct chasqui_voyager_slot *slot = nes_basic_oldest(&nes);
+        const uint64_t *words = nes_slot_data(slot);
+        uint64_t handler = words[0], word = words[1], block = words[2];
+        nes_basic_release(&nes, 3 * sizeof *words);
+        handlers[handler]((uint32_t)word, NULL, block);
     } else if (bytes == 0) {
         handlers[nes_extra(message)](nes_value(message), NULL, 0);
     } else {
         handlers[nes_extra(message)](nes_value(message), nes_tag_data(&nes, message), bytes);
-        nes_tag_release(&nes, bytes);
+        nes_tag_release(&nes, message, bytes);
     }
     return true;
 }
@@ -58,13 +60,13 @@ static inline void am_short(enum handler handler, uint32_t word)
 static inline void am_medium(enum handler handler, uint32_t word, const uint64_t *data)
 {
     static unsigned next;
-    unsigned place = next++ & (nes.tags.count - 1);
-    while (nes.posted[WORK] - nes.sent[WORK] >= nes.tags.count)
-        if (!nes_tags_are_sent(&nes))
+    unsigned place = next++ & (nes.tags - 1);
+    while (nes.posted[WORK] - nes.sent[WORK] >= nes.tags)
+        if (!nes_are_sent(&nes, WORK))
             am_wait();
-    memcpy(nes_tag_place(&nes, place), data, LINE_BYTES);
+    nes_copy(nes_tag_place(&nes, place), data, LINE_BYTES);
     nes_tag_composed(&nes, place, LINE_BYTES);
-    while (!nes_tag_send(&nes, 1 - nes.rank, handler, word, place, LINE_BYTES, false))
+    while (!nes_tag_send(&nes, WORK, 1 - nes.rank, handler, word, place, LINE_BYTES, false))
         am_wait();
 }
 

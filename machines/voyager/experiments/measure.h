@@ -118,6 +118,28 @@ static inline void unlock(volatile uint32_t *lock)
     *lock = 0;
 }
 
+/* --- Basic messages, aligned by 8, of which both sides know the length --------------------------------- */
+
+ALWAYS_INLINE bool post_basic(uint32_t destination, const void *data, size_t bytes)
+{
+    void *place = nes_basic_place(&nes);
+    if (!place)
+        return false;
+    nes_copy(place, data, bytes);
+    nes_basic_post(&nes, destination, bytes);
+    return true;
+}
+
+ALWAYS_INLINE bool take_basic(void *data, size_t bytes)
+{
+    const struct chasqui_voyager_slot *slot = nes_basic_oldest(&nes);
+    if (!slot)
+        return false;
+    nes_copy(data, nes_slot_data(slot), bytes);
+    nes_basic_release(&nes, bytes);
+    return true;
+}
+
 /* --- samples ------------------------------------------------------------------------------------------ */
 
 static __attribute__((noinline)) uint64_t clock_cycles(void)
@@ -145,8 +167,8 @@ static inline void print_samples(const char *of, const char *what, uint32_t key,
 
 /* --- messages of ranks 0 and 1 -------------------------------------------------------------------------- */
 
-/* How a program's messages go; `by` is its own number of a mechanism. The compiler knows all of it where a
- * measurement is called, so that between two readings of the clock stands nothing but what is measured. */
+/* How a program's messages go; `by` is its own number of a mechanism. Either the compiler knows all of it where a
+ * measurement is called, or between two readings of the clock stands the call of a function that knows it. */
 struct transport {
     void (*send)(int by, size_t bytes, uint32_t word); /* `word`: different each time */
     void (*receive)(int by, size_t bytes);             /* waits for one by wait_turn */

@@ -3,11 +3,12 @@
  *
  * Usage: mechanisms TRIPS STREAM {MECHANISM BYTES,...}...
  *
- * WIDE and ANSWERED are messages of one 64-byte store, posted or answered.
+ * WIDE and ANSWERED are messages of one 64-byte store, posted or answered. HALVES is Express whose receiver takes each
+ * message by two loads of four bytes, as a 604 must (memo, footnote 6).
  *
  * Compiled with THREADS=1 a queue has one thread, and nothing is locked. With 2, two threads of a node share
- * it. Then Basic and DMA, and reading Tag-On data, take a lock; Express and Tag-On sends count in advance
- * what they will post, and take none. One thread works (every lock is free), but for `contended`, where
+ * it. Then Basic and DMA take a lock. Express and Tag-On take none: their sends count in advance what they will
+ * post. One thread works (every lock is free), but for `contended`, where
  * all do.
  *
  * A message longer than its mechanism takes goes as several packets, no more than its receive queue holds. The
@@ -24,17 +25,18 @@
 #define CREDITS 1
 #endif
 
-enum { BASIC, EXPRESS, TAG_48, TAG_80, RESIDENT_48, RESIDENT_80, WIDE, ANSWERED, DMA, MECHANISMS };
+enum { BASIC, EXPRESS, HALVES, TAG_48, TAG_80, RESIDENT_48, RESIDENT_80, WIDE, ANSWERED, DMA, MECHANISMS };
 enum { BYTES_MAX = 65536 };
 /* Messages that a thread announces together, and those of all threads that may be under way: a thread of two
  * has half of the places for tagged data. */
 enum { PROMISED = 4, SHARED_MAX = 8 };
 
-static const char *const names[MECHANISMS] = {"basic",       "express", "tag-48",   "tag-80", "resident-48",
-                                              "resident-80", "wide",    "answered", "dma"};
+static const char *const names[MECHANISMS] = {"basic",       "express",     "halves", "tag-48",   "tag-80",
+                                              "resident-48", "resident-80", "wide",   "answered", "dma"};
 static const size_t packet_bytes[MECHANISMS] = {
     [BASIC] = CHASQUI_VOYAGER_SLOT_DATA_BYTES,
     [EXPRESS] = 4,
+    [HALVES] = 4,
     [TAG_48] = 4 + CHASQUI_VOYAGER_TAG_SHORT_BYTES,
     [TAG_80] = 4 + CHASQUI_VOYAGER_TAG_LONG_BYTES,
     [RESIDENT_48] = 4 + CHASQUI_VOYAGER_TAG_SHORT_BYTES,
@@ -45,8 +47,12 @@ static const size_t packet_bytes[MECHANISMS] = {
 };
 
 static volatile uint32_t sending, receiving; /* locks */
-/* The same program, so the same addresses on both ranks. */
-static _Alignas(4096) uint32_t memory[2][(BYTES_MAX + 4096) / 4];
+/* The thread of two that it is. */
+static _Thread_local unsigned self;
+#define ME (THREADS > 1 ? self : 0)
+
+/* What is sent, and where each thread receives. The same program, so the same addresses on both ranks. */
+static _Alignas(4096) uint32_t memory[1 + THREADS][(BYTES_MAX + 4096) / 4];
 
 /* A thread's messages in queue 0: those that it announced, and those that it posted. */
 static struct share {
@@ -56,9 +62,9 @@ static struct share {
 
 /* Queue 0 has a place for one more message of mine, and at most SHARED_MAX are under way. The others'
  * promises are read after what has left, so that none of theirs is taken for mine. */
-static void reserve(unsigned me)
+static void reserve(void)
 {
-    struct share *mine = &share[me];
+    struct share *mine = &share[ME];
     if (mine->posted++ < mine->promised)
         return;
     mine->promised += PROMISED;
@@ -66,7 +72,7 @@ static void reserve(unsigned me)
     for (;;) {
         uint32_t sent = *nes_pointer(&nes, CHASQUI_VOYAGER_EXPRESS_SENT);
         __asm__ volatile("fence i, r" : : : "memory");
-        if (mine->promised + share[!me].promised - sent <= SHARED_MAX)
+        if (mine->promised + share[!ME].promised - sent <= SHARED_MAX)
             return;
         nes_pause();
     }
@@ -82,17 +88,17 @@ static inline bool is_tagged(int by) { return by >= TAG_48 && by <= ANSWERED; }
 /* Messages begin so that what goes into slots and places lies there as it lies here, by eights: with data
  * tagged on, the first word goes in the header. */
 static inline uint32_t *source(int by) { return memory[0] + is_tagged(by); }
-static inline uint32_t *target(int by) { return memory[1] + is_tagged(by); }
+static inline uint32_t *target(int by) { return memory[1 + ME] + is_tagged(by); }
 
 /* --- packets ------------------------------------------------------------------------------------------ */
 
-static inline void send_word(unsigned me, uint32_t word)
+static inline void send_word(uint32_t word)
 {
     if (THREADS == 1) {
         while (!nes_express_send(&nes, WORK, 1 - nes.rank, 0, word))
             nes_pause();
     } else {
-        reserve(me);
+        reserve();
         nes_express_store(&nes, nes.express, WORK, 1 - nes.rank, 0, word);
     }
 }
@@ -105,28 +111,35 @@ static inline void receive_word(uint32_t *word)
     *word = nes_value(message);
 }
 
+static inline void receive_halves(uint32_t *word)
+{
+    uint32_t upper;
+    while (!nes_express_receive_halves(&nes, WORK, word, &upper))
+        wait_turn();
+}
+
 /* The first word goes in the header. */
-static inline void send_tagged(unsigned me, const uint32_t *data, size_t bytes, size_t tag_bytes, bool resident)
+ALWAYS_INLINE void send_tagged(const uint32_t *data, size_t bytes, size_t tag_bytes, bool resident)
 {
     static struct {
         _Alignas(64) unsigned next;
     } of[2];
-    unsigned places = nes.tags.count / THREADS, place = me * places + of[me].next++ & (places - 1);
+    unsigned places = nes.tags / THREADS, place = ME * places + (of[ME].next++ & (places - 1));
     if (THREADS > 1)
-        reserve(me);
+        reserve();
     else
         while (nes.posted[WORK] - nes.sent[WORK] >= places)
-            nes_tags_are_sent(&nes);
+            nes_are_sent(&nes, WORK);
     if (!resident) {
-        memcpy(nes_tag_place(&nes, place), data + 1, bytes - 4);
+        nes_copy(nes_tag_place(&nes, place), data + 1, bytes - 4);
         nes_tag_composed(&nes, place, bytes - 4);
     }
-    nes_tag_store(&nes, 1 - nes.rank, 0, data[0], place, tag_bytes, resident);
+    nes_tag_store(&nes, WORK, 1 - nes.rank, 0, data[0], place, tag_bytes, resident);
     nes.posted[WORK] += THREADS == 1;
 }
 
 /* Likewise. The last word may be half of what is read. */
-static inline void send_wide(unsigned me, const uint32_t *data, size_t bytes, bool answered)
+ALWAYS_INLINE void send_wide(const uint32_t *data, size_t bytes, bool answered)
 {
     const uint64_t *words = __builtin_assume_aligned(data + 1, sizeof *words);
     unsigned count = (unsigned)(bytes - 4 + 7) / 8;
@@ -138,34 +151,23 @@ static inline void send_wide(unsigned me, const uint32_t *data, size_t bytes, bo
             nes_pause();
     } else {
         uint64_t store[8];
-        reserve(me);
+        reserve();
         chasqui_store_64(nes_wide_compose(&nes, WORK, 1 - nes.rank, 0, data[0], words, count, store), store);
     }
 }
 
 /* Tag-On always brings data, a 64-byte store as much as there is. */
-static inline bool take_tagged(uint32_t *data, size_t bytes, bool is_there)
+ALWAYS_INLINE bool take_tagged(uint32_t *data, size_t bytes, bool is_there)
 {
     uint64_t message = nes_express_receive(&nes, WORK);
     if (message == NES_EMPTY)
         return false;
     data[0] = nes_value(message);
     if (is_there) {
-        memcpy(data + 1, nes_tag_data(&nes, message), bytes - 4);
-        nes_tag_release(&nes, bytes - 4);
+        nes_copy(data + 1, nes_tag_data(&nes, message), bytes - 4);
+        nes_tag_release(&nes, message, bytes - 4);
     }
     return true;
-}
-
-static inline bool take_basic(uint32_t *data)
-{
-    uint32_t from;
-    return nes_basic_receive(&nes, data, &from) >= 0;
-}
-
-static inline bool post_basic(const uint32_t *data, size_t bytes)
-{
-    return nes_basic_send(&nes, 1 - nes.rank, data, bytes);
 }
 
 static inline bool post_block(const uint32_t *data, size_t bytes)
@@ -186,31 +188,34 @@ static inline bool post_block(const uint32_t *data, size_t bytes)
             idle();                   \
     }
 
-ALWAYS_INLINE void send_packet(int by, unsigned me, const uint32_t *data, size_t bytes)
+ALWAYS_INLINE void send_packet(int by, const uint32_t *data, size_t bytes)
 {
     if (by == BASIC)
-        ALONE(sending, post_basic(data, bytes), nes_pause)
+        ALONE(sending, post_basic(1 - nes.rank, data, bytes), nes_pause)
     else if (by == DMA)
         ALONE(sending, post_block(data, bytes), nes_pause)
-    else if (by == EXPRESS)
-        send_word(me, data[0]);
+    else if (by == EXPRESS || by == HALVES)
+        send_word(data[0]);
     else if (is_wide(by))
-        send_wide(me, data, bytes, by == ANSWERED);
+        send_wide(data, bytes, by == ANSWERED);
     else
-        send_tagged(me, data, bytes, packet_bytes[by] - 4, is_resident(by));
+        send_tagged(data, bytes, packet_bytes[by] - 4, is_resident(by));
 }
 
 ALWAYS_INLINE void receive_packet(int by, uint32_t *data, size_t bytes)
 {
-    uint32_t notice[CHASQUI_VOYAGER_SLOT_DATA_BYTES / 4];
+    _Alignas(8) uint32_t notice[2]; /* its first word says how long the block is */
     if (by == BASIC)
-        ALONE(receiving, take_basic(data), wait_turn)
+        ALONE(receiving, take_basic(data, bytes), wait_turn)
     else if (by == DMA)
-        ALONE(receiving, take_basic(notice), wait_turn)
+        ALONE(receiving, take_basic(notice, sizeof notice), wait_turn)
     else if (by == EXPRESS)
         receive_word(data);
+    else if (by == HALVES)
+        receive_halves(data);
     else
-        ALONE(receiving, take_tagged(data, bytes, !is_wide(by) || bytes > 4), wait_turn)
+        while (!take_tagged(data, bytes, !is_wide(by) || bytes > 4))
+            wait_turn();
 }
 
 /* --- credits: in a stream no more packets are under way than the receive queue holds ----------------------- */
@@ -225,7 +230,7 @@ static uint32_t queue_packets(int by)
 {
     if (by == BASIC || by == DMA)
         return nes.receive.count; /* of DMA: notices */
-    return is_tagged(by) && nes.tags.count < nes.express_slots ? nes.tags.count : nes.express_slots;
+    return is_tagged(by) && nes.tags < nes.express_slots ? nes.tags : nes.express_slots;
 }
 
 static uint32_t message_packets(int by, size_t bytes)
@@ -264,26 +269,45 @@ static inline void return_credit(void)
 
 /* --- messages: a last word, behind packets with data tagged on, goes alone ------------------------------ */
 
-ALWAYS_INLINE void send_message(int by, unsigned me, const uint32_t *data, size_t bytes, bool counted)
+ALWAYS_INLINE void send_part(int by, const uint32_t *data, size_t bytes)
 {
+    if (is_tagged(by) && bytes == 4)
+        send_word(data[0]);
+    else if (bytes == packet_bytes[by])
+        send_packet(by, data, packet_bytes[by]); /* a length that the compiler knows */
+    else
+        send_packet(by, data, bytes);
+}
+
+ALWAYS_INLINE void receive_part(int by, uint32_t *data, size_t bytes)
+{
+    if (is_tagged(by) && bytes == 4)
+        receive_word(data);
+    else if (bytes == packet_bytes[by])
+        receive_packet(by, data, packet_bytes[by]);
+    else
+        receive_packet(by, data, bytes);
+}
+
+ALWAYS_INLINE void send_message(int by, size_t bytes, bool counted)
+{
+    const uint32_t *data = source(by);
     if (bytes <= packet_bytes[by]) {
         if (counted)
             use_credit();
-        return send_packet(by, me, data, bytes);
+        return send_packet(by, data, bytes);
     }
     for (size_t at = 0, part; at < bytes; at += part) {
         part = bytes - at < packet_bytes[by] ? bytes - at : packet_bytes[by];
         if (counted)
             use_credit();
-        if (is_tagged(by) && part == 4)
-            send_word(me, data[at / 4]);
-        else
-            send_packet(by, me, data + at / 4, part);
+        send_part(by, data + at / 4, part);
     }
 }
 
-ALWAYS_INLINE void receive_message(int by, uint32_t *data, size_t bytes, bool counted)
+ALWAYS_INLINE void receive_message(int by, size_t bytes, bool counted)
 {
+    uint32_t *data = target(by);
     if (bytes <= packet_bytes[by]) {
         receive_packet(by, data, bytes);
         if (counted)
@@ -292,124 +316,179 @@ ALWAYS_INLINE void receive_message(int by, uint32_t *data, size_t bytes, bool co
     }
     for (size_t at = 0, part; at < bytes; at += part) {
         part = bytes - at < packet_bytes[by] ? bytes - at : packet_bytes[by];
-        if (is_tagged(by) && part == 4)
-            receive_word(&data[at / 4]);
-        else
-            receive_packet(by, data + at / 4, part);
+        receive_part(by, data + at / 4, part);
         if (counted)
             return_credit();
     }
 }
 
+/* --- functions of a mechanism and a length: a program knows how long its messages are ---------------------- */
+
+/* How messages go, and how where the sender keeps credits. */
+struct way {
+    struct transport transport, counted;
+};
+
+/* `length` is a constant, or `bytes`. What is sent is the same each time. */
+#define DEFINE_SEND(by, name, length)                                           \
+    static void send_##by##_##name(int of, size_t bytes, uint32_t word)         \
+    {                                                                           \
+        (void)of, (void)bytes, (void)word;                                      \
+        send_message(by, length, false);                                        \
+    }                                                                           \
+    static void send_counted_##by##_##name(int of, size_t bytes, uint32_t word) \
+    {                                                                           \
+        (void)of, (void)bytes, (void)word;                                      \
+        send_message(by, length, CREDITS);                                      \
+    }
+#define DEFINE_RECEIVE(by, name, length)                            \
+    static void receive_##by##_##name(int of, size_t bytes)         \
+    {                                                               \
+        (void)of, (void)bytes;                                      \
+        receive_message(by, length, false);                         \
+    }                                                               \
+    static void receive_counted_##by##_##name(int of, size_t bytes) \
+    {                                                               \
+        (void)of, (void)bytes;                                      \
+        receive_message(by, length, CREDITS);                       \
+    }
+#define DEFINE_OTHER(by) DEFINE_SEND(by, other, bytes) DEFINE_RECEIVE(by, other, bytes)
+#define DEFINE_LENGTH(by, length) DEFINE_SEND(by, length, length) DEFINE_RECEIVE(by, length, length)
+
+/* Lengths that go in one packet. */
+#define TO_52(of, by)                                                                                           \
+    of(by, 4) of(by, 8) of(by, 12) of(by, 16) of(by, 20) of(by, 24) of(by, 28) of(by, 32) of(by, 36) of(by, 40) \
+        of(by, 44) of(by, 48) of(by, 52)
+#define TO_60(of, by) TO_52(of, by) of(by, 56) of(by, 60)
+#define TO_84(of, by) TO_60(of, by) of(by, 64) of(by, 68) of(by, 72) of(by, 76) of(by, 80) of(by, 84)
+#define TO_88(of, by) TO_84(of, by) of(by, 88)
+enum { KNOWN_MAX = 88 };
+
+DEFINE_OTHER(BASIC)
+DEFINE_OTHER(EXPRESS)
+DEFINE_OTHER(HALVES)
+DEFINE_OTHER(TAG_48)
+DEFINE_OTHER(TAG_80)
+DEFINE_OTHER(RESIDENT_48)
+DEFINE_OTHER(RESIDENT_80)
+DEFINE_OTHER(WIDE)
+DEFINE_OTHER(ANSWERED)
+DEFINE_OTHER(DMA)
+TO_88(DEFINE_LENGTH, BASIC)
+TO_52(DEFINE_LENGTH, TAG_48)
+TO_84(DEFINE_LENGTH, TAG_80)
+TO_60(DEFINE_LENGTH, WIDE)
+TO_60(DEFINE_LENGTH, ANSWERED)
+
+#define WAY(sender, receiver)                                                                      \
+    {                                                                                              \
+        {send_##sender, receive_##receiver}, { send_counted_##sender, receive_counted_##receiver } \
+    }
+#define OTHER(by) [0] = WAY(by##_other, by##_other)
+#define LENGTH(by, length) [length / 4] = WAY(by##_##length, by##_##length),
+/* Nothing of a resident message's length matters to its sender. */
+#define RESIDENT_LENGTH(tag, length) [length / 4] = WAY(RESIDENT_##tag##_other, TAG_##tag##_##length),
+
+/* By mechanism and length in words; 0: any other length. */
+static const struct way ways[MECHANISMS][KNOWN_MAX / 4 + 1] = {
+    [BASIC] = {TO_88(LENGTH, BASIC) OTHER(BASIC)},
+    [EXPRESS] = {OTHER(EXPRESS)},
+    [HALVES] = {OTHER(HALVES)},
+    [TAG_48] = {TO_52(LENGTH, TAG_48) OTHER(TAG_48)},
+    [TAG_80] = {TO_84(LENGTH, TAG_80) OTHER(TAG_80)},
+    [RESIDENT_48] = {TO_52(RESIDENT_LENGTH, 48) OTHER(RESIDENT_48)},
+    [RESIDENT_80] = {TO_84(RESIDENT_LENGTH, 80) OTHER(RESIDENT_80)},
+    [WIDE] = {TO_60(LENGTH, WIDE) OTHER(WIDE)},
+    [ANSWERED] = {TO_60(LENGTH, ANSWERED) OTHER(ANSWERED)},
+    [DMA] = {OTHER(DMA)},
+};
+
+static const struct way *way_of(int by, size_t bytes)
+{
+    const struct way *known = &ways[by][bytes <= KNOWN_MAX ? bytes / 4 : 0];
+    return known->transport.send ? known : &ways[by][0];
+}
+
 /* --- measurements ------------------------------------------------------------------------------------- */
 
-ALWAYS_INLINE void send(int by, size_t bytes, uint32_t word)
-{
-    (void)word; /* the data are the same */
-    send_message(by, 0, source(by), bytes, false);
-}
-
-ALWAYS_INLINE void receive(int by, size_t bytes) { receive_message(by, target(by), bytes, false); }
-
-ALWAYS_INLINE void send_counted(int by, size_t bytes, uint32_t word)
-{
-    (void)word;
-    send_message(by, 0, source(by), bytes, CREDITS);
-}
-
-ALWAYS_INLINE void receive_counted(int by, size_t bytes) { receive_message(by, target(by), bytes, CREDITS); }
-
-static const struct transport transport = {send, receive}, counted = {send_counted, receive_counted};
-
-ALWAYS_INLINE void stream_messages(int by, size_t bytes)
+static void stream_messages(int by, size_t bytes)
 {
     open_credits(by, stream * message_packets(by, bytes));
-    streaming(counted, by, bytes);
+    streaming(way_of(by, bytes)->counted, by, bytes);
 }
 
 /* A thread's half of a stream that two threads send and two receive. */
 static _Alignas(64) uint64_t contended[2][COUNT_MAX / 2];
 
-ALWAYS_INLINE void contend(int by, size_t bytes, unsigned me)
+static void contend(int by, size_t bytes)
 {
-    static _Alignas(64) uint32_t room[2][32];
-    uint32_t *mine = room[me] + is_tagged(by);
+    struct transport transport = way_of(by, bytes)->transport;
     for (unsigned i = 0; i < stream / 2; i++) {
         if (nes.rank == 0)
-            send_message(by, me, source(by), bytes, false);
+            transport.send(by, bytes, i);
         else
-            receive_message(by, mine, bytes, false);
-        contended[me][i] = now();
+            transport.receive(by, bytes);
+        contended[self][i] = now();
     }
-    if (nes.rank == 1 && memcmp(mine, source(by), bytes) != 0)
+    if (nes.rank == 1 && memcmp(target(by), source(by), bytes) != 0)
         fail("the data came wrong where threads share a queue");
 }
 
-/* A packet each, so that threads can't take parts of each other's messages. */
-static bool may_contend(int by, size_t bytes) { return THREADS > 1 && by != DMA && bytes <= packet_bytes[by]; }
+/* A packet each, so that threads can't take parts of each other's messages; nor halves. */
+static bool may_contend(int by, size_t bytes)
+{
+    return THREADS > 1 && by != DMA && by != HALVES && bytes <= packet_bytes[by];
+}
 
 /* Before anything is timed: the data come as they were sent. Those of RESIDENT stay in SRAM from here on, so
  * all words are the same. All messages of the measurement before have come: their places may be written. */
-ALWAYS_INLINE void warm_up(int by, size_t bytes)
+static void warm_up(int by, size_t bytes)
 {
+    struct transport transport = way_of(by, bytes)->transport;
     uint32_t word = 0x5a0000 + (uint32_t)bytes;
     meet();
     for (size_t i = 0; i < bytes / 4; i++)
         source(by)[i] = word;
-    for (unsigned place = 0; is_resident(by) && place < nes.tags.count; place++) {
+    for (unsigned place = 0; is_resident(by) && place < nes.tags; place++) {
         memcpy(nes_tag_place(&nes, place), source(by), packet_bytes[by] - 4);
         nes_tag_composed(&nes, place, packet_bytes[by] - 4);
     }
     if (nes.rank == 0) {
         await_token();
-        send(by, bytes, word);
+        transport.send(by, bytes, word);
         return;
     }
     memset(target(by), 0, bytes);
     tell(0);
-    receive(by, bytes);
+    transport.receive(by, bytes);
     if (memcmp(source(by), target(by), bytes) != 0)
         fail("the data came wrong");
 }
 
-ALWAYS_INLINE void alone(int by, size_t bytes)
+static void alone(int by, size_t bytes)
 {
     warm_up(by, bytes);
     if (by != DMA)
         stream_messages(by, bytes); /* all places and slots have been used */
-    overheads(transport, by, bytes);
+    overheads(way_of(by, bytes)->transport, by, bytes);
     meet(); /* what was sent last has been taken */
-    ping_pong(transport, by, bytes);
+    ping_pong(way_of(by, bytes)->transport, by, bytes);
     stream_messages(by, bytes);
 }
 
 static pthread_barrier_t barrier;
 
-/* Both threads of both ranks; `me` 0 is the one that did all else. */
-ALWAYS_INLINE void together(int by, size_t bytes, unsigned me)
+/* Both threads of both ranks; 0 is the one that did all else. */
+static void together(int by, size_t bytes)
 {
-    if (me == 0 && nes.rank == 0)
+    if (self == 0 && nes.rank == 0)
         await_token();
     pthread_barrier_wait(&barrier);
-    if (me == 0 && nes.rank == 1)
+    if (self == 0 && nes.rank == 1)
         tell(0);
-    contend(by, bytes, me);
+    contend(by, bytes);
     pthread_barrier_wait(&barrier);
 }
-
-/* A call of `what` whose mechanism the compiler knows. */
-#define WITH_CONSTANT(mechanism, what, ...)                  \
-    switch (mechanism) {                                     \
-    case BASIC: what(BASIC, __VA_ARGS__); break;             \
-    case EXPRESS: what(EXPRESS, __VA_ARGS__); break;         \
-    case TAG_48: what(TAG_48, __VA_ARGS__); break;           \
-    case TAG_80: what(TAG_80, __VA_ARGS__); break;           \
-    case RESIDENT_48: what(RESIDENT_48, __VA_ARGS__); break; \
-    case RESIDENT_80: what(RESIDENT_80, __VA_ARGS__); break; \
-    case WIDE: what(WIDE, __VA_ARGS__); break;               \
-    case ANSWERED: what(ANSWERED, __VA_ARGS__); break;       \
-    default: what(DMA, __VA_ARGS__); break;                  \
-    }
 
 /* What is to be measured. */
 static struct point {
@@ -428,18 +507,19 @@ static void print(int by, size_t bytes)
 
 static void *second_thread(void *unused)
 {
+    self = 1;
     for (const struct point *each = points; each < points + point_count; each++)
         if (may_contend(each->by, each->bytes))
-            WITH_CONSTANT(each->by, together, each->bytes, 1)
+            together(each->by, each->bytes);
     return unused;
 }
 
 static void first_thread(void)
 {
     for (const struct point *each = points; each < points + point_count; each++) {
-        WITH_CONSTANT(each->by, alone, each->bytes)
+        alone(each->by, each->bytes);
         if (may_contend(each->by, each->bytes))
-            WITH_CONSTANT(each->by, together, each->bytes, 0)
+            together(each->by, each->bytes);
         print(each->by, each->bytes);
     }
 }

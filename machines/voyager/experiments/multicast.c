@@ -21,20 +21,19 @@ static inline bool is_basic(int by) { return by == BASIC_52 || by == BASIC_84; }
 ALWAYS_INLINE void send_all(int by, uint32_t destinations)
 {
     if (!is_basic(by)) {
-        memcpy(nes_tag_place(&nes, 0), source + 2, bytes[by] - 4);
+        nes_copy(nes_tag_place(&nes, 0), source + 2, bytes[by] - 4);
         nes_tag_composed(&nes, 0, bytes[by] - 4);
     }
     for (uint32_t to = 1; to <= destinations; to++)
-        while (is_basic(by) ? !nes_basic_send(&nes, to, source, bytes[by])
-                            : !nes_tag_send(&nes, to, 0, source[1], 0, bytes[by] - 4, to > 1))
+        while (is_basic(by) ? !post_basic(to, source, bytes[by])
+                            : !nes_tag_send(&nes, WORK, to, 0, source[1], 0, bytes[by] - 4, to > 1))
             nes_pause();
 }
 
 ALWAYS_INLINE void receive(int by)
 {
     if (is_basic(by)) {
-        uint32_t from;
-        while (nes_basic_receive(&nes, target, &from) < 0)
+        while (!take_basic(target, bytes[by]))
             nes_pause();
         return;
     }
@@ -42,8 +41,8 @@ ALWAYS_INLINE void receive(int by)
     while ((message = nes_express_receive(&nes, WORK)) == NES_EMPTY)
         nes_pause();
     target[1] = nes_value(message);
-    memcpy(target + 2, nes_tag_data(&nes, message), bytes[by] - 4);
-    nes_tag_release(&nes, bytes[by] - 4);
+    nes_copy(target + 2, nes_tag_data(&nes, message), bytes[by] - 4);
+    nes_tag_release(&nes, message, bytes[by] - 4);
 }
 
 ALWAYS_INLINE void measure(int by, uint32_t destinations)

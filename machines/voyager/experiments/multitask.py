@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 QUESTION = """\
 What do queues of one's own save where two parallel jobs share the nodes? A process that is not \
 running receives, so nothing is drained at a switch and each node may switch by its own clock. \
-With one set of queues the network must be drained first, and all nodes switch together. Two like \
+With one set of queues the network must be drained and the queues swapped first, by the service \
+processors' firmware, and all nodes switch together. Two like \
 jobs on four nodes compute and exchange words with their neighbours, some 20 us or 2 ms apart: \
 when both are over, against one after the other, for turns of 100 us to 10 ms; with queues of \
 their own and clocks that are far apart, near each other, or in step. And how much does it help \
@@ -70,7 +71,7 @@ SHARED = {
 }
 SHARED_QUICK = (APART, YIELDING[1], STEP, ONE)
 MOVED = (APART, YIELDING[1], ONE)
-VARIED = ("node.scheduler.switch", "voyager.queues.save")
+VARIED = ("node.scheduler.switch", "voyager.sp.command")
 # Many rounds pass in a turn, so that one more or less matters little.
 VARIED_QUANTUM_US = 3000
 # Of memory.stall_*: what a process finds in caches and TLBs. Polling waits for uncached loads.
@@ -105,7 +106,6 @@ class Row(NamedTuple):
     switches: Fraction
     yields: Fraction  # of them those by which a process gave the hart up
     marks: Fraction
-    saved_slots: Fraction
     missed: Fraction
 
 
@@ -229,7 +229,7 @@ def single(grain: str, name: str, quantum: int, shared: Output, alone: Output) -
         software, drain, cold, last - sequence - software - drain - cold,
         Fraction(executed(shared), 2 * executed(alone)),
         mean(shared, "scheduler.switches"), mean(shared, "scheduler.yields"),
-        mean(shared, "ni.marks"), mean(shared, "ni.saved"), mean(shared, "ni.missed"),
+        mean(shared, "ni.own_sent"), mean(shared, "ni.missed"),
     )  # fmt: skip
 
 

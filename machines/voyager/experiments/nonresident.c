@@ -21,12 +21,12 @@ static inline bool is_basic(int by) { return by >= BASIC_8; }
 static inline bool send_tagged(void)
 {
     static unsigned next;
-    unsigned place = next & (nes.tags.count - 1);
-    if (nes.posted[WORK] - nes.sent[WORK] >= nes.tags.count && !nes_tags_are_sent(&nes))
+    unsigned place = next & (nes.tags - 1);
+    if (nes.posted[WORK] - nes.sent[WORK] >= nes.tags && !nes_are_sent(&nes, WORK))
         return false;
-    memcpy(nes_tag_place(&nes, place), source + 2, sizes[TAG_48] - 4);
+    nes_copy(nes_tag_place(&nes, place), source + 2, sizes[TAG_48] - 4);
     nes_tag_composed(&nes, place, sizes[TAG_48] - 4);
-    bool sent = nes_tag_send(&nes, 1 - nes.rank, 0, source[1], place, sizes[TAG_48] - 4, false);
+    bool sent = nes_tag_send(&nes, WORK, 1 - nes.rank, 0, source[1], place, sizes[TAG_48] - 4, false);
     next += sent;
     return sent;
 }
@@ -36,22 +36,21 @@ ALWAYS_INLINE void send(int by, size_t bytes, uint32_t word)
     (void)word;
     while (by == EXPRESS  ? !nes_express_send(&nes, WORK, 1 - nes.rank, 0, source[1])
            : by == TAG_48 ? !send_tagged()
-                          : !nes_basic_send(&nes, 1 - nes.rank, source, bytes))
+                          : !post_basic(1 - nes.rank, source, bytes))
         nes_pause();
 }
 
 ALWAYS_INLINE bool take(int by, size_t bytes)
 {
-    uint32_t from;
     if (is_basic(by))
-        return nes_basic_receive(&nes, target, &from) >= 0;
+        return take_basic(target, bytes);
     uint64_t message = nes_express_receive(&nes, WORK);
     if (message == NES_EMPTY)
         return false;
     target[1] = nes_value(message);
     if (by == TAG_48) {
-        memcpy(target + 2, nes_tag_data(&nes, message), bytes - 4);
-        nes_tag_release(&nes, bytes - 4);
+        nes_copy(target + 2, nes_tag_data(&nes, message), bytes - 4);
+        nes_tag_release(&nes, message, bytes - 4);
     }
     return true;
 }

@@ -40,7 +40,7 @@ static uint64_t announced(unsigned name)
     uint64_t producer = receive_pointer(name, true), consumer = receive_pointer(name, false);
     if (producer == consumer)
         return CHASQUI_VOYAGER_EXPRESS_EMPTY;
-    return CHASQUI_VOYAGER_EXPRESS_VALID |
+    return CHASQUI_VOYAGER_CAME_ALONE << CHASQUI_VOYAGER_EXPRESS_CAME_SHIFT |
            (uint64_t)CHASQUI_VOYAGER_EXPRESS_QUEUES << CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT |
            (uint64_t)own_name(name) << CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT | (consumer & 0xffff) << 16 |
            (producer & 0xffff);

@@ -96,6 +96,22 @@ void launched(void);
 bool is_launching(unsigned name);
 void launch_next(void);
 
+/* --- the sP's own queue (own.c) --- */
+
+void own_begin(void);
+bool own_has_room(void);
+void own_send(unsigned destination, uint64_t word, uint64_t tag); /* own_has_room */
+void own_left(void);                                              /* there may be room */
+void serve_own(void);                                             /* messages_are_left */
+
+/* --- one set of queues (drain.c) --- */
+
+void drain_begin(void);
+void turn_is_over(void);
+void first_mark(uint32_t live, bool idle);
+void second_mark(void);
+void drain_on(void); /* marks may have room */
+
 /* --- accesses (access.c) and migration (migrate.c) --- */
 
 enum outcome { DONE, LATER }; /* LATER: the access stays, and is served again after LAUNCHED or QUIET */
@@ -103,6 +119,8 @@ enum outcome { DONE, LATER }; /* LATER: the access stays, and is served again af
 enum outcome serve_access(unsigned what, unsigned name);
 enum outcome migrate(uint64_t request);
 void quiet(void); /* the hardware has nothing more to do with the queue that leaves its slot */
+void swap_out(unsigned process); /* its queues, of which nothing is under way */
+void swap_in(unsigned process);
 extern uint64_t migrations;
 
 #endif

@@ -25,6 +25,12 @@ static void serve(uint64_t event)
         launched();
         want(CHASQUI_SP_KIND_ACCESS, true);
         break;
+    case CHASQUI_SP_KIND_MESSAGE: serve_own(); break;
+    case CHASQUI_SP_KIND_LEFT:
+        own_left();
+        drain_on();
+        break;
+    case CHASQUI_SP_KIND_TURN: turn_is_over(); break;
     case CHASQUI_SP_KIND_QUIET:
         quiet();
         want(CHASQUI_SP_KIND_ACCESS, true);
@@ -35,6 +41,8 @@ static void serve(uint64_t event)
 void _start(void)
 {
     queues_begin();
+    own_begin();
+    drain_begin();
     for (;;) {
         uint64_t event = nes_load(CHASQUI_SP_EVENT);
         bool access_waited = !is_wanted(CHASQUI_SP_KIND_ACCESS);
@@ -42,6 +50,9 @@ void _start(void)
         /* An access that waited for the launcher is the next event, before another message of a ring. */
         if (!access_waited && is_wanted(CHASQUI_SP_KIND_ACCESS))
             launch_next();
-        want(CHASQUI_SP_KIND_MISS, messages_are_left(1));
+        /* Some are left for the queues that leave their slots at the end of a turn. */
+        bool has_memory = messages_are_left(1 + CHASQUI_VOYAGER_EXPRESS_QUEUES * express_messages);
+        want(CHASQUI_SP_KIND_MISS, has_memory);
+        want(CHASQUI_SP_KIND_MESSAGE, has_memory);
     }
 }

@@ -57,6 +57,15 @@ static void take_express(unsigned name)
     queue->sent = nes_load(express_register(name, CHASQUI_SP_EXPRESS_SENT));
 }
 
+static void take(unsigned name)
+{
+    if (is_basic(name))
+        take_basic(name);
+    else
+        take_express(name);
+    queues[name].place = SERVED;
+}
+
 static bool is_quiet;
 
 void quiet(void) { is_quiet = true; }
@@ -76,11 +85,7 @@ static enum outcome leave(unsigned name)
     }
     if (!is_quiet || !messages_are_left(express_messages))
         return LATER;
-    if (is_basic(name))
-        take_basic(name);
-    else
-        take_express(name);
-    queue->place = SERVED;
+    take(name);
     serve_room(name);
     return DONE;
 }
@@ -106,10 +111,22 @@ static void give_express(unsigned name)
     }
 }
 
+static void give(unsigned name, unsigned slot)
+{
+    queues[name].slot = slot;
+    if (is_basic(name))
+        give_basic(name);
+    else
+        give_express(name);
+    queues[name].place = RESIDENT;
+    map(name, true);
+    serve_room(name);
+    hand_over(name);
+}
+
 /* The queue gets a slot, if one is free. */
 static enum outcome enter(unsigned name)
 {
-    struct queue *queue = &queues[name];
     uint64_t free = ~slots_in_use(is_basic(name)); /* never all 64 */
     uint64_t slots = nes_load(is_basic(name) ? CHASQUI_SP_SETTING_BASIC_SLOTS : CHASQUI_SP_SETTING_EXPRESS_SLOTS);
     unsigned slot = __builtin_ctzll(free);
@@ -117,16 +134,40 @@ static enum outcome enter(unsigned name)
         return DONE;
     if (is_launching(name))
         return LATER;
-    queue->slot = slot;
-    if (is_basic(name))
-        give_basic(name);
-    else
-        give_express(name);
-    queue->place = RESIDENT;
-    map(name, true);
-    serve_room(name);
-    hand_over(name);
+    give(name, slot);
     return DONE;
+}
+
+/* Names of a process's queues begin here. */
+static unsigned first_express(unsigned process) { return process * CHASQUI_VOYAGER_EXPRESS_QUEUES; }
+
+static unsigned basic_queues(void)
+{
+    return (queue_count - express_count) * CHASQUI_VOYAGER_EXPRESS_QUEUES / express_count;
+}
+
+static unsigned first_basic(unsigned process) { return express_count + process * basic_queues(); }
+
+static void leave_at_once(unsigned name)
+{
+    map(name, false);
+    take(name);
+}
+
+void swap_out(unsigned process)
+{
+    for (unsigned i = 0; i < CHASQUI_VOYAGER_EXPRESS_QUEUES; i++)
+        leave_at_once(first_express(process) + i);
+    for (unsigned i = 0; i < basic_queues(); i++)
+        leave_at_once(first_basic(process) + i);
+}
+
+void swap_in(unsigned process)
+{
+    for (unsigned i = 0; i < CHASQUI_VOYAGER_EXPRESS_QUEUES; i++)
+        give(first_express(process) + i, i);
+    for (unsigned i = 0; i < basic_queues(); i++)
+        give(first_basic(process) + i, i);
 }
 
 enum outcome migrate(uint64_t request)

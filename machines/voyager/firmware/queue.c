@@ -53,17 +53,14 @@ static uint64_t command_for(uint64_t operation, unsigned name, const struct mess
 }
 
 /* What a receiver of Express reads (registers.h). */
-static uint64_t composed(struct chasqui_voyager_packet header, uint64_t word)
+static uint64_t composed(struct chasqui_voyager_packet header, uint64_t word, uint64_t slot)
 {
-    uint64_t tagged = header.bytes - CHASQUI_VOYAGER_EXPRESS_BYTES, tag = 0, count = 0;
-    if (tagged && header.flags & CHASQUI_SP_PACKET_WIDE) {
-        tag = CHASQUI_VOYAGER_TAG_WIDE;
-        count = tagged / sizeof(uint64_t);
-    } else if (tagged) {
-        tag = tagged == CHASQUI_VOYAGER_TAG_LONG_BYTES ? 2 : 1;
-    }
-    return CHASQUI_VOYAGER_EXPRESS_VALID | count << CHASQUI_VOYAGER_EXPRESS_COUNT_SHIFT |
-           tag << CHASQUI_VOYAGER_EXPRESS_TAG_SHIFT |
+    uint64_t tagged = header.bytes - CHASQUI_VOYAGER_EXPRESS_BYTES, came = CHASQUI_VOYAGER_CAME_ALONE;
+    if (tagged && header.flags & CHASQUI_SP_PACKET_WIDE)
+        came = CHASQUI_VOYAGER_CAME_WIDE | tagged / sizeof(uint64_t);
+    else if (tagged)
+        came = tagged == CHASQUI_VOYAGER_TAG_LONG_BYTES ? CHASQUI_VOYAGER_CAME_LONG : CHASQUI_VOYAGER_CAME_SHORT;
+    return slot << CHASQUI_VOYAGER_EXPRESS_SLOT_SHIFT | came << CHASQUI_VOYAGER_EXPRESS_CAME_SHIFT |
            (uint64_t)(header.queue % CHASQUI_VOYAGER_EXPRESS_QUEUES) << CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT |
            (uint64_t)header.source << CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT | word;
 }
@@ -87,9 +84,12 @@ static bool place_express(unsigned name, struct message *message)
     struct chasqui_voyager_packet header = header_of(word_of(message, 0));
     if (queue->ready_count == express_messages)
         return false;
-    if (header.bytes > CHASQUI_VOYAGER_EXPRESS_BYTES && !command_for(CHASQUI_SP_COMMAND_TAG, name, message))
+    uint64_t placed = 1; /* and the slot of what is tagged on */
+    if (header.bytes > CHASQUI_VOYAGER_EXPRESS_BYTES)
+        placed = command_for(CHASQUI_SP_COMMAND_TAG, name, message);
+    if (!placed)
         return false;
-    uint64_t word = composed(header, word_of(message, 1));
+    uint64_t word = composed(header, word_of(message, 1), placed - 1);
     if (!message)
         message = message_new();
     message->words[0] = word;

@@ -24,11 +24,25 @@
 #define CHASQUI_SP_ADDRESS 0x58ull /* Stored: physical address for the next command. */
 #define CHASQUI_SP_COMMAND 0x60ull /* Stored: starts a command: operation in bits 0 to 7, the queue's name in bits 32 to 47. */
 #define CHASQUI_SP_RESULT 0x68ull /* Loaded: result of the command; the load is held until it is done. */
+#define CHASQUI_SP_OWN_TAKE 0x100ull /* Loaded: takes the oldest message that the sP's own queue has received, or EMPTY. */
+#define CHASQUI_SP_OWN_SEND 0x108ull /* Stored: sends a message by the sP's own queue, of which there is room for SETTING_EXPRESS_MESSAGES: 37 bits of data, */
+#define CHASQUI_SP_OWN_TAG 0x20000000000000ull /* Of OWN_SEND: 48 bytes of a place are tagged on. */
+#define CHASQUI_SP_OWN_LONG 0x40000000000000ull /* Of OWN_SEND: 80 bytes of it. */
+#define CHASQUI_SP_OWN_PLACE_SHIFT 0x37ull /* Of OWN_SEND: first of eight bits that say which of SETTING_PLACES. */
+#define CHASQUI_SP_OWN_DESTINATION_SHIFT 0x25ull /* Of OWN_SEND: first bit of the destination. */
+#define CHASQUI_SP_OWN_SENT 0x110ull /* Loaded: messages of the sP's own queue that have left. */
+#define CHASQUI_SP_TURN_OVER 0x118ull /* Loaded, of one set of queues (`voyager/onequeue`): processes that were alive when the turn was over, a bit each, and */
+#define CHASQUI_SP_TURN_IDLE 0x100000000ull /* Of TURN_OVER: the site had done nothing but wait. */
+#define CHASQUI_SP_TURN 0x120ull /* Stored: the process whose turn begins, and TURN_LAST. */
+#define CHASQUI_SP_TURN_LAST 0x10000ull /* Of TURN: no other turn comes. */
 #define CHASQUI_SP_KIND_ACCESS 0x1ull /* Event: an access of an application processor to a queue that is not resident, or by system software. */
 #define CHASQUI_SP_KIND_MISS 0x2ull /* Event: the miss queue has a packet; this is about the oldest of the highest priority. */
 #define CHASQUI_SP_KIND_ROOM 0x3ull /* Event: there may be room in the resident queue for what DELIVER or TAG could not place. */
 #define CHASQUI_SP_KIND_LAUNCHED 0x4ull /* Event: a message has left. */
 #define CHASQUI_SP_KIND_QUIET 0x5ull /* Event: what was watched is quiet. */
+#define CHASQUI_SP_KIND_MESSAGE 0x6ull /* Event: the sP's own queue has received a message. */
+#define CHASQUI_SP_KIND_LEFT 0x7ull /* Event: messages of the sP's own queue have left. */
+#define CHASQUI_SP_KIND_TURN 0x8ull /* Event, of one set of queues: the turn is over, and what its process had sent has left for the network. */
 #define CHASQUI_SP_WHAT_TRANSMIT_PRODUCER 0x1ull /* Access, a store: messages up to this one may be sent. */
 #define CHASQUI_SP_WHAT_TRANSMIT_CONSUMER 0x2ull /* Access, a load: messages that have been sent. */
 #define CHASQUI_SP_WHAT_RECEIVE_PRODUCER 0x3ull /* Access, a load: messages that have come. */
@@ -42,9 +56,12 @@
 #define CHASQUI_SP_WHAT_NOTHING 0xbull /* Access without an effect; a load gets 0. */
 #define CHASQUI_SP_COMMAND_WRITE 0x1ull /* Command: the message becomes a Basic slot at ADDRESS. */
 #define CHASQUI_SP_COMMAND_DELIVER 0x2ull /* Command: the message goes into the resident queue. Result: 1, or 0: there is no room. */
-#define CHASQUI_SP_COMMAND_TAG 0x3ull /* Command: the data tagged on to the message go into their ring. Result: 1, or 0: there is no room. */
+#define CHASQUI_SP_COMMAND_TAG 0x3ull /* Command: the data tagged on to the message, of an Express queue, go into a slot. Result: 1 and the slot's number */
 #define CHASQUI_SP_COMMAND_COPY_OUT 0x4ull /* Command: the rings of a Basic queue that has been unmapped move from the SRAM to the DRAM. */
 #define CHASQUI_SP_COMMAND_COPY_IN 0x5ull /* Command: the rings of a Basic queue that is to be mapped move from the DRAM to the SRAM. */
+#define CHASQUI_SP_COMMAND_FETCH 0x6ull /* Command: lines of a process's memory at virtual address ADDRESS come to one of the sP's places in the SRAM (section */
+#define CHASQUI_SP_FETCH_LONG 0x100ull /* Of COMMAND_FETCH: 80 bytes, else 48. */
+#define CHASQUI_SP_FETCH_PLACE_SHIFT 0x10ull /* Of COMMAND_FETCH: first of eight bits that say which place. */
 #define CHASQUI_SP_COMMAND_MISSED 0x100ull /* The command's message is that of the miss queue that MISS was about; else that in STAGING. */
 #define CHASQUI_SP_SETTING_BASIC_QUEUES 0x80ull /* Settings, loaded, 8 bytes each: Basic queues. */
 #define CHASQUI_SP_SETTING_SLOTS 0x88ull /* Setting: slots of a Basic ring. */
@@ -56,6 +73,9 @@
 #define CHASQUI_SP_SETTING_MEMORY 0xb8ull /* Setting: memory of the sP [bytes]. */
 #define CHASQUI_SP_SETTING_EXPRESS_QUEUES 0xc0ull /* Setting: Express queues, of all processes. */
 #define CHASQUI_SP_SETTING_STRIDE 0xc8ull /* Setting: bytes from one slot of a ring to the next. */
+#define CHASQUI_SP_SETTING_PLACES 0xd0ull /* Setting: places in the SRAM for what the sP tags on. */
+#define CHASQUI_SP_SETTING_SITES 0xd8ull /* Setting: sites. */
+#define CHASQUI_SP_SETTING_SITE 0xe0ull /* Setting: this site's number. */
 #define CHASQUI_SP_BASIC_TRANSMIT_PRODUCER 0x400ull /* Registers of the hardware's Basic slots, BASIC_STRIDE bytes each, loaded and stored: slots composed. */
 #define CHASQUI_SP_BASIC_TRANSMIT_CONSUMER 0x408ull /* Slots sent. */
 #define CHASQUI_SP_BASIC_RECEIVE_PRODUCER 0x410ull /* Slots filled. */
@@ -68,11 +88,13 @@
 #define CHASQUI_SP_STAGING 0x1080ull /* Memory of the sSRAM, stored: a message for commands. */
 #define CHASQUI_SP_SSRAM_BYTES 0x80ull /* Bytes of each. */
 #define CHASQUI_SP_ONEPOLL_ORDER 0x2000ull /* Loaded: the orders of all phantom queues, as in the processors' registers, with names of the site. */
+#define CHASQUI_SP_MARK_FIRST 0x4ull /* Five bits of a mark, from one sP to another (`voyager/onequeue`): whoever gets it has got all that its sender's site */
+#define CHASQUI_SP_MARK_IDLE 0x5ull /* Five bits of a mark: a first one, of a site that had done nothing but wait. */
+#define CHASQUI_SP_MARK_SECOND 0x6ull /* Five bits of a mark: a second one. */
 #define CHASQUI_SP_PACKET_BASIC 0x0ull /* Kind of a packet: Basic. */
 #define CHASQUI_SP_PACKET_DMA 0x1ull /* A piece of a block, which the hardware deals with. */
 #define CHASQUI_SP_PACKET_NOTICE 0x2ull /* The notice behind a block, received like Basic. */
 #define CHASQUI_SP_PACKET_EXPRESS 0x3ull /* An Express message: eight bytes; what follows was tagged on. */
-#define CHASQUI_SP_PACKET_MARK 0x4ull /* A mark, for no queue: whoever gets it has got all that its sender had sent (`voyager/onequeue`). */
 #define CHASQUI_SP_PACKET_WIDE 0x1ull /* Flag of an Express packet: words that a 64-byte store brought are tagged on. */
 
 struct chasqui_voyager_packet {

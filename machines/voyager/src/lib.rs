@@ -132,6 +132,14 @@ impl Machine for VoyagerMachine {
         if let Some(mistake) = queues.mistakes(&resolved.read("voyager.sp"), placement.processes().into()) {
             return Err(mistake);
         }
+        let sources = 1 << registers::EXPRESS_SOURCE_BITS;
+        if placement.ranks_max() > sources {
+            return Err(format!(
+                "{} ranks: a message names its source by {} bits; {sources} ranks are allowed",
+                placement.ranks_max(),
+                registers::EXPRESS_SOURCE_BITS
+            ));
+        }
         if queues.sharing == Sharing::Drained && placement.per_node() > 1 {
             return Err(format!(
                 "--ranks-per-node {} with voyager.queues.sharing = drained: the queues are one process's at a time; each \

@@ -30,7 +30,7 @@ chasqui_config::parameters! {
     /// The Network Endpoint Subsystem: control, SRAM, I-bus. Cycles are bus clocks.
     pub struct Nes {
         /// Sites.
-        sites: Count = 4096, range 1 ..= 65536, source "ours: fat trees of any size";
+        sites: Count = 4096, range 1 ..= 8192, source "ours: fat trees of any size; as many as an Express message has source ids";
         /// From the bus to the NES, one way: a link that every access, answer, and transaction of the NES's own crosses.
         attach: Duration = "0 ns", range "0 ns" ..= "10 us", source "StarT-Voyager, section 3: on the memory bus";
         /// Uncached access to a pointer: from the end of the address tenure to the data.
@@ -65,8 +65,8 @@ chasqui_config::parameters! {
     pub struct Express {
         /// Messages that a queue holds.
         slots: Count = 32, range 2 ..= 4096, source "assumption: as many as a Basic ring";
-        /// Places for data to be tagged on, and slots of the ring of those that came, a power of two.
-        tags: Count = 16, range 2 ..= 256, source "assumption";
+        /// Places for data to be tagged on, and slots of each Express queue for those that came, a power of two.
+        tags: Count = 16, range 2 ..= 128, source "assumption";
     }
 }
 
@@ -105,8 +105,6 @@ chasqui_config::parameters! {
         basic: Count = 1, range 1 ..= 510, source "ours: what the MPI device uses; with Express 512 a site at most (StarT-Voyager, section 4.2)";
         /// To whom queues belong, where several jobs share the nodes.
         sharing: Sharing = "own", source "StarT-Voyager, section 4.1";
-        /// Drained queues: saving or restoring a slot, in bus clocks.
-        save: Cycles = 60, range 0 ..= 100000, source "assumption: 12 uncached accesses of 8 bytes, 5 bus clocks each";
         /// Express queue pairs that the hardware has room for.
         resident_express: Count = 8, range 0 ..= 8, source "StarT-Voyager, section 4.2";
         /// Basic queue pairs that the hardware has room for. More than 8 is other hardware, with accesses as fast.
@@ -213,10 +211,15 @@ impl Express {
     }
 }
 
-/// Jobs that a mark can tell of.
-const LIVE_MAX: u64 = 64;
+/// Jobs that a mark can tell of: a bit each of an Express message.
+const LIVE_MAX: u64 = 32;
 
 impl Queues {
+    /// The hardware as it is used where processes share one set of queues: it has room for no other.
+    pub(crate) fn one_set(&self) -> Queues {
+        Queues { resident_express: registers::EXPRESS_QUEUES, resident_basic: self.basic, ..self.clone() }
+    }
+
     /// What does not fit for so many jobs, in words.
     pub fn mistakes(&self, service: &Service, jobs: u64) -> Option<String> {
         let (express, basic) = (jobs * registers::EXPRESS_QUEUES, jobs * self.basic);
@@ -244,17 +247,31 @@ impl Queues {
             );
         }
         let resident = self.resident_express >= express && self.resident_basic >= basic;
-        if self.sharing == Sharing::Drained && jobs > 1 && (!resident || jobs > LIVE_MAX) {
-            return Some(format!(
-                "voyager.queues.sharing = drained: all queues must be resident, {express} of Express and {basic} of \
-                 Basic for {jobs} jobs, of which there are {LIVE_MAX} at most"
-            ));
+        if self.sharing == Sharing::Drained && jobs > 1 {
+            return self.mistakes_of_one_set(service, jobs);
         }
         (!service.present && !resident).then(|| {
             format!(
                 "voyager.sp.present: without a service processor all queues must be resident: {express} of Express \
                  and {basic} of Basic"
             )
+        })
+    }
+}
+
+impl Queues {
+    /// What does not fit where so many jobs share one set of queues, in words.
+    fn mistakes_of_one_set(&self, service: &Service, jobs: u64) -> Option<String> {
+        let (express, basic) = (registers::EXPRESS_QUEUES, self.basic);
+        let resident = self.resident_express >= express && self.resident_basic >= basic;
+        if !resident || jobs > LIVE_MAX {
+            return Some(format!(
+                "voyager.queues.sharing = drained: the queues of a job must be resident, {express} of Express and {basic} \
+                 of Basic; there are {jobs} jobs, and {LIVE_MAX} are allowed"
+            ));
+        }
+        (!service.present).then(|| {
+            "voyager.queues.sharing = drained: voyager.sp.present must be true: the service processor drains".into()
         })
     }
 }

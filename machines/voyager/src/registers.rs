@@ -20,8 +20,8 @@ chasqui_abi::guest_constants! {
     pub const REGION_EXPRESS_RECEIVE: u64 = 5;
     /// Region: the window of stores that are Tag-On messages, uncached.
     pub const REGION_TAG: u64 = 6;
-    /// Region: places for data to be tagged on, rounded up to pages, then the ring of those that came;
-    /// cacheable.
+    /// Region: places for data to be tagged on, rounded up to pages, then the slots of those that came,
+    /// those of Express queue 0 first; cacheable.
     pub const REGION_TAG_DATA: u64 = 7;
     /// Region: registers of system software, uncached; empty unless `voyager.sp.system` opens them.
     pub const REGION_SYSTEM: u64 = 8;
@@ -29,6 +29,17 @@ chasqui_abi::guest_constants! {
     /// Queue pairs of a site at most (section 4.2). A queue has one name for both directions: the Express
     /// queues come first, then Basic queue b is `EXPRESS_QUEUES` + b.
     pub const QUEUES: u64 = 512;
+
+    /// Name of the sP's own Express queue, beside those (section 3). Only system software leads a transmit queue to it;
+    /// its row of the table leads to the sPs of all sites, by their numbers, and further on where system software says.
+    pub const SP_QUEUE: u64 = 512;
+    /// Five bits of a message to an sP: send what lies at the virtual address in the 32 bits, in the memory of the
+    /// process that the answer's destination, the source id, leads to the like of: 48 bytes, by Tag-On (section 5.2).
+    pub const SP_READ_SHORT: u64 = 1;
+    /// Five bits of a message to an sP: the same, 80 bytes.
+    pub const SP_READ_LONG: u64 = 2;
+    /// Five bits of an sP's answer without data: there is nothing to read.
+    pub const SP_REFUSED: u64 = 3;
 
     /// Pointer, stored by the processor: slots composed in the transmit ring.
     pub const TRANSMIT_PRODUCER: u64 = 0x00;
@@ -44,18 +55,22 @@ chasqui_abi::guest_constants! {
     pub const DMA_CONSUMER: u64 = 0x28;
     /// Pointer, loaded: messages that have left Express transmit queue 0; the next queue's is 8 further.
     pub const EXPRESS_SENT: u64 = 0x30;
-    /// Pointer, stored: tagged data that the processor is done with.
-    pub const TAG_CONSUMER: u64 = 0x40;
+    /// Stored: slots of tagged data that the processor is done with, a bit each; those from 32 w on at 4 w further. A
+    /// slot is named by the message whose data it holds, so that each may be given back when it comes (section 5.2).
+    pub const TAG_RELEASE: u64 = 0x40;
 
     /// System, stored: moves the queue named in the low 16 bits, to a slot of the hardware with
     /// `SYSTEM_RESIDENT`, else to the service processor.
     pub const SYSTEM_MIGRATE: u64 = 0x00;
     /// System, loaded: when all earlier requests are done, how many had an effect.
     pub const SYSTEM_DONE: u64 = 0x08;
+    /// System, stored by eight bytes: the process's Empty message, which its Express and phantom queues return while they
+    /// are empty (section 5.1); `EXPRESS_EMPTY` at the start.
+    pub const SYSTEM_EMPTY: u64 = 0x10;
     /// Of a request to move a queue.
     pub const SYSTEM_RESIDENT: u64 = 1 << 16;
     /// System, stored: the destination table, 8 bytes an entry, `1 << SETTING_DESTINATION_BITS` of them a row,
-    /// a row for each transmit queue.
+    /// a row for each transmit queue, then one for the sP's.
     pub const SYSTEM_TABLE: u64 = 0x1000;
     /// Table entry: there is one; else zero. Its low 16 bits are the site.
     pub const TABLE_VALID: u64 = 1 << 63;
@@ -91,12 +106,12 @@ chasqui_abi::guest_constants! {
     /// Address of a message: first bit of the logical destination. Above the destination are the queue
     /// (Express) or flags and place of the data (Tag-On).
     pub const EXPRESS_DESTINATION_SHIFT: u64 = 7;
-    /// Above the destination, Tag-On: 80 bytes, 2.5 lines; else 48, 1.5 lines.
-    pub const TAG_LONG: u64 = 1;
+    /// Above the destination, Tag-On: in the lowest bit the queue, then 80 bytes, 2.5 lines; else 48, 1.5 lines.
+    pub const TAG_LONG: u64 = 2;
     /// Above the destination, Tag-On: the SRAM is up to date, the cache holds no newer lines.
-    pub const TAG_RESIDENT: u64 = 2;
+    pub const TAG_RESIDENT: u64 = 4;
     /// Above the destination, Tag-On: first bit of the place.
-    pub const TAG_PLACE_SHIFT: u64 = 2;
+    pub const TAG_PLACE_SHIFT: u64 = 3;
     /// Bytes of 1.5 lines.
     pub const TAG_SHORT_BYTES: u64 = 48;
     /// Bytes of 2.5 lines.
@@ -108,22 +123,27 @@ chasqui_abi::guest_constants! {
     /// 37 bits that the address and the data of an Express message have.
     pub const WIDE_COUNT_SHIFT: u64 = 37;
 
-    /// A message as it is read: this bit is set.
-    pub const EXPRESS_VALID: u64 = 1 << 63;
-    /// A message as it is read: first of three bits that say how many words came with it, if `TAG_WIDE`.
-    pub const EXPRESS_COUNT_SHIFT: u64 = 58;
-    /// A message as it is read: first of two bits that say what was tagged on: 0 nothing, 1 48 bytes, 2 80, or
-    /// `TAG_WIDE`.
-    pub const EXPRESS_TAG_SHIFT: u64 = 56;
-    /// What was tagged on: the data of a 64-byte message.
-    pub const TAG_WIDE: u64 = 3;
-    /// A message as it is read: first of three bits for the queue. `EXPRESS_QUEUES`: a Basic queue, of which OnePoll
+    /// A message as it is read: first of 13 bits of the source id. Below are 37 bits of data.
+    pub const EXPRESS_SOURCE_SHIFT: u64 = 37;
+    /// A message as it is read: bits of the source id.
+    pub const EXPRESS_SOURCE_BITS: u64 = 13;
+    /// A message as it is read: first of two bits for the queue. `EXPRESS_QUEUES`: a Basic queue, of which OnePoll
     /// tells that it has messages; its name stands for the source id, and the data are 16 bits of its receive ring's
     /// producer, then of its consumer.
-    pub const EXPRESS_QUEUE_SHIFT: u64 = 53;
-    /// A message as it is read: first of 16 bits of the source id. Below are 37 bits of data.
-    pub const EXPRESS_SOURCE_SHIFT: u64 = 37;
-    /// What an empty queue returns, as system software sets it.
+    pub const EXPRESS_QUEUE_SHIFT: u64 = 50;
+    /// A message as it is read: first of four bits that say what came with it, `CAME_…`. They are never 0.
+    pub const EXPRESS_CAME_SHIFT: u64 = 52;
+    /// What came with a message: nothing.
+    pub const CAME_ALONE: u64 = 1;
+    /// What came with a message: 48 bytes by Tag-On.
+    pub const CAME_SHORT: u64 = 2;
+    /// What came with a message: 80 bytes by Tag-On.
+    pub const CAME_LONG: u64 = 3;
+    /// What came with a message: so many words more of a 64-byte store.
+    pub const CAME_WIDE: u64 = 8;
+    /// A message as it is read: first of eight bits that name the slot of what came with it, of the process's.
+    pub const EXPRESS_SLOT_SHIFT: u64 = 56;
+    /// What an empty queue returns unless system software sets something else. No message is this.
     pub const EXPRESS_EMPTY: u64 = 0;
     /// Receive page, loaded: queue q at 8 q; from here on, OnePoll of phantom queue p at 8 p more.
     pub const ONEPOLL: u64 = 0x400;
@@ -149,7 +169,7 @@ chasqui_abi::guest_constants! {
     pub const SETTING_EXPRESS_END: u64 = 3;
     /// Setting: messages that an Express queue holds.
     pub const SETTING_EXPRESS_SLOTS: u64 = 4;
-    /// Setting: places for data to be tagged on, and slots of the ring of those that came, a power of two.
+    /// Setting: places for data to be tagged on, and slots of each Express queue for those that came, a power of two.
     pub const SETTING_TAGS: u64 = 5;
     /// Setting: bits of a logical destination in the address of a message.
     pub const SETTING_DESTINATION_BITS: u64 = 6;
@@ -175,8 +195,9 @@ chasqui_abi::guest_constants! {
     pub const MPI_TAGGED_HEAD: u64 = 16;
     /// Express messages that an MPI message takes at most: order, context and tag, and two of data.
     pub const MPI_EXPRESS_MAX: u64 = 4;
-    /// Places for data to be tagged on, at most.
-    pub const TAGS_MAX: u64 = 256;
+    /// Places for data to be tagged on, at most, and slots of an Express queue for those that came: eight bits name the
+    /// slots of all.
+    pub const TAGS_MAX: u64 = 128;
 
     /// Setting: Basic queue pairs of the process.
     pub const SETTING_BASIC_QUEUES: u64 = 9;

@@ -38,6 +38,32 @@ chasqui_abi::guest_constants! {
     /// Loaded: result of the command; the load is held until it is done.
     pub const RESULT: u64 = 0x68;
 
+    /// Loaded: takes the oldest message that the sP's own queue has received, or EMPTY.
+    pub const OWN_TAKE: u64 = 0x100;
+    /// Stored: sends a message by the sP's own queue, of which there is room for SETTING_EXPRESS_MESSAGES: 37 bits of data,
+    /// then 16 of destination, then OWN_TAG, OWN_LONG and the place of what is tagged on.
+    pub const OWN_SEND: u64 = 0x108;
+    /// Of OWN_SEND: 48 bytes of a place are tagged on.
+    pub const OWN_TAG: u64 = 1 << 53;
+    /// Of OWN_SEND: 80 bytes of it.
+    pub const OWN_LONG: u64 = 1 << 54;
+    /// Of OWN_SEND: first of eight bits that say which of SETTING_PLACES.
+    pub const OWN_PLACE_SHIFT: u64 = 55;
+    /// Of OWN_SEND: first bit of the destination.
+    pub const OWN_DESTINATION_SHIFT: u64 = 37;
+    /// Loaded: messages of the sP's own queue that have left.
+    pub const OWN_SENT: u64 = 0x110;
+
+    /// Loaded, of one set of queues (`voyager/onequeue`): processes that were alive when the turn was over, a bit each, and
+    /// TURN_IDLE.
+    pub const TURN_OVER: u64 = 0x118;
+    /// Of TURN_OVER: the site had done nothing but wait.
+    pub const TURN_IDLE: u64 = 1 << 32;
+    /// Stored: the process whose turn begins, and TURN_LAST.
+    pub const TURN: u64 = 0x120;
+    /// Of TURN: no other turn comes.
+    pub const TURN_LAST: u64 = 1 << 16;
+
     /// Event: an access of an application processor to a queue that is not resident, or by system software.
     pub const KIND_ACCESS: u64 = 1;
     /// Event: the miss queue has a packet; this is about the oldest of the highest priority.
@@ -48,6 +74,12 @@ chasqui_abi::guest_constants! {
     pub const KIND_LAUNCHED: u64 = 4;
     /// Event: what was watched is quiet.
     pub const KIND_QUIET: u64 = 5;
+    /// Event: the sP's own queue has received a message.
+    pub const KIND_MESSAGE: u64 = 6;
+    /// Event: messages of the sP's own queue have left.
+    pub const KIND_LEFT: u64 = 7;
+    /// Event, of one set of queues: the turn is over, and what its process had sent has left for the network.
+    pub const KIND_TURN: u64 = 8;
 
     /// Access, a store: messages up to this one may be sent.
     pub const WHAT_TRANSMIT_PRODUCER: u64 = 1;
@@ -77,12 +109,21 @@ chasqui_abi::guest_constants! {
     pub const COMMAND_WRITE: u64 = 1;
     /// Command: the message goes into the resident queue. Result: 1, or 0: there is no room.
     pub const COMMAND_DELIVER: u64 = 2;
-    /// Command: the data tagged on to the message go into their ring. Result: 1, or 0: there is no room.
+    /// Command: the data tagged on to the message, of an Express queue, go into a slot. Result: 1 and the slot's number
+    /// added to it, or 0: there is no room.
     pub const COMMAND_TAG: u64 = 3;
     /// Command: the rings of a Basic queue that has been unmapped move from the SRAM to the DRAM.
     pub const COMMAND_COPY_OUT: u64 = 4;
     /// Command: the rings of a Basic queue that is to be mapped move from the DRAM to the SRAM.
     pub const COMMAND_COPY_IN: u64 = 5;
+    /// Command: lines of a process's memory at virtual address ADDRESS come to one of the sP's places in the SRAM (section
+    /// 5.2). Instead of a queue's name: the destination of the sP's queue that leads to the like process. Result: 1, or 0:
+    /// nothing is mapped there.
+    pub const COMMAND_FETCH: u64 = 6;
+    /// Of COMMAND_FETCH: 80 bytes, else 48.
+    pub const FETCH_LONG: u64 = 1 << 8;
+    /// Of COMMAND_FETCH: first of eight bits that say which place.
+    pub const FETCH_PLACE_SHIFT: u64 = 16;
     /// The command's message is that of the miss queue that MISS was about; else that in STAGING.
     pub const COMMAND_MISSED: u64 = 1 << 8;
 
@@ -106,6 +147,13 @@ chasqui_abi::guest_constants! {
     pub const SETTING_EXPRESS_QUEUES: u64 = 0xc0;
     /// Setting: bytes from one slot of a ring to the next.
     pub const SETTING_STRIDE: u64 = 0xc8;
+
+    /// Setting: places in the SRAM for what the sP tags on.
+    pub const SETTING_PLACES: u64 = 0xd0;
+    /// Setting: sites.
+    pub const SETTING_SITES: u64 = 0xd8;
+    /// Setting: this site's number.
+    pub const SETTING_SITE: u64 = 0xe0;
 
     /// Registers of the hardware's Basic slots, BASIC_STRIDE bytes each, loaded and stored: slots composed.
     pub const BASIC_TRANSMIT_PRODUCER: u64 = 0x400;
@@ -135,6 +183,14 @@ chasqui_abi::guest_constants! {
     /// Loaded: the orders of all phantom queues, as in the processors' registers, with names of the site.
     pub const ONEPOLL_ORDER: u64 = 0x2000;
 
+    /// Five bits of a mark, from one sP to another (`voyager/onequeue`): whoever gets it has got all that its sender's site
+    /// had sent. A first one: the 32 bits are those of TURN_OVER.
+    pub const MARK_FIRST: u64 = 4;
+    /// Five bits of a mark: a first one, of a site that had done nothing but wait.
+    pub const MARK_IDLE: u64 = 5;
+    /// Five bits of a mark: a second one.
+    pub const MARK_SECOND: u64 = 6;
+
     /// Kind of a packet: Basic.
     pub const PACKET_BASIC: u64 = 0;
     /// A piece of a block, which the hardware deals with.
@@ -143,8 +199,6 @@ chasqui_abi::guest_constants! {
     pub const PACKET_NOTICE: u64 = 2;
     /// An Express message: eight bytes; what follows was tagged on.
     pub const PACKET_EXPRESS: u64 = 3;
-    /// A mark, for no queue: whoever gets it has got all that its sender had sent (`voyager/onequeue`).
-    pub const PACKET_MARK: u64 = 4;
     /// Flag of an Express packet: words that a 64-byte store brought are tagged on.
     pub const PACKET_WIDE: u64 = 1;
 }

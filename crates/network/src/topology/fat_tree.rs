@@ -1,9 +1,10 @@
-//! A fat tree as a *k*-ary *n*-tree, the network of Arctic routers (*k* = 4).
+//! A fat tree as a *k*-ary *n*-tree, the network of Arctic routers (*k* = 2).
 //!
 //! C. E. Leiserson, "Fat-trees: universal networks for hardware-efficient supercomputing", IEEE Trans.
 //! Computers C-34(10), 1985. F. Petrini and M. Vanneschi, "K-ary n-trees: high performance networks for
 //! massively parallel architectures", TR-95-18, Pisa, 1995, for the numbering below (levels counted from
-//! the leaves here). G. A. Boughton, "Arctic routing chip", LNCS 853, 1994: a 4x4 router.
+//! the leaves here). G. A. Boughton, "Arctic routing chip", LNCS 853, 1994: a 4x4 router, so two ports down
+//! and two up.
 
 use super::{Header, Hop, NODES_MAX, Neighbour, RouterPort, Topology, check_nodes};
 

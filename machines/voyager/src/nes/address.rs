@@ -15,7 +15,7 @@ pub(super) const SYSTEM: u64 = 3 << 41;
 /// From one process's registers of system software to the next one's.
 pub(super) const SYSTEM_STRIDE: u64 = 1 << 30;
 // There is room whatever is set: logical destinations have 16 bits at most, entries of the table eight bytes.
-const _: () = assert!(registers::SYSTEM_TABLE + (registers::QUEUES << (16 + 3)) <= SYSTEM_STRIDE);
+const _: () = assert!(registers::SYSTEM_TABLE + ((registers::SP_QUEUE + 1) << (16 + 3)) <= SYSTEM_STRIDE);
 const TAG_BITS: u64 = registers::EXPRESS_DESTINATION_SHIFT + 16 + registers::TAG_PLACE_SHIFT;
 const _: () = assert!((PROCESSES_MAX * registers::TAGS_MAX) << TAG_BITS <= SYSTEM - TAG_WINDOW);
 

@@ -49,6 +49,9 @@ impl Nes {
     pub(super) fn command(&mut self, c: &mut Context<'_, '_>, value: u64) {
         let (address, line) = (self.service_mut().address, self.shared.line_bytes);
         let (operation, queue) = (value & 0xff, (value >> 32) as QueueName);
+        if operation == sp::COMMAND_FETCH {
+            return self.fetch(c, value);
+        }
         let message = self.message(value);
         let length = (HEADER + usize::from(VoyagerPacket::from_bytes(message).bytes)).min(message.len());
         let message = message[..length].to_vec();
@@ -78,19 +81,20 @@ impl Nes {
         let command = self.service_mut().command.take().expect("a command is under way");
         let queue = command.queue;
         let placed = match command.operation {
-            sp::COMMAND_DELIVER => self.deliver_again(c, queue, &command.message),
+            sp::COMMAND_DELIVER => u64::from(self.deliver_again(c, queue, &command.message)),
             sp::COMMAND_TAG => {
-                self.receiver.deliver_tag(self.shared.homes.names.process(queue), &command.message, c)
+                let slot = self.receiver.deliver_tag(queue, &command.message, &self.shared, c);
+                slot.map_or(0, |slot| 1 + u64::from(slot))
             }
             _ => {
                 self.service_mut().command = Some(command);
                 return self.move_piece(c);
             }
         };
-        if !placed {
+        if placed == 0 {
             self.shared.homes.want_room(queue);
         }
-        self.service_mut().result = Some(u64::from(placed));
+        self.service_mut().result = Some(placed);
     }
 
     /// Puts a message that missed its queue into it. False: it is not resident, or there is no room.

@@ -23,8 +23,8 @@ chasqui_ni::events! {
         Service,
         /// What a command of the sP moves has crossed the I-bus.
         Commanded,
-        /// A mark has crossed the I-bus into the TxU.
-        Marked,
+        /// What a command of the sP fetches: control is over, or it has crossed the I-bus.
+        Fetched,
     }
 }
 
@@ -43,5 +43,7 @@ chasqui_ni::units! {
         TagOn,
         /// Lines that a command of the sP moves.
         Command,
+        /// Lines that a command of the sP fetches from a process's memory.
+        Fetch,
     }
 }

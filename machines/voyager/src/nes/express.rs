@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use chasqui_ni::{BusRequest, Context, DmaReader, MessageKey, Piece, Ring};
 use chasqui_placement::ProcessId;
 
+use super::own::SP;
 use super::queues::{QueueName, QueueNames};
 use super::transmit::{packet_bytes, push_packet};
 use super::{Mechanism, NesEvent, Owner, Shared, accept};
@@ -17,6 +18,9 @@ use crate::service_registers::{PACKET_EXPRESS, PACKET_WIDE};
 
 // `network.packet_max` is checked against a Basic slot's data: no Tag-On packet is longer.
 const _: () = assert!(r::EXPRESS_BYTES + r::TAG_LONG_BYTES <= r::SLOT_DATA_BYTES);
+
+// Tag-On's addresses name the queue by the bits below the others above the destination.
+const _: () = assert!(r::EXPRESS_QUEUES == r::TAG_LONG && r::TAG_LONG.is_power_of_two());
 
 /// Words of data that a 64-byte store brings.
 const WIDE_WORDS: usize = r::WIDE_WORDS as usize;
@@ -117,9 +121,9 @@ struct TransmitSlot {
 pub(super) struct ExpressTransmitter {
     names: QueueNames,
     pub window: Window,
-    /// Places of the SRAM for data to be tagged on, by process.
+    /// Places of the SRAM for data to be tagged on, by process; then the sP's.
     pub places: Vec<Ring>,
-    /// The resident queues', and the sP's, through which it sends for others.
+    /// The resident queues', the sP's for others, and its own.
     slots: Vec<TransmitSlot>,
     messages_max: usize,
     /// Messages that have yet to cross the I-bus.
@@ -144,7 +148,7 @@ impl ExpressTransmitter {
             names,
             window,
             places,
-            slots: vec![TransmitSlot::default(); slots + 1],
+            slots: vec![TransmitSlot::default(); slots + 2],
             messages_max: express.slots as usize,
             pending: 0,
             state: State::Idle,
@@ -154,9 +158,25 @@ impl ExpressTransmitter {
         }
     }
 
-    /// The sP's slot.
+    /// The slot through which the sP sends for others.
     pub fn served(&self) -> usize {
+        self.slots.len() - 2
+    }
+
+    /// The sP's own slot.
+    pub fn own(&self) -> usize {
         self.slots.len() - 1
+    }
+
+    /// A message of the sP's own: 37 bits `word`, and perhaps one of its places and whether all of that is tagged on.
+    pub fn own_entry(&self, word: u64, destination: u16, tag: Option<(u32, bool)>) -> Entry {
+        let data = tag.map_or(Data::None, |(place, long)| {
+            let bytes = if long { r::TAG_LONG_BYTES } else { r::TAG_SHORT_BYTES };
+            // Behind those of all processes. A command has brought the data, past the caches.
+            let first = self.names.processes as u32 * self.places[0].slots;
+            Data::Tag(Tag { place: first + place, bytes, resident: true })
+        });
+        Entry { queue: SP, destination, word, data, name: None }
     }
 
     /// Messages that have left the queue in `slot`.
@@ -204,8 +224,14 @@ impl ExpressTransmitter {
         let place = (above >> r::TAG_PLACE_SHIFT) as u32;
         let tag = Tag { place, bytes, resident };
         let destination = self.window.destination(offset);
-        let queue = self.names.express(self.process_of_place(place), 0);
+        let queue = self.queue_of_tag(offset);
         Entry { queue, destination, word: word(offset, value), data: Data::Tag(tag), name }
+    }
+
+    /// The queue that a store into the Tag-On window names.
+    pub fn queue_of_tag(&self, offset: u64) -> QueueName {
+        let queue = self.window.above(offset) & (r::EXPRESS_QUEUES - 1);
+        self.names.express(self.process_of_tag(offset), queue)
     }
 
     /// Whose place for data to be tagged on a store into the Tag-On window names.
@@ -323,8 +349,8 @@ impl ExpressTransmitter {
         }
     }
 
-    /// The message is in the TxU: it becomes a packet. True: it was the sP's.
-    pub fn transmitted(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) -> bool {
+    /// The message is in the TxU: it becomes a packet. Its slot.
+    pub fn transmitted(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) -> usize {
         let (slot, entry) = self.current.take().expect("a message crosses");
         self.pending -= 1;
         self.state = State::Idle;
@@ -333,7 +359,10 @@ impl ExpressTransmitter {
             Ok(to) => {
                 self.slots[slot].sent = self.slots[slot].sent.wrapping_add(1);
                 let wide = matches!(entry.data, Data::Wide(..));
-                s.counters.express_sent += 1;
+                match entry.queue {
+                    SP => s.counters.own_sent += 1,
+                    _ => s.counters.express_sent += 1,
+                }
                 s.counters.tagged_sent += u64::from(matches!(entry.data, Data::Tag(_)));
                 s.counters.wide_sent += u64::from(wide);
                 let length = r::EXPRESS_BYTES + self.tagged.len() as u64;
@@ -342,9 +371,11 @@ impl ExpressTransmitter {
                     packet_bytes(PACKET_EXPRESS, to, flags, [&entry.word.to_le_bytes(), &self.tagged]);
                 push_packet(s, (entry.queue, to.site), bytes, length, entry.name);
             }
+            // An answer to somebody whom system software has not connected.
+            Err(_) if entry.queue == SP => self.slots[slot].sent = self.slots[slot].sent.wrapping_add(1),
             Err(text) => c.fault(self.names.process(entry.queue), text),
         }
-        slot == self.served()
+        slot
     }
 }
 

@@ -1,5 +1,4 @@
-//! What the processor receives by single loads, the Express receive queues (section 5.1), and the ring of data that came
-//! tagged on.
+//! What the processor receives by single loads: the Express receive queues (section 5.1).
 
 use std::collections::VecDeque;
 
@@ -7,36 +6,35 @@ use super::address::HALVES;
 use super::queues::QueueName;
 use crate::parameters::Express;
 use crate::registers as r;
-use chasqui_ni::{MessageKey, Ring, SlotQueue};
+use chasqui_ni::MessageKey;
 
 /// What the reader of a message learns of the `bytes` that came with it; `wide`: by a 64-byte store, as words.
-pub(super) fn tag_of(wide: bool, bytes: u64) -> u64 {
+pub(super) fn came(wide: bool, bytes: u64) -> u64 {
     match bytes {
-        0 => 0,
-        _ if wide => r::TAG_WIDE | (bytes / 8) << (r::EXPRESS_COUNT_SHIFT - r::EXPRESS_TAG_SHIFT),
-        r::TAG_LONG_BYTES => 2,
-        _ => 1,
+        0 => r::CAME_ALONE,
+        _ if wide => r::CAME_WIDE | bytes / 8,
+        r::TAG_LONG_BYTES => r::CAME_LONG,
+        _ => r::CAME_SHORT,
     }
 }
 
-/// A message of 37 bits `word` as the processor reads it; `tag` is [`tag_of`] what came with it.
-pub(super) fn composed(word: u64, source: u16, queue: QueueName, tag: u64) -> u64 {
-    r::EXPRESS_VALID
-        | tag << r::EXPRESS_TAG_SHIFT
+/// A message of 37 bits `word` as the processor reads it; `came` is what [`came`] with it, and lies in `slot`.
+pub(super) fn composed(word: u64, source: u16, queue: QueueName, came: u64, slot: u32) -> u64 {
+    debug_assert!(u64::from(source) < 1 << r::EXPRESS_SOURCE_BITS && u64::from(queue) <= r::EXPRESS_QUEUES);
+    u64::from(slot) << r::EXPRESS_SLOT_SHIFT
+        | came << r::EXPRESS_CAME_SHIFT
         | u64::from(queue) << r::EXPRESS_QUEUE_SHIFT
         | u64::from(source) << r::EXPRESS_SOURCE_SHIFT
         | word
 }
 
-/// The Express receive queues that are resident, and the rings of tagged data.
+/// The Express receive queues that are resident.
 pub(super) struct Inbox {
     /// The messages of each slot.
     slots: Vec<VecDeque<(u64, MessageKey)>>,
     messages_max: usize,
     /// Upper halves, by where they are taken, for processors that read four bytes at a time.
     upper: Vec<u32>,
-    /// The rings of data that came tagged on, in the order of their headers, by process.
-    pub tags: Vec<SlotQueue>,
 }
 
 /// What a load found.
@@ -55,23 +53,18 @@ pub(super) struct Found {
 pub(super) const EMPTY: Found = Found { value: r::EXPRESS_EMPTY, took: None, name: None, repeatable: true };
 
 impl Inbox {
-    pub fn new(tags: &[Ring], express: &Express, slots: usize) -> Inbox {
+    /// That of so many `processes`.
+    pub fn new(processes: usize, express: &Express, slots: usize) -> Inbox {
         Inbox {
             slots: vec![VecDeque::new(); slots],
             messages_max: express.slots as usize,
-            upper: vec![0; tags.len() * HALVES],
-            tags: tags.iter().map(|&ring| SlotQueue::new(ring)).collect(),
+            upper: vec![0; processes * HALVES],
         }
     }
 
     /// Room for a message in `slot`.
     pub fn has_room(&self, slot: usize) -> bool {
         self.slots[slot].len() < self.messages_max
-    }
-
-    /// Messages that wait in `slot`.
-    pub fn count(&self, slot: usize) -> u64 {
-        self.slots[slot].len() as u64
     }
 
     pub fn push(&mut self, slot: usize, message: u64, name: MessageKey) {
@@ -119,15 +112,14 @@ mod tests {
     use super::*;
 
     fn inbox() -> Inbox {
-        let tags = Ring { base: 0, slots: 2, slot_bytes: 96 };
-        Inbox::new(&[tags], &Express { slots: 2, tags: 2 }, 8)
+        Inbox::new(1, &Express { slots: 2, tags: 2 }, 8)
     }
 
     #[test]
     fn a_load_takes_a_message_and_an_empty_queue_says_so() {
         let mut inbox = inbox();
         assert_eq!(inbox.take(0, 0), EMPTY);
-        let message = composed(0x1f_0000_0001, 3, 0, 0);
+        let message = composed(0x1f_0000_0001, 3, 0, r::CAME_ALONE, 0);
         inbox.push(0, message, Some((3, 9)));
         assert_eq!(inbox.take(1, 1), EMPTY, "the other queue");
         let taken = Found { value: message, took: Some(0), name: Some((3, 9)), repeatable: false };
@@ -138,22 +130,18 @@ mod tests {
     #[test]
     fn of_a_message_that_is_read_by_halves_the_upper_is_kept() {
         let mut inbox = inbox();
-        let message = composed(0x1f_8000_0001, 3, 0, 0);
+        let message = composed(0x1f_8000_0001, 3, 0, r::CAME_LONG, 200);
         assert_eq!(inbox.part(0, 8, message), (message, true));
         assert_eq!(inbox.part(0, 4, message), (0x8000_0001, false));
         // What is read elsewhere in between is not mixed in.
-        inbox.part(1, 4, composed(5, 4, 0, 0));
+        inbox.part(1, 4, composed(5, 4, 0, r::CAME_ALONE, 0));
         assert_eq!(u64::from(inbox.upper(0)), message >> 32);
         assert_eq!(inbox.part(0, 4, message), (0x8000_0001, true));
     }
 
     #[test]
-    fn room_counts_headers_and_tagged_data() {
+    fn a_queue_has_room_for_so_many() {
         let mut inbox = inbox();
-        inbox.tags[0].producer = 2;
-        assert!(inbox.has_room(0) && !inbox.tags[0].has_room());
-        inbox.tags[0].consumer = 1;
-        assert!(inbox.tags[0].has_room());
         inbox.push(0, 1, None);
         inbox.push(0, 2, None);
         assert!(!inbox.has_room(0) && inbox.has_room(1));

@@ -17,6 +17,7 @@ mod events;
 mod express;
 mod inbox;
 mod onepoll;
+mod own;
 mod plan;
 mod pointers;
 #[cfg(test)]
@@ -26,6 +27,7 @@ mod receive;
 mod rings;
 mod service;
 mod table;
+mod tags;
 mod transmit;
 
 use std::collections::VecDeque;
@@ -37,8 +39,7 @@ use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
 use chasqui_network::NodeEvent;
 use chasqui_ni::{
-    BusRequest, Cause, Context, Leave, LinkEnd, MessageKey, NetworkInterface, Region, Reply, Ring, Turn,
-    Uncached,
+    BusRequest, Cause, Context, Leave, LinkEnd, MessageKey, NetworkInterface, Region, Reply, Ring, Uncached,
 };
 use chasqui_placement::{NodeId, ProcessId};
 use chasqui_record::{MessageId, Profile, Stage};
@@ -56,12 +57,15 @@ use events::{NesEvent, Owner};
 use express::{Entry, ExpressTransmitter, Window};
 use inbox::{EMPTY, Found, Inbox};
 use onepoll::Orders;
+use own::{Fetcher, OwnQueue};
 pub(crate) use plan::NesPlan;
+use pointers::TAG_RELEASE_END;
 use queues::{Homes, QueueName, QueueNames};
 use receive::Receiver;
 use rings::{OwnRings, Rings};
 use service::Service;
 use table::DestinationTable;
+use tags::TagSlots;
 use transmit::Transmitter;
 
 /// Bytes of a slot, or of a place of tagged data.
@@ -83,6 +87,8 @@ counters! {
         wide_sent: "messages";
         /// Express and Tag-On messages put into resident queues, those of 64-byte stores among them.
         express_received: "messages";
+        /// Messages sent by the service processor's own queue.
+        own_sent: "messages";
         /// DMA requests served.
         dma_requests: "requests";
         /// Packets that the DMA sent.
@@ -199,14 +205,15 @@ pub(crate) struct Nes {
     express: ExpressTransmitter,
     receiver: Receiver,
     orders: Orders,
+    fetcher: Fetcher,
+    /// What empty queues return, by process.
+    empty: Vec<u64>,
     /// Packets on the link to the receive buffer.
     in_flight: usize,
     dma: DmaEngine,
     service: Option<Service>,
     /// Turns of processes, if the running process has the queues to itself.
     drain: Option<Drain>,
-    /// Bus clocks of saving or restoring a slot.
-    save_cycles: u64,
     transmit_rings: Rings,
     receive_rings: Rings,
     memory: Range<u64>,
@@ -222,6 +229,8 @@ impl Nes {
     pub fn new(plan: NesPlan) -> Result<Nes, String> {
         let names =
             QueueNames { processes: plan.placement.processes() as usize, basic: plan.queues.basic as usize };
+        let is_drained = plan.queues.sharing == Sharing::Drained && names.processes > 1;
+        let queues = if is_drained { plan.queues.one_set() } else { plan.queues.clone() };
         let first = Ring { base: plan.memory_base, slots: plan.basic.slots as u32, slot_bytes: plan.stride };
         let transmit = Rings { first, count: names.processes * names.basic };
         let first = Ring { base: first.base + transmit.bytes(), ..first };
@@ -230,19 +239,24 @@ impl Nes {
             .map(|process| OwnRings::new(first.base + receive.bytes(), process, &plan))
             .collect();
         let window = Window::new(plan.placement.ranks_max());
-        let memory = plan.memory_base..own.last().expect("there is a process").end();
+        let service_places = own.last().expect("there is a process").of_service();
+        let memory = plan.memory_base..service_places.base + service_places.bytes();
         let delays = Delays::new(&plan);
-        let (express_slots, basic_slots) =
-            (plan.queues.resident_express as usize, plan.queues.resident_basic as usize);
+        let (express_slots, basic_slots) = (queues.resident_express as usize, queues.resident_basic as usize);
         let rings = |of: fn(&OwnRings) -> Ring| own.iter().map(of).collect::<Vec<_>>();
-        let inbox = Inbox::new(&rings(|own| own.tags), &plan.express, express_slots);
-        let missed_max = if plan.processor.is_some() { plan.service.miss_slots as usize } else { 0 };
+        let inbox = Inbox::new(own.len(), &plan.express, express_slots);
+        let tags = own.iter().map(|own| TagSlots::new(own.tags)).collect();
+        let (missed_max, own_max) = match plan.processor {
+            Some(_) => (plan.service.miss_slots as usize, plan.express.slots as usize),
+            None => (0, 0),
+        };
         let pages = (plan.dma.page_in.cycles(), plan.line_bytes);
         let service = plan.processor.map(|processor| {
-            let settings = service::settings(names, &plan.queues, &plan.service, &plan.express, receive);
+            let sites = (plan.placement.nodes(), plan.port.node());
+            let settings = service::settings(names, &queues, &plan.service, &plan.express, receive, sites);
             Service::new(processor, plan.service, settings)
         });
-        let homes = Homes::new(names, &plan.queues);
+        let homes = Homes::new(names, &queues);
         let here = NodeId(plan.port.node());
         // What can happen when, `Delays` say more exactly.
         let overhead = plan.nes.packet_overhead.bytes();
@@ -254,7 +268,7 @@ impl Nes {
             transmitter: Transmitter::new(names, transmit, basic_slots, plan.line_bytes),
             express: ExpressTransmitter::new(
                 names,
-                rings(|own| own.places),
+                [rings(|own| own.places), vec![service_places]].concat(),
                 window,
                 &plan.express,
                 express_slots,
@@ -263,16 +277,23 @@ impl Nes {
             express_slots: plan.express.slots,
             // Through a link the NES is done with a load before its transaction is.
             load_cycles: if plan.nes.attach.ps() == 0 { plan.address_cycles + 1 } else { 0 },
-            receiver: Receiver::new(receive, basic_slots, inbox, pages, missed_max),
+            receiver: Receiver::new(
+                receive,
+                basic_slots,
+                (inbox, tags),
+                pages,
+                missed_max,
+                OwnQueue::new(own_max),
+            ),
             orders: Orders::new(names),
+            fetcher: Fetcher::new(service_places, plan.line_bytes),
+            empty: vec![registers::EXPRESS_EMPTY; names.processes],
             in_flight: 0,
             dma: DmaEngine::new(&rings(|own| own.requests), &plan.dma, plan.line_bytes),
             transmit_rings: transmit,
             receive_rings: receive,
             service: service.transpose()?,
-            drain: (plan.queues.sharing == Sharing::Drained && names.processes > 1)
-                .then(|| Drain::new(plan.placement.nodes(), names.processes)),
-            save_cycles: plan.queues.save.cycles(),
+            drain: is_drained.then(Drain::new),
             shared: Shared {
                 clock: plan.clock,
                 table: DestinationTable::of_ranks(here, &plan.placement, names),
@@ -372,20 +393,27 @@ impl Nes {
             self.receiver.taken(self.load_cycles + access, &mut self.shared, c);
             self.room(name);
         }
+        let is_whole = !matches!(register, Register::Upper(_));
+        let value = if is_whole && found == EMPTY { self.empty_of(register) } else { found.value };
         let (value, same) = match register.half() {
-            Some(half) => self.receiver.inbox.part(half, bytes, found.value),
-            None => (found.value, true),
+            Some(half) => self.receiver.inbox.part(half, bytes, value),
+            None => (value, true),
         };
         let latency = self.shared.clock.edge(access);
         let reply = Reply { value, latency, repeatable: found.repeatable && same };
         Loaded { reply, took: found.took.map(|_| found.name) }
     }
 
+    /// What the process that has `register` reads of an empty queue.
+    fn empty_of(&self, register: Register) -> u64 {
+        self.empty[self.process_of(register).index()]
+    }
+
     /// A store that the hardware takes; `name` is that of the message that it is, if it is one.
     fn store(&mut self, c: &mut Context<'_, '_>, register: Register, value: u64, name: MessageKey) {
         match register {
             Register::Pointer(..)
-            | Register::Process(_, registers::DMA_PRODUCER | registers::TAG_CONSUMER) => {
+            | Register::Process(_, registers::DMA_PRODUCER | registers::TAG_RELEASE..TAG_RELEASE_END) => {
                 if let Err(text) = self.store_pointer(c, register, value as u32) {
                     c.fault(self.process_of(register), text);
                 }
@@ -393,6 +421,7 @@ impl Nes {
             Register::Express(offset) => self.send(c, self.express.express(offset, value, name)),
             Register::Tag(offset) => self.send(c, self.express.tag_on(offset, value, name)),
             Register::Order(word) => self.set_order(c, word, value),
+            Register::System(process, registers::SYSTEM_EMPTY) => self.empty[process.index()] = value,
             Register::System(process, offset @ registers::SYSTEM_TABLE..) => {
                 self.write_table(c, process, offset, value)
             }
@@ -451,24 +480,8 @@ impl Nes {
         self.express.go_on(&mut self.shared, c);
         self.transmitter.go_on(&mut self.shared, c);
         self.dma.go_on(&mut self.shared, c);
-        self.drain_on(c);
         // What they put into the TxU may start at once.
         self.shared.start(c);
-    }
-
-    /// Draining goes on, if the process's queues are to be another's.
-    fn drain_on(&mut self, c: &mut Context<'_, '_>) {
-        let Some(drain) = &mut self.drain else { return };
-        let empty = self.transmitter.is_empty() && self.express.is_empty() && self.dma.is_empty();
-        let Some(next) = drain.go_on(empty, &mut self.shared, c) else { return };
-        let slots = match next.from == next.to {
-            true => 0,
-            false => self.receiver.held(next.from, &self.shared) + self.receiver.held(next.to, &self.shared),
-        };
-        drain.counters.saved += slots;
-        let after = self.shared.clock.edge(slots * self.save_cycles);
-        drain.counters.drain_ps += (c.now + after - next.since).0;
-        c.outputs.turn = Some(Turn { process: next.to, after, last: next.last });
     }
 }
 
@@ -504,7 +517,7 @@ impl NetworkInterface for Nes {
         let device = |offset, bytes| Region { physical: DEVICE_BASE + offset, bytes };
         // The process's part of what all processes have alike, one after the other.
         let part = |offset, bytes| device(offset + index as u64 * bytes, bytes);
-        let tags = self.receiver.inbox.tags[index].ring.bytes();
+        let tags = self.receiver.tags[index].ring.bytes();
         vec![
             part(0, names.basic as u64 * PAGE_BYTES),
             self.transmit_rings.region(index * names.basic, names.basic),
@@ -526,6 +539,7 @@ impl NetworkInterface for Nes {
         let drain = self.drain.as_mut().expect("an exclusive NI drains");
         drain.begin(leave, c.now, &self.shared);
         self.go_on(c);
+        self.wake_service(c);
     }
 
     fn close(&mut self, c: &mut Context<'_, '_>, process: ProcessId) {
@@ -587,22 +601,14 @@ impl NetworkInterface for Nes {
             NesEvent::Landed => return self.receiver.landed(&mut self.shared, c),
             NesEvent::Service => self.service_access(c),
             NesEvent::Commanded => self.command_crossed(c),
-            NesEvent::Received => {
-                let mark = self.receiver.received(&mut self.shared, c);
-                if let (Some(drain), Some(mark)) = (&mut self.drain, mark) {
-                    drain.arrived(&mark.bytes);
-                }
-            }
-            NesEvent::Marked => {
-                let drain = self.drain.as_mut().expect("marks are sent by who drains");
-                drain.marked(&mut self.shared);
-            }
+            NesEvent::Fetched => self.fetched(c),
+            NesEvent::Received => self.receiver.received(&mut self.shared, c),
             NesEvent::PagesIn => self.receiver.pages_in(&mut self.shared, c),
             NesEvent::Prepared => self.dma.prepared(),
             NesEvent::Crossed => self.dma.crossed(&mut self.shared),
             NesEvent::ExpressTransmitted => {
-                let served = self.express.transmitted(&mut self.shared, c);
-                self.launched(served);
+                let slot = self.express.transmitted(&mut self.shared, c);
+                self.left(slot);
             }
         }
         self.go_on(c);
@@ -629,8 +635,9 @@ impl NetworkInterface for Nes {
             (Owner::Transmit, number) => self.transmitter.granted(number, request, c),
             (Owner::TagOn, number) => self.express.granted(number, request, c),
             (Owner::DmaRead, number) => self.dma.granted(number, request, c),
-            (Owner::DmaWrite, number) => self.receiver.writer.granted(number, c),
+            (Owner::DmaWrite, number) => self.receiver.granted(number, c),
             (Owner::Command, _) => self.command_granted(request, c),
+            (Owner::Fetch, number) => self.fetcher.granted(number, request, c),
             (Owner::Reclaim, _) => {}
         }
     }
@@ -643,6 +650,7 @@ impl NetworkInterface for Nes {
             (Owner::DmaRead, _) => self.dma.line_read(&mut self.shared, c),
             (Owner::DmaWrite, number) => self.receiver.line_written(number, &mut self.shared, c),
             (Owner::Command, _) => self.command_line(c),
+            (Owner::Fetch, _) => self.fetched_line(c),
         }
         self.go_on(c);
         self.wake_service(c);

@@ -77,7 +77,7 @@ enum First {
 /// What OnePoll tells of a Basic queue: its process's name for it, and its pointers. The message stays in its ring.
 fn announced(own: QueueName, slot: &SlotQueue) -> u64 {
     let pointers = u64::from(slot.producer as u16) | u64::from(slot.consumer as u16) << 16;
-    composed(pointers, own, r::EXPRESS_QUEUES as QueueName, 0)
+    composed(pointers, own, r::EXPRESS_QUEUES as QueueName, r::CAME_ALONE, 0)
 }
 
 impl Nes {

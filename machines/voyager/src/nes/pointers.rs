@@ -7,6 +7,10 @@ use super::address::Register;
 use super::queues::Stored;
 use crate::registers;
 
+/// End of the registers by which tagged data are given back.
+pub(super) const TAG_RELEASE_END: u64 =
+    registers::TAG_RELEASE + registers::EXPRESS_QUEUES * registers::TAGS_MAX / 8;
+
 impl Nes {
     /// A Basic queue's pointer moves by no more than a ring, wherever the queue is: the firmware takes it as it comes.
     ///
@@ -48,10 +52,12 @@ impl Nes {
                 self.dma.post(process, pointer)?;
                 self.dma.go_on(s, c);
             }
-            Register::Process(process, registers::TAG_CONSUMER) => {
-                self.receiver.release_tags(process, pointer, s, c)?;
-                let queue = s.homes.names.express(process, 0);
-                self.room(queue);
+            Register::Process(process, offset @ registers::TAG_RELEASE..TAG_RELEASE_END) => {
+                let first = (offset - registers::TAG_RELEASE) as u32 / 4 * 32;
+                for slot in (0..32).filter(|bit| pointer >> bit & 1 != 0) {
+                    let queue = self.receiver.release_tag(process, first + slot, &mut self.shared, c)?;
+                    self.room(queue);
+                }
             }
             _ => unreachable!("{register:?} is no pointer"),
         }

@@ -205,11 +205,22 @@ fn readable(at: u64, data: u64) -> u64 {
     clock.after(landed, nes.receive.cycles() + ibus).0
 }
 
+/// Section 3: 4x4 routers, half of whose links lead up.
+#[test]
+fn routers_have_four_links_each_way() {
+    let network: NetworkParameters = resolved().read("network");
+    let tree = network.build_topology(32).unwrap();
+    assert!((0..tree.routers()).all(|router| tree.ports(router) == 4));
+    assert_eq!(tree.switches(0, 31), 9, "a tree of five levels");
+}
+
 const AT: u64 = 10_000_000;
 const QUEUE_0: Access = Access::Load(EXPRESS_RECEIVE);
 /// To rank 1, from queue 0: five bits 21.
 const STORE: Access = Access::Store(EXPRESS_WINDOW + (1 << 7 | 21 << 2), 0x1234_5678);
-const MESSAGE: u64 = r::EXPRESS_VALID | 21 << 32 | 0x1234_5678;
+const ALONE: u64 = r::CAME_ALONE << r::EXPRESS_CAME_SHIFT;
+const DATA: u64 = 21 << 32 | 0x1234_5678;
+const MESSAGE: u64 = ALONE | DATA;
 
 #[test]
 fn an_express_message_can_be_read_when_the_parameters_say() {
@@ -236,7 +247,7 @@ fn one_poll_finds_a_message_when_its_queue_does() {
 fn one_poll_takes_the_first_of_the_order_that_was_set_last() {
     // Queue 1 is above the destinations of queue 0: 32 of 128 bytes.
     let low = Access::Store(EXPRESS_WINDOW + (1 << 12 | 1 << 7), 7);
-    let from_1 = r::EXPRESS_VALID | 1 << r::EXPRESS_QUEUE_SHIFT | 7;
+    let from_1 = ALONE | 1 << r::EXPRESS_QUEUE_SHIFT | 7;
     let later = |i| 2 * AT + i;
     let stores = vec![(AT, STORE), (AT, STORE), (AT, low), (AT, low)];
     let loads = vec![
@@ -263,13 +274,40 @@ fn one_poll_of_a_queue_that_the_process_has_not_is_a_fault() {
 
 #[test]
 fn a_tag_on_message_takes_its_data_along() {
-    for (above, data, tag) in [(0, 48, 1), (r::TAG_LONG, 80, 2)] {
+    for (above, data, came) in [(0, 48, r::CAME_SHORT), (r::TAG_LONG, 80, r::CAME_LONG)] {
         // A page of addresses for each value above the destination: 32 destinations of 128 bytes.
         let store = Access::Store(TAG_WINDOW + (above << 12 | 1 << 7), 9);
         let ready = readable(AT, 8 + data);
         let found = run([vec![(AT, store)], vec![(ready - 1, QUEUE_0), (ready, QUEUE_0)]]);
-        assert_eq!(found, [Ok(0), Ok(r::EXPRESS_VALID | tag << r::EXPRESS_TAG_SHIFT | 9)]);
+        assert_eq!(found, [Ok(0), Ok(came << r::EXPRESS_CAME_SHIFT | 9)]);
     }
+}
+
+/// Section 5.2: the header names the slot, and any slot may be given back. Section 4.2: all Express queues are Tag-On's.
+#[test]
+fn headers_name_slots_which_are_given_back_in_any_order() {
+    let tags = resolved().read::<crate::parameters::Express>("voyager.express").tags;
+    // Queue 1 has the second half of the slots.
+    let store = Access::Store(TAG_WINDOW + (1 << 12 | 1 << 7), 9);
+    let release = |slot: u64| Access::Store(r::TAG_RELEASE + slot / 32 * 4, 1 << (slot % 32));
+    let queue_1 = Access::Load(EXPRESS_RECEIVE + 8);
+    let header = |slot: u64| {
+        let came = r::CAME_SHORT << r::EXPRESS_CAME_SHIFT | slot << r::EXPRESS_SLOT_SHIFT;
+        Ok(came | 1 << r::EXPRESS_QUEUE_SHIFT | 9)
+    };
+    let late = |i: u64| 20 * AT + i * 1_000_000;
+    // One more than there are slots: it waits until a slot is free, which is not the oldest.
+    let stores = (0..=tags).map(|i| (AT + i * 1_000_000, store)).collect();
+    let mut loads: Vec<_> = (0..=tags).map(|i| (late(i), queue_1)).collect();
+    let third = tags + 2;
+    loads.extend([(late(tags + 1), release(third)), (late(tags + 2), queue_1)]);
+    loads.extend([(late(tags + 3), release(third)), (late(tags + 4), release(third))]);
+    let mut expected: Vec<_> = (0..tags).map(|i| header(tags + i)).collect();
+    expected.extend([Ok(0), header(third)]);
+    let found = run([stores, loads]);
+    assert_eq!(found[..found.len() - 1], expected);
+    let fault = found.last().unwrap().as_ref().unwrap_err();
+    assert!(fault.contains(&format!("slot {third} of tagged data was given back")), "{fault}");
 }
 
 /// To rank 1, from queue 0: five bits 21, and `count` words.
@@ -283,8 +321,8 @@ fn a_64_byte_store_takes_along_as_many_words_as_it_says() {
     for count in 0..=r::WIDE_WORDS {
         let ready = readable(AT, 8 + 8 * count);
         let found = run([vec![(AT, wide(count))], vec![(ready - 1, QUEUE_0), (ready, QUEUE_0)]]);
-        let tag = if count == 0 { 0 } else { r::TAG_WIDE << r::EXPRESS_TAG_SHIFT };
-        let message = MESSAGE | tag | count << r::EXPRESS_COUNT_SHIFT;
+        let came = if count == 0 { r::CAME_ALONE } else { r::CAME_WIDE | count };
+        let message = DATA | came << r::EXPRESS_CAME_SHIFT;
         assert_eq!(found, [Ok(0), Ok(message), Ok(ACCEPTED)], "{count} words");
     }
 }
@@ -341,7 +379,7 @@ fn a_high_message_passes_low_ones_that_wait() {
     stores.push((begun.0 + 1, high));
     let queue_1 = Access::Load(EXPRESS_RECEIVE + 8);
     let found = run([stores, vec![(ready - 1, queue_1), (ready, queue_1)]]);
-    assert_eq!(found, [Ok(0), Ok(r::EXPRESS_VALID | 1 << r::EXPRESS_QUEUE_SHIFT | 7)]);
+    assert_eq!(found, [Ok(0), Ok(ALONE | 1 << r::EXPRESS_QUEUE_SHIFT | 7)]);
 }
 
 #[test]

@@ -8,23 +8,41 @@ use chasqui_ni::{BusOperation, BusRequest, Context, DmaWriter, MessageKey, SlotQ
 use chasqui_placement::ProcessId;
 use chasqui_record::Stage;
 
-use super::inbox::{Inbox, composed, tag_of};
+use super::inbox::{Inbox, came, composed};
+use super::own::{OwnQueue, SP};
 use super::queues::{Homes, QueueName};
+use super::tags::TagSlots;
 use super::transmit::HEADER;
 use super::{NesEvent, Owner, Rings, SLOT, Shared};
 use crate::PRIORITIES;
 use crate::registers::{EXPRESS_BYTES, VoyagerSlot};
-use crate::service_registers::{PACKET_DMA, PACKET_EXPRESS, PACKET_MARK, PACKET_WIDE, VoyagerPacket};
+use crate::service_registers::{PACKET_DMA, PACKET_EXPRESS, PACKET_WIDE, VoyagerPacket};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Idle,
     /// The packet crosses the I-bus.
     Crossing,
+    /// It has crossed, and waits for pieces of blocks before it to be written.
+    Waiting,
     /// Its pages are brought in.
     Paging,
-    /// It is written.
-    Writing,
+}
+
+/// Pieces of blocks that have crossed the I-bus and are being written: one while the next comes, so that the bus or the
+/// link limits a block, and not the NES (section 6).
+const WRITERS: usize = 2;
+
+/// Part `number` of what writer `WRITER` writes.
+fn part_tag<const WRITER: usize>(number: usize) -> u64 {
+    Owner::DmaWrite.tag(number * WRITERS + WRITER)
+}
+
+/// Writes pieces of blocks, one at a time.
+struct Writer {
+    lines: DmaWriter,
+    /// Whose piece is being written, and of which message it is.
+    piece: Option<(ProcessId, MessageKey)>,
 }
 
 /// What is known of the oldest packet of a lane.
@@ -61,6 +79,10 @@ pub(super) struct Receiver {
     /// The hardware's sides of the resident Basic queues.
     slots: Vec<SlotQueue>,
     pub inbox: Inbox,
+    /// What came tagged on, by process.
+    pub tags: Vec<TagSlots>,
+    /// What came for the sP itself.
+    pub own: OwnQueue,
     /// By priority.
     lanes: [Lane; PRIORITIES],
     /// Places of the miss queue for each priority.
@@ -68,7 +90,7 @@ pub(super) struct Receiver {
     /// Priority of the packet of the miss queue that the firmware sees.
     shown: usize,
     state: State,
-    pub writer: DmaWriter,
+    writers: [Writer; WRITERS],
     /// Priority of the packet that is dealt with.
     current: usize,
     page_in_cycles: u64,
@@ -88,19 +110,23 @@ impl Receiver {
     pub fn new(
         rings: Rings,
         slots: usize,
-        inbox: Inbox,
+        (inbox, tags): (Inbox, Vec<TagSlots>),
         (page_in_cycles, line_bytes): (u64, u64),
         missed_max: usize,
+        own: OwnQueue,
     ) -> Receiver {
         Receiver {
             rings,
             slots: vec![SlotQueue::new(rings.ring(0)); slots],
             inbox,
+            tags,
+            own,
             lanes: Default::default(),
             missed_max,
             shown: 0,
             state: State::Idle,
-            writer: DmaWriter::new(|number| Owner::DmaWrite.tag(number), line_bytes),
+            writers: [part_tag::<0>, part_tag::<1>]
+                .map(|tag| Writer { lines: DmaWriter::new(tag, line_bytes), piece: None }),
             current: 0,
             page_in_cycles,
         }
@@ -154,16 +180,23 @@ impl Receiver {
         self.lanes[self.current].landed.pop_front().expect("a packet is dealt with")
     }
 
-    /// The packet has crossed the I-bus: it goes to its queue, or to the miss queue (section 4.2). A mark, which
-    /// is for no queue, is returned.
-    pub fn received(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) -> Option<Box<Packet>> {
-        if u64::from(self.packet().bytes[0]) == PACKET_MARK {
-            let mark = self.pop();
-            self.finish(s, c);
-            return Some(mark);
+    /// The packet has crossed the I-bus: it goes to its queue, or to the miss queue (section 4.2).
+    pub fn received(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        self.state = State::Waiting;
+        self.settle(s, c);
+    }
+
+    /// A packet that has crossed goes on when a writer is free for it, or, unless it is a piece of a block, all are: what
+    /// comes behind a block finds it in memory.
+    fn settle(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        if self.state != State::Waiting {
+            return;
         }
-        self.take(s, c);
-        None
+        let is_piece = u64::from(self.packet().bytes[0]) == PACKET_DMA;
+        let busy = self.writers.iter().filter(|writer| writer.piece.is_some()).count();
+        if busy <= if is_piece { WRITERS - 1 } else { 0 } {
+            self.take(s, c);
+        }
     }
 
     /// The packet goes where it belongs.
@@ -183,6 +216,14 @@ impl Receiver {
         if is_closed {
             return self.finish(s, c);
         }
+        if queue == SP {
+            let (word, _) = express_parts(&packet.bytes);
+            let source = VoyagerPacket::from_bytes(&packet.bytes).source;
+            return match self.own.push(word, source) {
+                true => self.finish(s, c),
+                false => self.hold(packet, s, c),
+            };
+        }
         if let Some(slot) = s.homes.accepts(queue)
             && self.deliver((queue, slot), &packet.bytes, packet.message, s, c)
         {
@@ -198,11 +239,17 @@ impl Receiver {
             c.stamp(s.homes.names.process(queue), message, Stage::Land, c.now);
             self.finish(s, c);
         } else {
-            lane.landed.push_front(packet);
-            lane.oldest = Oldest::Full(c.now);
-            self.state = State::Idle;
-            self.next(s, c);
+            self.hold(packet, s, c);
         }
+    }
+
+    /// There is no room for the packet: it waits, and lets the other priority pass.
+    fn hold(&mut self, packet: Box<Packet>, s: &mut Shared, c: &mut Context<'_, '_>) {
+        let lane = &mut self.lanes[self.current];
+        lane.landed.push_front(packet);
+        lane.oldest = Oldest::Full(c.now);
+        self.state = State::Idle;
+        self.next(s, c);
     }
 
     /// Puts a message into the resident `queue` in `slot`; `name` is the MPI message's, for the records. False: there
@@ -236,31 +283,38 @@ impl Receiver {
         s: &mut Shared,
         c: &mut Context<'_, '_>,
     ) -> bool {
-        if !self.inbox.has_room(slot) || !self.deliver_tag(s.homes.names.process(queue), packet, c) {
+        if !self.inbox.has_room(slot) {
             return false;
         }
+        let Some(place) = self.deliver_tag(queue, packet, s, c) else { return false };
         let header = VoyagerPacket::from_bytes(packet);
         let (word, tagged) = express_parts(packet);
-        let tag = tag_of(u64::from(header.flags) & PACKET_WIDE != 0, tagged.len() as u64);
-        let message = composed(word, header.source, s.homes.names.own(queue), tag);
+        let came = came(u64::from(header.flags) & PACKET_WIDE != 0, tagged.len() as u64);
+        let message = composed(word, header.source, s.homes.names.own(queue), came, place);
         self.inbox.push(slot, message, name);
         s.counters.express_received += 1;
         true
     }
 
-    /// Puts what was tagged on to a message, if anything, into process `process`'s ring. False: there is no room.
-    pub fn deliver_tag(&mut self, process: ProcessId, packet: &[u8], c: &mut Context<'_, '_>) -> bool {
+    /// Puts what was tagged on to a message of Express queue `queue`, if anything, into a slot of the queue: which. None:
+    /// all are taken.
+    pub fn deliver_tag(
+        &mut self,
+        queue: QueueName,
+        packet: &[u8],
+        s: &Shared,
+        c: &mut Context<'_, '_>,
+    ) -> Option<u32> {
         let (_, tagged) = express_parts(packet);
         if tagged.is_empty() {
-            return true;
+            return Some(0);
         }
-        let tags = &mut self.inbox.tags[process.index()];
-        if !tags.has_room() {
-            return false;
-        }
-        c.write_unsnooped(tags.next(), tagged);
-        tags.push();
-        true
+        let names = s.homes.names;
+        let tags = &mut self.tags[names.process(queue).index()];
+        let slot = tags.free(names.own(queue).into())?;
+        c.write_unsnooped(tags.ring.slot(slot), tagged);
+        tags.hold(slot);
+        Some(slot)
     }
 
     /// A packet has been dealt with: its place in the receive buffer is free.
@@ -281,25 +335,33 @@ impl Receiver {
         s: &mut Shared,
         c: &mut Context<'_, '_>,
     ) -> Result<(), String> {
-        free(&mut self.slots[slot], "receive consumer", consumer, s, c)?;
+        let queue = &mut self.slots[slot];
+        let before = *queue;
+        queue.release("receive consumer", consumer)?;
+        for pointer in 0..consumer.wrapping_sub(before.consumer) {
+            reclaim(before.ring.slot(before.consumer.wrapping_add(pointer)), s, c);
+        }
         self.retry(0, s, c);
         Ok(())
     }
 
-    /// Process `process`'s process is done with the tagged data before `consumer`.
+    /// Process `process` is done with `slot` of its tagged data: the Express queue whose that was.
     ///
     /// # Errors
-    /// They have not come: what is wrong, in words.
-    pub fn release_tags(
+    /// Nothing is there: what is wrong, in words.
+    pub fn release_tag(
         &mut self,
         process: ProcessId,
-        consumer: u32,
+        slot: u32,
         s: &mut Shared,
         c: &mut Context<'_, '_>,
-    ) -> Result<(), String> {
-        free(&mut self.inbox.tags[process.index()], "consumer of tagged data", consumer, s, c)?;
+    ) -> Result<QueueName, String> {
+        let tags = &mut self.tags[process.index()];
+        tags.release(slot)?;
+        let (address, queue) = (tags.ring.slot(slot), tags.queue(slot));
+        reclaim(address, s, c);
         self.retry(0, s, c);
-        Ok(())
+        Ok(s.homes.names.express(process, queue))
     }
 
     /// The resident queue in `slot` has a message.
@@ -334,20 +396,6 @@ impl Receiver {
         self.retry(0, s, c);
     }
 
-    /// Slots that hold messages for process `process`.
-    pub fn held(&self, process: ProcessId, s: &Shared) -> u64 {
-        let names = s.homes.names;
-        let own = s.homes.all().filter(|&name| names.process(name) == process);
-        own.filter_map(|name| {
-            let slot = s.homes.slot(name)?;
-            Some(match names.basic_index(name) {
-                Some(_) => u64::from(self.slots[slot].producer.wrapping_sub(self.slots[slot].consumer)),
-                None => self.inbox.count(slot),
-            })
-        })
-        .sum()
-    }
-
     /// A packet of `queue` waits in the miss queue.
     pub fn has_missed(&self, queue: QueueName) -> bool {
         let mut missed = self.lanes.iter().flat_map(|lane| &lane.missed);
@@ -376,6 +424,11 @@ impl Receiver {
     }
 
     // --- DMA data -------------------------------------------------------------------------------
+
+    /// Line `number` of a piece takes its place in the order of the bus.
+    pub fn granted(&self, number: usize, c: &mut Context<'_, '_>) {
+        self.writers[number % WRITERS].lines.granted(number / WRITERS, c);
+    }
 
     /// Destination of the packet, a piece of a block: process, virtual address, and data.
     fn piece(&self, s: &Shared) -> (ProcessId, u64, &[u8]) {
@@ -409,27 +462,29 @@ impl Receiver {
 
     fn write(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let (process, address, data) = self.piece(s);
-        let data = data.to_vec();
-        self.state = State::Writing;
+        let (message, data) = (self.packet().message, data.to_vec());
+        let writer = self.writers.iter_mut().find(|writer| writer.piece.is_none()).expect("a writer is free");
         // Where the process has no such page nothing is written.
-        let _ = self.writer.add(BusOperation::Write, (process, address), &data, c);
-        if !self.writer.start(c) {
-            self.placed(s, c);
+        let _ = writer.lines.add(BusOperation::Write, (process, address), &data, c);
+        if writer.lines.start(c) {
+            writer.piece = Some((process, message));
+        } else {
+            c.stamp(process, message, Stage::Land, c.now);
         }
-    }
-
-    /// A line of the packet is in memory.
-    pub fn line_written(&mut self, number: usize, s: &mut Shared, c: &mut Context<'_, '_>) {
-        if self.writer.done(number).is_all {
-            self.placed(s, c);
-        }
-    }
-
-    /// The packet, a piece of a block, is in memory.
-    fn placed(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let packet = self.pop();
-        c.stamp(s.process_of(&packet.bytes), packet.message, Stage::Land, c.now);
+        self.pop();
         self.finish(s, c);
+    }
+
+    /// Line `number` of a piece is in memory.
+    pub fn line_written(&mut self, number: usize, s: &mut Shared, c: &mut Context<'_, '_>) {
+        let writer = &mut self.writers[number % WRITERS];
+        if !writer.lines.done(number / WRITERS).is_all {
+            return;
+        }
+        if let Some((process, message)) = writer.piece.take() {
+            c.stamp(process, message, Stage::Land, c.now);
+        }
+        self.settle(s, c);
     }
 }
 
@@ -444,26 +499,13 @@ fn express_parts(packet: &[u8]) -> (u64, &[u8]) {
     (u64::from_le_bytes(word.try_into().expect("eight bytes")), tagged)
 }
 
-/// Software is done with the slots of `queue` before `consumer`. Reclaim: their lines are dropped from its cache.
-///
-/// # Errors
-/// They have not been filled: what is wrong, in words.
-fn free(
-    queue: &mut SlotQueue,
-    what: &str,
-    consumer: u32,
-    s: &Shared,
-    c: &mut Context<'_, '_>,
-) -> Result<(), String> {
-    let before = *queue;
-    queue.release(what, consumer)?;
-    let freed = if s.reclaims() { consumer.wrapping_sub(before.consumer) } else { 0 };
-    for i in 0..freed.min(queue.ring.slots) {
-        let slot = queue.ring.slot(before.consumer.wrapping_add(i));
-        for address in (slot..slot + SLOT).step_by(s.line_bytes as usize) {
-            let (bytes, tag) = (s.line_bytes as u32, Owner::Reclaim.tag(0));
-            c.bus(BusRequest { operation: BusOperation::Invalidate, address, bytes, tag });
-        }
+/// Software is done with the slot at `address`. Reclaim: its lines are dropped from the cache.
+fn reclaim(address: u64, s: &Shared, c: &mut Context<'_, '_>) {
+    if !s.reclaims() {
+        return;
     }
-    Ok(())
+    for address in (address..address + SLOT).step_by(s.line_bytes as usize) {
+        let (bytes, tag) = (s.line_bytes as u32, Owner::Reclaim.tag(0));
+        c.bus(BusRequest { operation: BusOperation::Invalidate, address, bytes, tag });
+    }
 }

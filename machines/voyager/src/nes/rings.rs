@@ -3,6 +3,7 @@
 use chasqui_ni::{Region, Ring};
 
 use super::{NesPlan, dma};
+use crate::registers;
 
 /// The like rings of all Basic queues, one after the other. A ring has one address, wherever the queue is at
 /// home: the NES answers for those of resident queues from its SRAM, the others are in the DRAM.
@@ -47,7 +48,8 @@ impl OwnRings {
         let requests = Ring { base, slots: plan.dma.requests as u32, slot_bytes: dma::REQUEST };
         let slots = plan.express.tags as u32;
         let places = Ring { base: base + requests.bytes(), slots, slot_bytes: plan.stride };
-        let tags = Ring { base: places.base + places.bytes(), ..places };
+        let tags = places.base + places.bytes();
+        let tags = Ring { base: tags, slots: slots * registers::EXPRESS_QUEUES as u32, ..places };
         let offset = process * (requests.bytes() + places.bytes() + tags.bytes());
         let at = |ring: Ring| Ring { base: ring.base + offset, ..ring };
         OwnRings { requests: at(requests), places: at(places), tags: at(tags) }
@@ -55,5 +57,10 @@ impl OwnRings {
 
     pub fn end(&self) -> u64 {
         self.tags.base + self.tags.bytes()
+    }
+
+    /// The sP's places for data to be tagged on, behind all processes' rings.
+    pub fn of_service(&self) -> Ring {
+        Ring { base: self.end(), ..self.places }
     }
 }

@@ -13,6 +13,7 @@ use chasqui_ni::{Context, DeviceAccess, FirmwareProcessor, Mailbox, MessageKey, 
 use chasqui_placement::ProcessId;
 
 use super::command::Command;
+use super::drain::Drain;
 use super::queues::{QueueName, QueueNames};
 use super::{Loaded, Nes, NesEvent, Register, Rings};
 use crate::parameters::{self, RESIDENT_BASIC_MAX};
@@ -20,12 +21,12 @@ use crate::registers as r;
 use crate::service_registers::{self as sp, VoyagerPacket};
 
 const SSRAM: usize = sp::SSRAM_BYTES as usize;
-const SETTINGS: usize = 10;
+const SETTINGS: usize = 13;
 /// Among the settings.
 const EXPRESS_SLOTS: usize = 4;
 const BASIC_SLOTS: usize = 5;
 const SETTINGS_END: u64 = sp::SETTING_BASIC_QUEUES + 8 * SETTINGS as u64;
-const _: () = assert!(SETTINGS_END == sp::SETTING_STRIDE + 8);
+const _: () = assert!(SETTINGS_END == sp::SETTING_SITE + 8);
 // Registers of the most slots that there may be don't meet those that follow.
 const _: () =
     assert!(sp::BASIC_TRANSMIT_PRODUCER + RESIDENT_BASIC_MAX * sp::BASIC_STRIDE <= sp::EXPRESS_SENT);
@@ -64,6 +65,8 @@ pub(super) struct Service {
     answers: Vec<Answer>,
     room: VecDeque<QueueName>,
     launched: bool,
+    /// Messages of its own have left.
+    has_left: bool,
     /// Queue and hardware slot of which the firmware wants to hear when nothing is under way there.
     watched: Option<(QueueName, usize)>,
     mask: u64,
@@ -85,6 +88,7 @@ pub(super) fn settings(
     service: &parameters::Service,
     express: &parameters::Express,
     receive: Rings,
+    (sites, here): (u32, u32),
 ) -> [u64; SETTINGS] {
     [
         (names.count() - names.express_count()) as u64,
@@ -97,6 +101,9 @@ pub(super) fn settings(
         service.dram.bytes(),
         names.express_count() as u64,
         receive.first.slot_bytes,
+        express.tags,
+        sites.into(),
+        here.into(),
     ]
 }
 
@@ -129,9 +136,10 @@ impl Service {
             answers: Vec::new(),
             room: VecDeque::new(),
             launched: false,
+            has_left: false,
             watched: None,
             mask: u64::MAX,
-            turns: Turns::new(1..=sp::KIND_QUIET),
+            turns: Turns::new(1..=sp::KIND_TURN),
             address: 0,
             command: None,
             result: None,
@@ -180,18 +188,17 @@ impl Nes {
     /// Length of the registers of system software [bytes].
     pub(super) fn system_bytes(&self) -> u64 {
         let open = self.service.as_ref().is_some_and(|service| service.parameters.system);
-        let table = r::QUEUES << (self.express.window.destination_bits + 3);
+        let table = (r::SP_QUEUE + 1) << (self.express.window.destination_bits + 3);
         if open { (r::SYSTEM_TABLE + table).next_multiple_of(PAGE_BYTES) } else { 0 }
     }
 
     /// The queue that `register` belongs to, if it is one's.
     fn queue_of(&self, register: Register) -> Option<QueueName> {
-        let names = self.shared.homes.names;
         match register {
             // The upper half of a message that was taken is with the hardware, wherever the queue is.
             Register::Pointer(name, _) | Register::Sent(name) | Register::Receive(name) => Some(name),
             Register::Express(offset) => Some(self.express.window.above(offset) as QueueName),
-            Register::Tag(offset) => Some(names.express(self.express.process_of_tag(offset), 0)),
+            Register::Tag(offset) => Some(self.express.queue_of_tag(offset)),
             _ => None,
         }
     }
@@ -199,7 +206,9 @@ impl Nes {
     /// The firmware serves accesses to `register`.
     fn is_served(&self, register: Register) -> bool {
         match register {
-            Register::System(_, offset) => self.service.is_some() && offset < r::SYSTEM_TABLE,
+            Register::System(_, offset) => {
+                self.service.is_some() && offset < r::SYSTEM_TABLE && offset != r::SYSTEM_EMPTY
+            }
             Register::OnePoll(phantom) => self.one_poll_is_served(phantom),
             register => self.queue_of(register).is_some_and(|name| self.serves(name)),
         }
@@ -302,6 +311,14 @@ impl Nes {
             service.launched = true;
         }
     }
+
+    /// An Express message has left `slot`.
+    pub(super) fn left(&mut self, slot: usize) {
+        self.launched(slot == self.express.served());
+        if let Some(service) = self.service.as_mut().filter(|_| slot == self.express.own()) {
+            service.has_left = true;
+        }
+    }
 }
 
 // --- the firmware's registers ----------------------------------------------------------------------
@@ -347,6 +364,9 @@ impl Nes {
             sp::RESULT => return service.result.take(),
             sp::ACCESS_VALUE => service.accesses.front().and_then(|a| a.value).unwrap_or(0),
             sp::SETTING_BASIC_QUEUES..SETTINGS_END => setting(&service.settings, address),
+            sp::OWN_TAKE => self.own_take(c),
+            sp::TURN_OVER if self.drain.is_some() => self.drain.as_ref().map_or(0, Drain::over),
+            sp::OWN_SENT => u64::from(*self.express.sent_mut(self.express.own())),
             sp::BASIC_TRANSMIT_PRODUCER..sp::EXPRESS_SENT => u64::from(*self.basic_register(address)?),
             sp::EXPRESS_SENT..sp::MISSED if self.is_valid(address, 0) => self.express_load(address),
             sp::ONEPOLL_ORDER.. if self.is_valid(address, 0) => self.orders.word(order_word(address)),
@@ -380,7 +400,10 @@ impl Nes {
         match address {
             sp::MAP | sp::WATCH => self.has_slot(low, (value >> 16) as u8),
             sp::LAUNCH => self.shared.homes.all().contains(&high) && self.shared.homes.names.is_basic(high),
+            sp::COMMAND if value & 0xff == sp::COMMAND_FETCH => self.may_fetch(value),
             sp::COMMAND => self.shared.homes.all().contains(&high) && self.has_message(value),
+            sp::OWN_SEND => self.may_own_send(value),
+            sp::TURN => self.may_turn(value),
             sp::EXPRESS_SENT..sp::MISSED => self.has_slot(0, express_register(address).0 as u8),
             sp::ONEPOLL_ORDER.. => order_word(address) < self.orders.words(),
             _ => true,
@@ -420,6 +443,8 @@ impl Nes {
             sp::UNDIVERT => self.shared.homes.undivert(name),
             sp::WATCH => service.watched = Some((name, usize::from((value >> 16) as u8))),
             sp::COMMAND => self.command(c, value),
+            sp::OWN_SEND => self.own_send(c, value),
+            sp::TURN => self.turn(c, value),
             sp::STAGING.. if address + u64::from(bytes) <= sp::STAGING + sp::SSRAM_BYTES => {
                 let at = (address - sp::STAGING) as usize;
                 let bytes = bytes as usize;
@@ -449,6 +474,8 @@ impl Nes {
             sp::KIND_ROOM => drop(service.room.pop_front()),
             sp::KIND_LAUNCHED => service.launched = false,
             sp::KIND_QUIET => service.watched = None,
+            sp::KIND_LEFT => service.has_left = false,
+            sp::KIND_TURN => self.drain.iter_mut().for_each(Drain::told),
             _ => {}
         }
         Some(event | kind)
@@ -457,8 +484,14 @@ impl Nes {
     /// There may be something to say: asked whenever anything happens in the NES, and mostly there is not.
     fn may_have_event(&self) -> bool {
         let service = self.service.as_ref().expect("the firmware runs");
-        let is_told = !service.accesses.is_empty() || !service.room.is_empty() || service.launched;
-        is_told || service.watched.is_some() || self.receiver.next_missed().is_some()
+        let is_leaving = self.drain.as_ref().is_some_and(Drain::is_leaving);
+        let is_told =
+            is_leaving || !service.accesses.is_empty() || !service.room.is_empty() || service.launched;
+        is_told
+            || service.has_left
+            || self.receiver.own.has_message()
+            || service.watched.is_some()
+            || self.receiver.next_missed().is_some()
     }
 
     /// What there is to say of a `kind` of event, if there is one.
@@ -477,6 +510,9 @@ impl Nes {
             }
             sp::KIND_ROOM => service.room.front().copied().map(queue),
             sp::KIND_LAUNCHED => service.launched.then_some(0),
+            sp::KIND_MESSAGE => self.receiver.own.has_message().then_some(0),
+            sp::KIND_LEFT => service.has_left.then_some(0),
+            sp::KIND_TURN => self.turn_is_over().then_some(0),
             _ => {
                 service.watched.filter(|&(name, slot)| self.is_quiet(name, slot)).map(|(name, _)| queue(name))
             }
@@ -497,8 +533,12 @@ impl Nes {
         }
         let names = self.shared.homes.names;
         let may_take = matches!(description(names, &access).0, sp::WHAT_EXPRESS_TAKE | sp::WHAT_ONEPOLL);
-        let takes = may_take && value & r::EXPRESS_VALID != 0;
+        let takes = may_take && value >> r::EXPRESS_CAME_SHIFT & 0xf != 0;
         let took = message_queue.filter(|_| takes).map(|queue| self.shared.homes.return_message(queue));
+        let value = match value {
+            r::EXPRESS_EMPTY if may_take => self.empty_of(self.register(access.address)),
+            value => value,
+        };
         self.service_mut().answers.push(Answer { address: access.address, value, took });
     }
 
@@ -597,7 +637,7 @@ impl Nes {
     /// deals with.
     fn express_queue(&self, message: u64) -> Option<QueueName> {
         let access = self.service.as_ref()?.accesses.front()?;
-        let own = message >> r::EXPRESS_QUEUE_SHIFT & 7;
+        let own = message >> r::EXPRESS_QUEUE_SHIFT & 3;
         let process = self.process_of(self.register(access.address));
         (own < r::EXPRESS_QUEUES).then(|| self.shared.homes.names.express(process, own))
     }

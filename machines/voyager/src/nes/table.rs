@@ -3,8 +3,11 @@
 
 use chasqui_placement::{NodeId, Place, Placement, ProcessId, Rank};
 
+use super::own::SP;
 use super::queues::{QueueName, QueueNames};
-use crate::registers::{QUEUES, TABLE_QUEUE_SHIFT, TABLE_SOURCE_SHIFT, TABLE_VALID};
+use crate::registers::{
+    EXPRESS_SOURCE_BITS, QUEUES, SP_QUEUE, TABLE_QUEUE_SHIFT, TABLE_SOURCE_SHIFT, TABLE_VALID,
+};
 
 /// What a logical destination of a queue stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +25,7 @@ pub(super) struct Destination {
 pub(super) struct DestinationTable {
     rows: Vec<Vec<Option<Destination>>>,
     names: QueueNames,
+    nodes: u32,
     /// By process: sites that its job is on.
     sites: Vec<u32>,
 }
@@ -41,8 +45,14 @@ impl DestinationTable {
             (0..placement.ranks(sender.job)).map(entry).collect()
         };
         let sites = |process| placement.nodes_of(placement.job(ProcessId(process)));
+        let mut rows: Vec<_> = (0..names.count() as QueueName).map(row).collect();
+        // The sPs reach each other by the numbers of their sites.
+        rows.resize(usize::from(SP) + 1, vec![]);
+        let entry = |site| Some(Destination { site, queue: SP, source: here.0 as u16 });
+        rows[usize::from(SP)] = (0..placement.nodes()).map(entry).collect();
         DestinationTable {
-            rows: (0..names.count() as QueueName).map(row).collect(),
+            rows,
+            nodes: placement.nodes(),
             names,
             sites: (0..placement.processes()).map(sites).collect(),
         }
@@ -67,23 +77,38 @@ impl DestinationTable {
     /// The entry names what does not exist.
     pub fn write(&mut self, process: ProcessId, own: u64, logical: u16, entry: u64) -> Result<(), String> {
         let (site, to) = (u32::from(entry as u16), (entry >> TABLE_QUEUE_SHIFT) as QueueName);
+        let source = (entry >> TABLE_SOURCE_SHIFT) as u16;
+        if u64::from(source) >> EXPRESS_SOURCE_BITS != 0 {
+            return Err(format!(
+                "destination table: source id {source} in the entry {entry:#x} of transmit queue {own}; a message has \
+                 {EXPRESS_SOURCE_BITS} bits for it"
+            ));
+        }
         let valid = entry & TABLE_VALID != 0;
         let sites = self.sites[process.index()];
-        if own >= QUEUES || valid && (site >= sites || u64::from(to) >= QUEUES) {
+        if own > SP_QUEUE || valid && (site >= sites || u64::from(to) > SP_QUEUE) {
             return Err(format!(
                 "destination table: the entry {entry:#x} of transmit queue {own} is none of {sites} sites with \
                  {QUEUES} queues"
             ));
         }
-        let (queue, to) = (self.names.of(process, own as QueueName), self.names.of(process, to));
-        if valid && self.names.is_basic(queue) != self.names.is_basic(to) {
+        if own == SP_QUEUE && u32::from(logical) < self.nodes {
+            return Err(format!(
+                "destination table: destination {logical} of the service processor's queue is another's; from {} on \
+                 they are free",
+                self.nodes
+            ));
+        }
+        let of = |name: QueueName| if name == SP { SP } else { self.names.of(process, name) };
+        let is_basic = |name: QueueName| name != SP && self.names.is_basic(name);
+        let (queue, to) = (of(own as QueueName), of(to));
+        if valid && is_basic(queue) != is_basic(to) {
             return Err(format!(
                 "destination table: transmit queue {own} and receive queue {} are of different kinds, \
                  Express and Basic",
                 self.names.own(to)
             ));
         }
-        let source = (entry >> TABLE_SOURCE_SHIFT) as u16;
         let destination = Destination { site, queue: to, source };
         let queue = usize::from(queue);
         if self.rows.len() <= queue {
@@ -159,7 +184,18 @@ mod tests {
         table.write(ProcessId(0), 9, 6, 0).unwrap();
         assert!(table.find(9, 6).is_err());
         assert!(table.write(ProcessId(0), 0, 0, TABLE_VALID | 4).unwrap_err().contains("none of 4 sites"));
-        assert!(table.write(ProcessId(0), 0, 0, TABLE_VALID | 512 << TABLE_QUEUE_SHIFT).is_err());
+        assert!(table.write(ProcessId(0), 0, 0, TABLE_VALID | 513 << TABLE_QUEUE_SHIFT).is_err());
+        // Of Express alone one leads to the sP; what that sends to processes has destinations behind those of sites.
+        let own = TABLE_VALID | SP_QUEUE << TABLE_QUEUE_SHIFT | 7 << TABLE_SOURCE_SHIFT | 1;
+        assert_eq!(table.write(ProcessId(0), 1, 9, own), Ok(()));
+        assert_eq!(table.find(1, 9), Ok(Destination { site: 1, queue: SP, source: 7 }));
+        assert!(table.write(ProcessId(0), 2, 9, own).unwrap_err().contains("kinds"));
+        assert_eq!(table.find(SP, 3), Ok(Destination { site: 3, queue: SP, source: 2 }));
+        assert!(table.write(ProcessId(0), SP_QUEUE, 3, TABLE_VALID).unwrap_err().contains("from 4 on"));
+        assert_eq!(table.write(ProcessId(0), SP_QUEUE, 4, TABLE_VALID | 2), Ok(()));
+        assert_eq!(table.find(SP, 4), Ok(Destination { site: 2, queue: 0, source: 0 }));
+        let source = TABLE_VALID | 8192 << TABLE_SOURCE_SHIFT;
+        assert!(table.write(ProcessId(0), 0, 0, source).unwrap_err().contains("source id 8192"));
         assert!(
             table
                 .write(ProcessId(0), 0, 0, TABLE_VALID | 2 << TABLE_QUEUE_SHIFT)
@@ -172,7 +208,7 @@ mod tests {
                 .unwrap_err()
                 .contains("kinds")
         );
-        assert!(table.write(ProcessId(0), 512, 0, 0).is_err());
+        assert!(table.write(ProcessId(0), 513, 0, 0).is_err());
     }
 
     #[test]

@@ -1,0 +1,78 @@
+/* What comes to the sP's own queue: other sites, and processes that system software has connected to it, ask for data of
+ * this site's memory. The answer is a command that brings them into the NES's SRAM, and a Tag-On message (section
+ * 5.2). */
+#include "firmware.h"
+
+/* Questions without an answer yet, oldest first. */
+static struct list asked;
+static uint32_t posted, sent;
+static unsigned places, next_place;
+
+void own_begin(void) { places = nes_load(CHASQUI_SP_SETTING_PLACES); }
+
+/* The queue has room; so have the places, since one is used for at most one message under way. */
+bool own_has_room(void)
+{
+    unsigned most = express_messages < places ? express_messages : places;
+    if (posted - sent < most)
+        return true;
+    sent = nes_load(CHASQUI_SP_OWN_SENT);
+    return posted - sent < most;
+}
+
+void own_send(unsigned destination, uint64_t word, uint64_t tag)
+{
+    nes_store(CHASQUI_SP_OWN_SEND, word | (uint64_t)destination << CHASQUI_SP_OWN_DESTINATION_SHIFT | tag);
+    posted++;
+}
+
+/* Bits of a message. */
+static unsigned source_of(uint64_t message)
+{
+    return message >> CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT & ((1u << CHASQUI_VOYAGER_EXPRESS_SOURCE_BITS) - 1);
+}
+
+static unsigned extra_of(uint64_t message) { return message >> 32 & ((1u << CHASQUI_VOYAGER_EXPRESS_EXTRA_BITS) - 1); }
+
+static void answer(uint64_t question)
+{
+    bool is_long = extra_of(question) == CHASQUI_VOYAGER_SP_READ_LONG;
+    unsigned place = next_place++ % places, destination = source_of(question);
+    nes_store(CHASQUI_SP_ADDRESS, (uint32_t)question);
+    uint64_t fetch = CHASQUI_SP_COMMAND_FETCH | (uint64_t)place << CHASQUI_SP_FETCH_PLACE_SHIFT;
+    if (!command(fetch | (is_long ? CHASQUI_SP_FETCH_LONG : 0), destination)) {
+        own_send(destination, (uint32_t)question | CHASQUI_VOYAGER_SP_REFUSED << 32, 0);
+        return;
+    }
+    uint64_t tag = CHASQUI_SP_OWN_TAG | (uint64_t)place << CHASQUI_SP_OWN_PLACE_SHIFT;
+    uint64_t word = question & ((1ull << CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT) - 1);
+    own_send(destination, word, tag | (is_long ? CHASQUI_SP_OWN_LONG : 0));
+}
+
+void own_left(void)
+{
+    while (!is_empty(&asked) && own_has_room()) {
+        struct message *question = list_take(&asked);
+        answer(question->words[0]);
+        message_free(question);
+    }
+}
+
+/* Takes the oldest message: never left where it is, for what is behind it may be needed first. */
+void serve_own(void)
+{
+    uint64_t message = nes_load(CHASQUI_SP_OWN_TAKE);
+    switch (extra_of(message)) {
+    case CHASQUI_SP_MARK_FIRST: first_mark((uint32_t)message, false); break;
+    case CHASQUI_SP_MARK_IDLE: first_mark((uint32_t)message, true); break;
+    case CHASQUI_SP_MARK_SECOND: second_mark(); break;
+    case CHASQUI_VOYAGER_SP_READ_SHORT:
+    case CHASQUI_VOYAGER_SP_READ_LONG: {
+        struct message *question = message_new();
+        question->words[0] = message;
+        list_append(&asked, question);
+        own_left();
+        break;
+    }
+    }
+}
