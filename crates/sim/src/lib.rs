@@ -13,13 +13,16 @@ mod images;
 mod input_error;
 mod limits;
 mod output;
+mod progress;
 mod replay;
 mod request;
+mod room;
 mod run;
 mod trace_window;
 
 pub use catalogue::{CATALOGUE, Catalogue, describe, faults, machines, warm_up};
 pub use conformance::{Test, Verdict, conformance};
 pub use input_error::InputError;
+pub use progress::{OnProgress, Progress};
 pub use request::{OnlyRank, Options, Request};
-pub use run::{Progress, check, run};
+pub use run::{check, run};

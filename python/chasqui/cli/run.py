@@ -24,7 +24,7 @@ goes to the terminal and to the run directory, beside summary.json, stats.json, 
 Exit status: 2 if the run could not start (arguments, executable, machine); else the largest status
 of the ranks; 128 + signal after a fault, 125 after a deadlock, 124 if simulated time would pass its
 end (212 days), 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP (all three keep the results so
-far); 1 if output could not be written.
+far); at least 74 if a result could not be written (a full disk), 1 if standard output could not.
 
 \b
 With --only-rank one rank is simulated, and a recording (`chasqui record`) stands for the others.
@@ -127,7 +127,8 @@ def run(
         **settings,
     )
     result = simulation.execute(job)
-    counted = _histogram(result, histogram) if histogram else []
+    # What the disk had no room for can't be shown either.
+    counted = _histogram(result, histogram) if histogram and not result.lost else []
     if as_json:
         import json
 
@@ -136,7 +137,7 @@ def run(
         sys.stdout.flush()
         for line in simulation.report(result):
             say(f"chasqui: {line}")
-        if profile:
+        if profile and not result.lost:
             from chasqui import profile as profiles
 
             for line in profiles.lines(profiles.read(result.directory)):
