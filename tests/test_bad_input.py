@@ -8,6 +8,7 @@ went wrong later.
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import struct
@@ -266,6 +267,13 @@ WRONG = {
         1, "void (*volatile jump)(void) = NULL; jump(); puts(\"\");", 128 + signal.SIGSEGV, "fault",
         ["jump to 0x0: null pointer, pc 0x0, return address 0x", "(main+0x"],
     ),
+    # A call that does not return may be its function's last instruction.
+    "jumps_at_the_end": (
+        1, r"""extern void last(void); __asm__(".pushsection .text\n.type last, @function\nlast: li t0, 0\n"
+        "jalr ra, t0\n.size last, . - last\n.type behind, @function\nbehind: nop\n"
+        ".size behind, . - behind\n.popsection"); last();""",
+        128 + signal.SIGSEGV, "fault", ["jump to 0x0: null pointer, pc 0x0, return address", "(last+0x"],
+    ),
     "no_finalize": (1, "return 0;", 0, "finished", ["rank 0", "MPI_Finalize"]),
 }  # fmt: skip
 
@@ -399,3 +407,52 @@ def test_contradictions_of_a_machine_are_one_message(
     assert "node.software.kernel = false: default" in policy
     assert packet.startswith("  network.packet_max: at least 1538 B are needed (")
     assert re.search(r'\(network.packet_max = "\d+ B": \S+:\d+\)$', packet)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_what_is_no_file_is_not_read(chasqui: Run, good: Path, tmp_path: Path, kind: str) -> None:
+    """A pipe would be waited for, and a device has no end."""
+
+    def make(name: str) -> Path:
+        path = tmp_path / name
+        os.mkfifo(path) if kind == "pipe" else path.symlink_to("/dev/zero")
+        return path
+
+    program, machine, source = make("program"), make("mine.toml"), make("a.c")
+    recording = make("a.recording")
+    extends = tmp_path / "extends.toml"
+    extends.write_text('schema_version = 1\nextends = "mine.toml"\n')
+    for words, named in [
+        (["run", "--", program], program),
+        (["run", "--machine", machine, "--", good], machine),
+        (["run", "--machine", extends, "--", good], Path("mine.toml")),
+        (["run", "-m", "voyager", "--job", str(program), "--", good], program),
+        (["run", "--only-rank", "0", "--arrivals", recording, "--", good], recording),
+        (["compare", "loggp", "--", program], program),
+        (["info", machine], machine),
+        (["check", program], program),
+        (["check", source], source),
+        (["check", tmp_path], source),
+    ]:
+        done = chasqui(*words)
+        assert done.returncode == 2, done.stderr
+        assert done.stderr.startswith("chasqui: ")
+        assert done.stderr.count("\n") == 1
+        assert "not a regular file" in done.stderr
+        assert str(named) in done.stderr
+
+
+def test_more_nodes_than_there_is_room_for(good: Path, tmp_path: Path) -> None:
+    """Refused before any of its 120,000 files is made. As if the host had less address space."""
+    words = ["run", "-np", "60000", "--out", "kept", "--", str(good)]
+    limited = ["sh", "-c", 'ulimit -v 100000000; exec "$@"', "sh"]
+    begin = time.monotonic()
+    done = subprocess.run(
+        [*limited, sys.executable, "-m", "chasqui", *words],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    place = r"60000 nodes of loggp take at least \d+ MiB of address space, and \d+ MiB are left"
+    assert re.search(place + r" .*: about \d+ nodes fit\n", done.stderr), done.stderr
+    assert not (tmp_path / "kept").exists()
+    assert time.monotonic() - begin < 30

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from chasqui.errors import InputError
+from chasqui.files import check_regular, damaged
+
 # In causal order for a receive that was posted in time; see DESIGN, the life of a message.
 STAGES = (
     "call_ps", "ready_ps", "send_return_ps", "accept_ps", "inject_ps", "arrive_ps", "land_ps",
@@ -47,7 +50,21 @@ def read(path: Path) -> list[Message]:
     """All messages of a run, in the file's order (source, sequence)."""
     import pyarrow.parquet
 
-    columns: dict[str, list[Any]] = pyarrow.parquet.read_table(path).to_pydict()
+    check_regular(path)
+    try:
+        table = pyarrow.parquet.read_table(path)
+        columns: dict[str, list[Any]] = table.to_pydict()
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; `chasqui run` writes it") from None
+    except (OSError, ValueError, pyarrow.ArrowException) as error:
+        raise damaged(str(path), str(error).partition("\n")[0]) from None
     present = [name for name in (*NAMES, *STAGES) if name in columns]
+    for name in present:
+        kind = table.schema.field(name).type
+        if not (pyarrow.types.is_integer(kind) or name == "mechanism"):
+            raise damaged(str(path), f"column {name} has no whole numbers")
     rows = zip(*(columns[name] for name in present), strict=True)
-    return [Message(**dict(zip(present, row, strict=True))) for row in rows]
+    try:
+        return [Message(**dict(zip(present, row, strict=True))) for row in rows]
+    except TypeError:
+        raise damaged(str(path), "it lacks source or sequence") from None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from chasqui.errors import InputError
+from chasqui.files import Shape, check_shape, read_json
 from chasqui.text import number, table
 
 FILE = "profile.json"
@@ -27,17 +27,26 @@ COLUMNS = {
 }
 
 
+# What of it is read here.
+FUNCTION: Shape = {
+    "name": str, "cycles": int, "cycles_with_callees": int, "by_cause": {str: int},
+}  # fmt: skip
+SHAPE: Shape = {
+    "functions": [FUNCTION],
+    "ranks": [{"rank": int, "cycles": int, "functions": [FUNCTION]}],
+    "firmware": [{"processor": str, "cycles": int, "functions": [FUNCTION]}],
+}
+
+
 def read(directory: Path) -> dict[str, Any]:
     """The profile in a run directory."""
-    try:
-        profile: dict[str, Any] = json.loads((directory / FILE).read_text())
-    except FileNotFoundError:
-        raise InputError(
-            f"{directory / FILE}: no such file; `chasqui run --profile` writes it"
-        ) from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"{directory / FILE}: {error}") from None
-    return profile
+    path = directory / FILE
+    profile = read_json(path, "`chasqui run --profile`")
+    if isinstance(profile, dict):
+        profile.setdefault("firmware", [])  # where a machine has none
+    check_shape(profile, SHAPE, str(path))
+    found: dict[str, Any] = profile
+    return found
 
 
 def part(profile: Mapping[str, Any], rank: int | None) -> tuple[list[Mapping[str, Any]], int]:
@@ -72,7 +81,7 @@ def lines(profile: Mapping[str, Any], rank: int | None = None, top: int = TOP) -
 def _firmware(profile: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
     """The firmware processors of a run, by what they are called."""
     found: dict[str, list[Mapping[str, Any]]] = {}
-    for each in profile.get("firmware", []):
+    for each in profile["firmware"]:
         found.setdefault(each["processor"], []).append(each)
     return found
 
@@ -123,4 +132,4 @@ def _table(functions: list[Mapping[str, Any]], whose: str, total: int, top: int)
 
 
 def percent(cycles: int, total: int) -> str:
-    return f"{100 * cycles / total:.1f}" if cycles else "-"
+    return f"{100 * cycles / total:.1f}" if cycles and total else "-"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -15,11 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from chasqui import core, firmware, stopping
-from chasqui.errors import InputError
-from chasqui.text import draw, say, simulated_time, terminal_width
+from chasqui.errors import STATUS_LOST, InputError
+from chasqui.text import STATUS_UNWRITTEN, draw, say, simulated_time, terminal_width
 
 RUNS = Path("runs")
-STATUS_LOST = 1
 PROGRESS_AFTER_S = 1.0  # shorter runs show no progress line
 
 
@@ -99,13 +99,20 @@ class Result:
 
     @property
     def lost(self) -> list[str]:
-        """What of the ranks' output could not be written, and why."""
+        """What of the results could not be written, and why."""
         return list(self.summary.get("lost", []))
+
+    @property
+    def unshown(self) -> list[str]:
+        """Why not all of the ranks' output came to the terminal, in a line if there is one."""
+        return [self.summary["unshown"]] if "unshown" in self.summary else []
 
     @property
     def status(self) -> int:
         statuses = [int(summary["exit_status"]) for summary in self.summaries]
-        return max([*statuses, STATUS_LOST] if self.lost else statuses)
+        lost = [STATUS_LOST] if self.lost else []
+        unshown = [STATUS_UNWRITTEN] if self.unshown else []
+        return max(*statuses, *lost, *unshown, 0)
 
 
 def short_name(text: str) -> str:
@@ -139,15 +146,18 @@ def numbered(stem: str) -> Iterator[Path]:
     """A new, empty `runs/<stem>-<number>` with the first free number; gone again if it is empty
     after an error. Making it is what keeps other processes from the number."""
     made_runs = not RUNS.is_dir()
-    RUNS.mkdir(exist_ok=True)
-    number = 1
-    while True:
-        directory = RUNS / f"{stem}-{number}"
-        try:
-            directory.mkdir()
-            break
-        except FileExistsError:
-            number += 1
+    directory = RUNS
+    try:
+        RUNS.mkdir(exist_ok=True)
+        for number in itertools.count(1):
+            directory = RUNS / f"{stem}-{number}"
+            with contextlib.suppress(FileExistsError):
+                directory.mkdir()
+                break
+    except OSError as error:
+        raise InputError(
+            f"{directory.absolute()} can't be made: {error.strerror}; --out DIR chooses another"
+        ) from None
     with gone_if_empty(directory / "runs", directory, *([RUNS] if made_runs else [])):
         yield directory
 
@@ -339,7 +349,7 @@ def endings(result: Result) -> list[str]:
     names = [f"job {i}: " if len(summaries) > 1 else "" for i in range(len(summaries))]
     pairs = zip(names, summaries, strict=True)
     ends = [name + ending(summary) for name, summary in pairs if not went_well(summary)]
-    return [*ends, *result.lost]
+    return [*ends, *result.lost, *result.unshown]
 
 
 def report(result: Result) -> list[str]:

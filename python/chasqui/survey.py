@@ -15,6 +15,7 @@ from typing import Any
 from chasqui import core, coverage, sources, standard
 from chasqui.coverage import MISSING, PARTIAL, THERE
 from chasqui.errors import InputError
+from chasqui.files import check_regular
 
 MAGIC = (b"\x7fELF", b"!<arch>\n", b"!<thin>\n", b"BC\xc0\xde")
 UNKNOWN = "unknown"
@@ -107,6 +108,7 @@ def survey(paths: Iterable[str], progress: Callable[[int], None] = lambda _: Non
     gathered = _Gathered()
     for path in paths:
         for file in _files(Path(path)):
+            check_regular(file)
             if _is_binary(file):
                 _add_binary(gathered, file)
             else:
@@ -120,6 +122,7 @@ def _files(path: Path) -> Iterator[Path]:
     if not path.exists():
         raise InputError(f"{path}: no such file or folder")
     if not path.is_dir():
+        check_regular(path)
         if path.suffix not in sources.ENDINGS and not _is_binary(path):
             raise InputError(f"{path}: is no C, C++ or Fortran source, object, archive or program")
         yield path

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from chasqui.errors import InputError
+from chasqui.files import Shape, check_shape, damaged, read_json
 from chasqui.text import simulated_time
 
 FILE = "timeline.json"
@@ -58,41 +58,73 @@ class Timeline:
         return min(each.start_ps for each in every), max(each.end_ps for each in every)
 
 
+# What of an event is read here, by its phase (`ph` of Chrome's trace events).
+PLACE: dict[str, Shape] = {"pid": int, "tid": int}
+METADATA: dict[str, Shape] = {"pid": int, "name": str, "args": {}}
+NAMED: dict[str, Shape] = {"args": {"name": str}}
+SLICE: dict[str, Shape] = {**PLACE, "name": str}
+FLOW: dict[str, Shape] = {**PLACE, "id": int}
+
+
 def picoseconds(microseconds: float | str) -> int:
-    return round(Fraction(str(microseconds)) * 10**6)
+    """Raises ValueError if that is no time."""
+    text = str(microseconds)
+    # Not in the notation with an exponent, which may be as large as it likes.
+    if re.fullmatch(r"\d{1,20}(\.\d{1,20})?", text) is None:
+        raise ValueError(f"{text[:40]!r} is no time")
+    return round(Fraction(text) * 10**6)
 
 
 def read(directory: Path) -> Timeline:
     """The timeline in a run directory."""
     path = directory / FILE
-    try:
-        # Times keep all their digits.
-        events = json.loads(path.read_text(), parse_float=str)["traceEvents"]
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; `chasqui run` writes it") from None
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"{path}: {error}") from None
-    return from_events(events)
+    # Times keep all their digits.
+    found = read_json(path, "`chasqui run`", parse_float=str)
+    check_shape(found, {"traceEvents": [{"ph": str}]}, str(path))
+    return from_events(found["traceEvents"], f"{path}: event")
 
 
-def from_events(events: Iterable[dict[str, Any]]) -> Timeline:
+def from_events(events: Iterable[dict[str, Any]], what: str = "event") -> Timeline:
+    """What these events show. Raises InputError for one that does not say what its phase asks for,
+    and names it by `what` and its number."""
     processes: dict[int, str] = {}
     result = Timeline({}, {})
-    for event in events:
-        where = (event["pid"], event.get("tid", 0))
-        if event["ph"] == "M" and event["name"] == "process_name":
-            processes[event["pid"]] = event["args"]["name"]
-        elif event["ph"] == "M" and event["name"] == "thread_name":
-            result.tracks[where] = Track(processes[event["pid"]], event["args"]["name"])
-        elif event["ph"] == "X":
-            start = picoseconds(event["ts"])
-            end = start + picoseconds(event["dur"])
-            result.tracks[where].slices.append(Slice(event["name"], start, end))
-        elif event["ph"] in "stf":
-            result.flows.setdefault(event["id"], []).append((where, picoseconds(event["ts"])))
+    for number, event in enumerate(events):
+        try:
+            _add(event, f"{what} {number}", processes, result)
+        except (KeyError, ValueError) as error:
+            missing = isinstance(error, KeyError)
+            why = f"nothing was said of {error} before" if missing else str(error)
+            raise damaged(f"{what} {number}", why) from None
     # As Perfetto shows them: by process, then in the order of their numbers.
     result.tracks = dict(sorted(result.tracks.items()))
     return result
+
+
+def _add(event: dict[str, Any], place: str, processes: dict[int, str], result: Timeline) -> None:
+    phase = event["ph"]
+    if phase == "M":
+        check_shape(event, METADATA, place)
+        if event["name"] == "process_name":
+            check_shape(event, NAMED, place)
+            processes[event["pid"]] = event["args"]["name"]
+        elif event["name"] == "thread_name":
+            check_shape(event, {**PLACE, **NAMED}, place)
+            track = Track(processes[event["pid"]], event["args"]["name"])
+            result.tracks[event["pid"], event["tid"]] = track
+    elif phase == "X":
+        check_shape(event, SLICE, place)
+        start = picoseconds(event.get("ts", ""))
+        end = start + picoseconds(event.get("dur", ""))
+        track = result.tracks[event["pid"], event["tid"]]
+        track.slices.append(Slice(event["name"], start, end))
+    elif phase in ("s", "t", "f"):
+        check_shape(event, FLOW, place)
+        where = (event["pid"], event["tid"])
+        point = (where, picoseconds(event.get("ts", "")))
+        if where not in result.tracks:
+            raise KeyError(where)
+        result.flows.setdefault(event["id"], []).append(point)
 
 
 def window(text: str, extent: tuple[int, int]) -> tuple[int, int]:
@@ -103,12 +135,12 @@ def window(text: str, extent: tuple[int, int]) -> tuple[int, int]:
     found = [_time(end.strip()) if end.strip() else None for end in ends]
     start, end = (default if at is None else at for at, default in zip(found, extent, strict=True))
     if start >= end:
-        raise InputError(f"--window {text!r}: it ends before it begins")
+        raise InputError(f"--window {text!r}: it ends before it begins, or is of no length")
     return start, end
 
 
 def _time(text: str) -> int:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]+)", text)
+    match = re.fullmatch(r"(\d{1,20}(?:\.\d{1,20})?)\s*([a-z]+)", text)
     if match is None or match[2] not in UNITS_PS:
         raise InputError(f"{text!r} is no time: a number with its unit is expected, as in 1.2ms")
     return int(Fraction(match[1]) * UNITS_PS[match[2]])

@@ -5,10 +5,12 @@
 //! each type that they are used with, which takes half a minute.
 
 mod read;
+mod seal;
 mod write;
 
 pub use parquet::data_type::ByteArray as Bytes;
 pub use parquet::errors::ParquetError as TableError;
 pub use parquet::record::{Row, RowAccessor};
 pub use read::TableFile;
+pub use seal::is_whole;
 pub use write::{Group, Layout, Out, TableWriter};

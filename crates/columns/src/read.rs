@@ -53,9 +53,10 @@ impl TableFile {
         values.iter().find(|pair| pair.key == key)?.value.as_deref()
     }
 
-    /// Number of columns.
-    pub fn columns(&self) -> usize {
-        self.file.metadata().file_metadata().schema_descr().num_columns()
+    /// Names of the columns, in their order.
+    pub fn columns(&self) -> Vec<&str> {
+        let schema = self.file.metadata().file_metadata().schema_descr();
+        schema.columns().iter().map(|column| column.name()).collect()
     }
 
     /// The rows, in their order.

@@ -11,6 +11,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
 
+use crate::seal::{self, Sealed};
 use crate::{Bytes, TableError};
 
 /// Where a file is written to.
@@ -29,12 +30,16 @@ pub struct Layout<'a> {
     pub metadata: &'a [(&'a str, &'a str)],
     /// Rows of a group, which is built in memory.
     pub group_rows: usize,
+    /// The file holds a checksum of all its bytes ([`crate::is_whole`]).
+    pub sealed: bool,
 }
 
 impl Layout<'_> {
     fn properties(&self) -> WriterProperties {
         let metadata = self.metadata.iter();
-        let metadata = metadata.map(|(key, value)| KeyValue::new(key.to_string(), value.to_string()));
+        let seal = self.sealed.then_some(&(seal::KEY, seal::BLANK));
+        let metadata =
+            metadata.chain(seal).map(|(key, value)| KeyValue::new(key.to_string(), value.to_string()));
         let words = ColumnPath::from(self.words);
         let encoding = if self.differences { Encoding::DELTA_BINARY_PACKED } else { Encoding::PLAIN };
         WriterProperties::builder()
@@ -52,7 +57,7 @@ impl Layout<'_> {
 
 /// A file that is being written.
 pub struct TableWriter<'a> {
-    file: SerializedFileWriter<Out<'a>>,
+    file: SerializedFileWriter<Sealed<'a>>,
 }
 
 impl<'a> TableWriter<'a> {
@@ -62,7 +67,8 @@ impl<'a> TableWriter<'a> {
     /// When `out` can't be written, or the schema is none.
     pub fn new(out: Out<'a>, layout: &Layout<'_>) -> io::Result<TableWriter<'a>> {
         let schema = Arc::new(parse_message_type(layout.schema).map_err(cause)?);
-        let file = SerializedFileWriter::new(out, schema, Arc::new(layout.properties())).map_err(cause)?;
+        let file = SerializedFileWriter::new(Sealed::new(out), schema, Arc::new(layout.properties()));
+        let file = file.map_err(cause)?;
         Ok(TableWriter { file })
     }
 
@@ -81,16 +87,17 @@ impl<'a> TableWriter<'a> {
     ///
     /// # Errors
     /// When it can't be written.
-    pub fn close(self) -> io::Result<()> {
-        self.file.close().map_err(cause)?;
-        Ok(())
+    pub fn close(mut self) -> io::Result<()> {
+        self.file.inner_mut().begin_end();
+        self.file.finish().map_err(cause)?;
+        self.file.inner_mut().finish()
     }
 }
 
 /// Some rows of a table, column after column. Of an optional column `present` says for each row whether it has a value
 /// (1, or 0), and `values` are those that are there; without it each row has one.
 pub struct Group<'g, 'a> {
-    rows: SerializedRowGroupWriter<'g, Out<'a>>,
+    rows: SerializedRowGroupWriter<'g, Sealed<'a>>,
 }
 
 impl Group<'_, '_> {

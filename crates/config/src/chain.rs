@@ -214,7 +214,7 @@ impl<'a> Chain<'a> {
         let (text, label, origin) = match place {
             Place::Catalogue(name) => of_catalogue(self.catalogue.machine_file(name), name).ok_or(None)?,
             Place::Part(name) => of_catalogue(self.catalogue.part_file(name), name).ok_or(None)?,
-            Place::File(path) => match std::fs::read_to_string(path) {
+            Place::File(path) => match chasqui_files::read_to_string(path) {
                 Ok(text) => (text, path.display().to_string(), file_name(path)),
                 Err(error) => {
                     let message = format!("machine file {name:?} can't be read: {error}");

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
 use crate::exchange::Exchange;
+use crate::interrupt::Interrupt;
 use crate::layout::Layout;
 use crate::pace::{Pace, Threads};
 use crate::partition::{Group, Partition, PartitionId};
@@ -33,6 +34,7 @@ pub struct Engine {
     layout: Layout,
     window: Time,
     end: Time,
+    interrupt: Interrupt,
     steps_together: u64,
 }
 
@@ -40,7 +42,8 @@ impl Engine {
     /// An engine without partitions.
     pub fn new(lookahead: Lookahead) -> Engine {
         let layout = Layout { groups: vec![], zones: vec![], lookahead };
-        Engine { partitions: vec![], layout, window: ROUND_MAX, end: Time::END, steps_together: 0 }
+        let (window, interrupt) = (ROUND_MAX, Interrupt::default());
+        Engine { partitions: vec![], layout, window, end: Time::END, interrupt, steps_together: 0 }
     }
 
     /// Adds a partition of `group`.
@@ -65,6 +68,11 @@ impl Engine {
     /// Rounds in which all host threads ran partitions: about the host, not the simulation.
     pub fn steps_together(&self) -> u64 {
         self.steps_together
+    }
+
+    /// Interrupts [`Engine::run`], from another thread, too.
+    pub fn interrupt(&self) -> Interrupt {
+        self.interrupt.clone()
     }
 
     /// In a round no partition runs further than `window` past the earliest action of all. By default it is as long as
@@ -94,7 +102,7 @@ impl Engine {
     }
 
     /// Runs on `threads` until nothing is left before the end of simulated time, a partition stops the job, or `watch`
-    /// returns false. `watch` is called once a round, by this thread, with the time up to which all is done.
+    /// returns false, or it is interrupted. `watch` is called once a round, by this thread, with the time up to which all is done.
     pub fn run(&mut self, threads: Threads, watch: &mut dyn FnMut(Time) -> bool) -> Ended {
         let groups = self.layout.lookahead.groups();
         let shares: Vec<_> =
@@ -102,17 +110,19 @@ impl Engine {
         let members = self.partitions.drain(..).enumerate();
         let members = members.map(|(id, partition)| Member::new(id as PartitionId, partition)).collect();
         let (team, exchange, layout) = (Team::default(), Exchange::new(shares.len()), &self.layout);
+        let interrupt = &self.interrupt;
         let (ended, steps_together) = std::thread::scope(|scope| {
             // Followers go home also if this thread panics.
             let home = Home(&team);
             let hire = || {
                 for share in &shares[1..] {
                     let (team, exchange) = (&team, &exchange);
-                    scope.spawn(move || team.follow(|| follow(share, exchange, layout)));
+                    scope.spawn(move || team.follow(|| follow(share, exchange, layout, interrupt)));
                 }
             };
             let mut leader = Leader {
                 layout,
+                interrupt,
                 window: self.window,
                 end: self.end,
                 team: &team,
@@ -151,13 +161,14 @@ fn lock(share: &Mutex<Share>) -> MutexGuard<'_, Share> {
     share.lock().expect("a host thread has panicked")
 }
 
-fn follow(share: &Mutex<Share>, exchange: &Exchange, layout: &Layout) {
-    lock(share).take_turns_beside(exchange, usize::MAX, layout);
+fn follow(share: &Mutex<Share>, exchange: &Exchange, layout: &Layout, interrupt: &Interrupt) {
+    lock(share).take_turns_beside(exchange, usize::MAX, layout, interrupt);
 }
 
 /// The host thread that leads: it runs its share of the partitions, and does everything else alone.
 struct Leader<'a> {
     layout: &'a Layout,
+    interrupt: &'a Interrupt,
     window: Time,
     end: Time,
     team: &'a Team,
@@ -182,7 +193,7 @@ impl Leader<'_> {
             if now >= self.end {
                 return Ended::OutOfTime;
             }
-            if !watch(now) {
+            if !watch(now) || self.interrupt.is_asked() {
                 return Ended::Interrupted;
             }
             self.set_pace();
@@ -191,7 +202,7 @@ impl Leader<'_> {
             if self.pace.together() {
                 self.go_together()
             } else {
-                self.held[0].take_turns(self.pace.turns(), self.layout)
+                self.held[0].take_turns(self.pace.turns(), self.layout, self.interrupt)
             }
             stop = self.held.iter().map(|s| s.stop).fold(stop, Time::min);
         }
@@ -206,7 +217,7 @@ impl Leader<'_> {
         self.exchange.open(self.held.iter().map(|s| s.earliest_outputs()));
         self.held.truncate(1);
         self.team.start(self.shares.len() as u32 - 1);
-        self.held[0].take_turns_beside(self.exchange, self.pace.turns(), self.layout);
+        self.held[0].take_turns_beside(self.exchange, self.pace.turns(), self.layout, self.interrupt);
         self.team.finish();
         self.held.extend(self.shares[1..].iter().map(lock));
         for (thread, share) in self.held.iter_mut().enumerate() {
@@ -335,6 +346,48 @@ mod tests {
                     assert_eq!(ring(3, lookahead, window, threads), reference);
                 }
             }
+        }
+    }
+
+    /// Takes long for each of its turns, and there is always another.
+    struct Slow(u64);
+
+    impl Partition for Slow {
+        fn next(&self) -> Time {
+            Time(self.0)
+        }
+        fn run(&mut self, _: &mut Outbox<'_>) -> u64 {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            self.0 += 1;
+            1
+        }
+        fn receive(&mut self, _: Event, _: Option<Box<Packet>>) {}
+        fn into_any(self: Box<Self>) -> Box<dyn Any> {
+            self
+        }
+    }
+
+    /// A round of theirs would take 100 million turns, or those of a whole round.
+    #[test]
+    fn an_interrupt_does_not_wait_for_the_end_of_the_round() {
+        for threads in [1, 4] {
+            let mut engine = Engine::new(Lookahead::new(vec![vec![Time(1_000_000)]]));
+            (0..8).for_each(|_| _ = engine.add(0, Box::new(Slow(0))));
+            let interrupt = engine.interrupt();
+            let (begin, mut rounds) = (Instant::now(), 0);
+            let ended = std::thread::scope(|scope| {
+                scope.spawn(move || {
+                    std::thread::sleep(std::time::Duration::from_millis(50));
+                    interrupt.ask();
+                });
+                engine.run(Threads::Exactly(threads), &mut |_| {
+                    rounds += 1;
+                    true
+                })
+            });
+            assert_eq!(ended, Ended::Interrupted);
+            assert_eq!(rounds, 2, "in the first round, on {threads} host threads");
+            assert!(begin.elapsed() < std::time::Duration::from_secs(3));
         }
     }
 

@@ -8,6 +8,7 @@
 mod engine;
 mod event;
 mod exchange;
+mod interrupt;
 mod layout;
 mod lookahead;
 mod pace;
@@ -19,6 +20,7 @@ mod tournament;
 
 pub use engine::{Ended, Engine};
 pub use event::{Class, Event, EventQueue, Order, Payload, Port};
+pub use interrupt::Interrupt;
 pub use lookahead::Lookahead;
 pub use pace::Threads;
 pub use partition::{Group, Message, Outbox, Packet, Partition, PartitionId, WORK_OF_EVENT};

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::Time;
 use crate::exchange::{Exchange, Outgoing};
+use crate::interrupt::Interrupt;
 use crate::layout::Layout;
 use crate::partition::{Group, Message, Outbox, Partition, PartitionId};
 use crate::tournament::Tournament;
@@ -169,8 +170,11 @@ impl Share {
     }
 
     /// At most so many turns; all partitions are here.
-    pub fn take_turns(&mut self, turns_max: usize, layout: &Layout) {
+    pub fn take_turns(&mut self, turns_max: usize, layout: &Layout, interrupt: &Interrupt) {
         for _ in 0..turns_max {
+            if interrupt.is_asked() {
+                return;
+            }
             let Some((p, limit)) = self.whose_turn() else { return };
             self.turn(p, limit, layout);
         }
@@ -178,7 +182,13 @@ impl Share {
 
     /// Turns beside other host threads, until the round is over. The first thread ends it after so many turns of its
     /// own, or when it has waited for long.
-    pub fn take_turns_beside(&mut self, exchange: &Exchange, turns_max: usize, layout: &Layout) {
+    pub fn take_turns_beside(
+        &mut self,
+        exchange: &Exchange,
+        turns_max: usize,
+        layout: &Layout,
+        interrupt: &Interrupt,
+    ) {
         self.make_local();
         let leads = self.thread == 0;
         let (mut earliest, mut inbox) = (self.earliest_outputs(), vec![]);
@@ -187,7 +197,7 @@ impl Share {
         let (mut turns, mut waited) = (0, false);
         // Nothing is known of the others yet.
         self.outside.fill(Time::ZERO);
-        while !(visit.is_over() || leads && turns >= turns_max) {
+        while !(visit.is_over() || leads && turns >= turns_max || interrupt.is_asked()) {
             let mut who = self.whose_turn();
             if who.is_none_or(|(p, limit)| self.is_bound_outside(p, limit))
                 && visit.read_others(&mut self.outside, &mut inbox)

@@ -72,7 +72,7 @@ pub struct Place {
 /// A sentence that says what the file is, where that is nothing of use.
 pub fn inspect(path: &Path) -> Result<Report, String> {
     let fail = |why: String| format!("{}: {why}", path.display());
-    let bytes = std::fs::read(path).map_err(|why| fail(format!("cannot be read: {why}")))?;
+    let bytes = chasqui_files::read(path).map_err(|why| fail(format!("cannot be read: {why}")))?;
     report(&bytes).map_err(fail)
 }
 

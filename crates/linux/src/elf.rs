@@ -113,7 +113,7 @@ impl Elf {
         if metadata.is_dir() {
             return Err(error("is a directory".into(), "give the path of a program"));
         }
-        let bytes = std::fs::read(path).map_err(unreadable)?;
+        let bytes = chasqui_files::read(path).map_err(unreadable)?;
         let elf = Elf::parse_within(&file, bytes, within)?;
         #[cfg(unix)]
         if std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 == 0 {

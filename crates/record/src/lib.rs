@@ -35,7 +35,7 @@ pub use profile::{CAUSES, Cause, Profile, Profiled, Spent, write_folded, write_p
 pub use rank_life::{CALLS, CallTotals, Interval, RankLife};
 pub use recorder::{Description, Recorder};
 pub use recording::{RankEnd, Recorded, Recording, RecordingError, Unrecordable};
-pub use run_directory::{RunDirectory, RunError, Stream};
+pub use run_directory::{Lost, RunDirectory, RunError, Stream};
 pub use stage::{MessageId, STAGES, Stage};
 pub use statistics::StatisticsTree;
 pub use summary::{CallSummary, Host, Outcome, RankSummary, ReplaySummary, SUMMARY_VERSION, Summary};

@@ -32,6 +32,49 @@ impl std::error::Error for RunError {
     }
 }
 
+/// What a run could not write, or not whole.
+#[derive(Debug, Default)]
+pub struct Lost(Vec<RunError>);
+
+/// Names of files in a line of [`Lost`].
+const NAMED: usize = 4;
+
+impl Lost {
+    /// A file may be lost.
+    pub fn note(&mut self, written: Result<(), RunError>) {
+        self.0.extend(written.err());
+    }
+
+    /// Nothing is.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// In words, a line for each folder and reason: one full disk is one thing to say.
+    pub fn lines(&self) -> Vec<String> {
+        let mut found: Vec<((&Path, String), Vec<String>)> = vec![];
+        for RunError { path, error } in &self.0 {
+            let where_and_why = (path.parent().unwrap_or(Path::new("")), error.to_string());
+            let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+            match found.iter_mut().find(|(known, _)| *known == where_and_why) {
+                Some((_, names)) => names.push(name),
+                None => found.push((where_and_why, vec![name])),
+            }
+        }
+        found.into_iter().map(|((folder, why), names)| Lost::line(folder, &why, &names)).collect()
+    }
+
+    fn line(folder: &Path, why: &str, names: &[String]) -> String {
+        let named = names[..names.len().min(NAMED)].join(", ");
+        let more = match names.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let place = if folder == Path::new("") { Path::new(".") } else { folder };
+        format!("{}: {why}: lost or cut short: {named}{more}", place.display())
+    }
+}
+
 /// Characters of a stream that are kept before they are written.
 const STREAM_BUFFER_BYTES: usize = 1 << 16;
 
@@ -350,6 +393,24 @@ mod tests {
         );
         assert_eq!(scratch.names(), ["resolved.toml"], "no partial file is left");
         assert_eq!(fs::read_to_string(scratch.0.join("resolved.toml")).expect("is there"), "old");
+    }
+
+    #[test]
+    fn what_is_lost_is_a_line_for_each_reason() {
+        let mut lost = Lost::default();
+        lost.note(Ok(()));
+        assert!(lost.is_empty() && lost.lines().is_empty());
+        let full = |path: &str| RunError { path: path.into(), error: io::Error::other("the disk is full") };
+        ["run/a", "run/b", "own.recording"].into_iter().for_each(|path| lost.note(Err(full(path))));
+        lost.note(Err(RunError { path: "run/c".into(), error: io::Error::other("no") }));
+        let lines = [
+            "run: the disk is full: lost or cut short: a, b",
+            ".: the disk is full: lost or cut short: own.recording",
+            "run: no: lost or cut short: c",
+        ];
+        assert_eq!(lost.lines(), lines);
+        (0..9).for_each(|number| lost.note(Err(full(&format!("run/{number}")))));
+        assert_eq!(lost.lines()[0], "run: the disk is full: lost or cut short: a, b, 0, 1 and 7 more");
     }
 
     #[test]

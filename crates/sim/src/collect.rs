@@ -8,7 +8,7 @@ use chasqui_network::Fabric;
 use chasqui_node::{NodePartition, ProcessView, Region};
 use chasqui_placement::{JobId, Rank};
 use chasqui_record::{
-    Busy, CallSummary, LinkLife, MessageId, Messages, Outcome, Profile, RankSummary, RunDirectory, RunError,
+    Busy, CallSummary, LinkLife, Lost, MessageId, Messages, Outcome, Profile, RankSummary, RunDirectory,
     SUMMARY_VERSION, StatisticsTree, Summary, Timeline,
 };
 
@@ -135,23 +135,30 @@ impl<'a> Results<'a> {
         Results { summary, messages, statistics, processes, peers, profiles, links, timeline }
     }
 
-    pub fn write(&self, directory: &RunDirectory) -> Result<(), RunError> {
-        directory.write_messages(&self.messages)?;
-        directory.write_stats(&self.statistics)?;
+    /// Writes the files of the run directory. The small ones first: where the disk is full they are what is kept.
+    pub fn write(&self, directory: &RunDirectory, resolved: &Resolved, lost: &mut Lost) {
+        lost.note(directory.write_summary(&self.summary));
+        lost.note(directory.write_resolved(&resolved.to_toml()));
+        lost.note(directory.write_stats(&self.statistics));
+        lost.note(directory.write_messages(&self.messages));
         if self.timeline {
             let ranks: Vec<_> = self.processes.iter().map(ProcessView::life).collect();
             let (messages, links) = (&self.messages, &self.links[..]);
             let timeline = Timeline { ranks: &ranks, name: &calls::name, messages, links };
-            directory.write_with("timeline.json", |out| timeline.write(out))?;
+            lost.note(directory.write_with("timeline.json", |out| timeline.write(out)));
         }
         if !self.profiles.is_empty() {
             let ranks: Vec<_> = self.profiles.iter().collect();
-            directory.write_with("profile.json", |out| chasqui_record::write_profile(out, &ranks))?;
-            directory.write_with("profile.folded", |out| chasqui_record::write_folded(out, &ranks))?;
-            directory
-                .write_with("profile.speedscope.json", |out| chasqui_record::write_speedscope(out, &ranks))?;
+            lost.note(directory.write_with("profile.json", |out| chasqui_record::write_profile(out, &ranks)));
+            lost.note(
+                directory.write_with("profile.folded", |out| chasqui_record::write_folded(out, &ranks)),
+            );
+            lost.note(
+                directory.write_with("profile.speedscope.json", |out| {
+                    chasqui_record::write_speedscope(out, &ranks)
+                }),
+            );
         }
-        directory.write_summary(&self.summary)
     }
 }
 

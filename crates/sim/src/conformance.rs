@@ -238,7 +238,7 @@ fn disagreement(fast: &Outcome, reference: &Outcome) -> Option<String> {
 /// The bytes that a file of a signature says.
 fn read_signature(path: &Path) -> Result<Vec<u8>, InputError> {
     let wrong = |what: String| InputError(format!("{}: {what}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|e| wrong(e.to_string()))?;
+    let text = chasqui_files::read_to_string(path).map_err(|e| wrong(e.to_string()))?;
     let mut bytes = vec![];
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let line = line.trim();

@@ -10,7 +10,7 @@ use chasqui_engine::Time;
 use chasqui_linux::{Refused, Stream};
 use chasqui_node::Output;
 use chasqui_placement::Rank;
-use chasqui_record::{RunDirectory, RunError};
+use chasqui_record::{Lost, RunDirectory, RunError};
 use chasqui_watch::{TraceOutput, TracePlan};
 
 /// Writes each process's streams to the run directory, and whole lines to the terminal if asked. Lines of
@@ -80,6 +80,11 @@ impl Streams {
         })
     }
 
+    /// For what is built and does not run.
+    pub fn nowhere() -> Arc<Streams> {
+        Arc::new(Streams::new(&[], false, false, None, 0).expect("there are no files"))
+    }
+
     fn lock(&self, rank: u32) -> std::sync::MutexGuard<'_, RankStreams> {
         self.ranks[rank as usize].lock().expect("no writer panics")
     }
@@ -127,10 +132,10 @@ impl Streams {
         self.is_pending.store(!pending.is_empty(), Ordering::Relaxed);
     }
 
-    /// Writes what is left. What could not be written is said, a line each.
-    pub fn finish(&self) -> Vec<String> {
+    /// Writes what is left. Gives what could not be written, and why not all could be shown.
+    pub fn finish(&self) -> (Lost, Option<String>) {
         self.show_pending(Time::NEVER);
-        let mut lost = vec![];
+        let mut lost = Lost::default();
         for rank in 0..self.ranks.len() as u32 {
             let mut r = self.lock(rank);
             for (i, which) in [Stream::Output, Stream::Error].into_iter().enumerate() {
@@ -138,19 +143,15 @@ impl Streams {
                 if self.echo && !rest.is_empty() {
                     self.screen().show(which, &rest);
                 }
-                lost.extend(r.files[i].finish().err().map(|error| error.to_string()));
+                lost.note(r.files[i].finish());
             }
         }
         for trace in self.traces.iter().flatten() {
-            let finished = trace.lock().expect("no writer panics").finish();
-            lost.extend(finished.err().map(|error| error.to_string()));
+            lost.note(trace.lock().expect("no writer panics").finish());
         }
         let mut screen = self.screen();
         screen.end_line();
-        // One full disk is one thing to say.
-        lost.truncate(1);
-        lost.extend(screen.lost.take());
-        lost
+        (lost, screen.lost.take())
     }
 }
 

@@ -7,7 +7,9 @@ use chasqui_config::Resolved;
 use chasqui_machine::replay::{Peers, Replay};
 use chasqui_machine::{Job, Machine};
 use chasqui_node::NodeConfiguration;
-use chasqui_record::{Keep, Outcome, RankEnd, Recorded, Recording, ReplaySummary, RunDirectory, Summary};
+use chasqui_record::{
+    Keep, Lost, Outcome, RankEnd, Recorded, Recording, ReplaySummary, RunDirectory, RunError, Summary,
+};
 
 use crate::collect::Results;
 use crate::input_error::{InputError, input};
@@ -94,9 +96,10 @@ pub(crate) fn finish(
     results: &mut Results<'_>,
     directory: &RunDirectory,
     resolved: &Resolved,
+    lost: &mut Lost,
 ) -> Result<(), InputError> {
     if let Some(file) = &request.record {
-        record(file, request, job, results, directory)?;
+        record(file, request, job, results, directory, lost)?;
     }
     match (&request.only_rank, &job.replay, results.peers) {
         (Some(only), Some(replay), Some(peers)) => judge(only, replay, peers, results, directory, resolved),
@@ -110,10 +113,15 @@ fn record(
     job: &Job,
     results: &mut Results<'_>,
     directory: &RunDirectory,
+    lost: &mut Lost,
 ) -> Result<(), InputError> {
     if results.summary.outcome != Outcome::Finished || !results.summary.message.is_empty() {
         let text = "\nThe run is not recorded: it did not finish.";
         results.summary.message += text;
+        return Ok(());
+    }
+    if !lost.is_empty() {
+        results.summary.message += "The run is not recorded: not all of its output could be written.";
         return Ok(());
     }
     let mut recording = Recording {
@@ -125,7 +133,8 @@ fn record(
     };
     let kept: Vec<_> = results.processes.iter().map(|p| p.life().kept()).collect();
     recording.collect(&kept, &results.messages).map_err(input)?;
-    recording.write(file).map_err(input)
+    lost.note(recording.write(file).map_err(|error| RunError { path: file.to_path_buf(), error }));
+    Ok(())
 }
 
 fn ends(summary: &Summary, directory: &RunDirectory) -> Result<Vec<RankEnd>, InputError> {

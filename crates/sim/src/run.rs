@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Instant, SystemTime};
 
 use chasqui_config::{Resolved, Scalar};
 use chasqui_engine::{Ended, Threads, Time};
@@ -24,25 +24,12 @@ use crate::images::{firmware, kernel};
 use crate::input_error::{InputError, input};
 use crate::limits::WAITING;
 use crate::output::{JobOutput, Streams};
+use crate::progress::{OnProgress, Over, Reporter};
 use crate::replay;
 use crate::request::{Options, Request};
+use crate::room;
 use crate::sandbox::{self, Limits};
 use crate::trace_window;
-
-/// How far a run is.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Progress {
-    /// Simulated time up to which all is done [ps].
-    pub time_ps: u64,
-    /// Host time since the start [s].
-    pub host_seconds: f64,
-    /// Instructions so far.
-    pub instructions: u64,
-    /// Millions of them a second of host time.
-    pub rate_mips: f64,
-    /// Output that does not end its line stands on the terminal: a progress line would overwrite it.
-    pub within_line: bool,
-}
 
 /// A summary with what belongs to the host.
 #[derive(Clone, Debug, Serialize)]
@@ -57,33 +44,27 @@ pub struct Report {
     /// Those of the other jobs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<Report>,
-    /// What of the output could not be written, and why.
+    /// What of the results could not be written, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<String>,
+    /// Why not all of the ranks' output came to the terminal, or where it is led to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unshown: Option<String>,
     /// What might make the run faster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
 }
 
-/// Host time between calls of `progress`.
-const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
-/// The host's clock is looked at after so many rounds, or so many instructions: rounds of many busy nodes
-/// take long.
-const ROUNDS_BETWEEN_LOOKS: u32 = 256;
-const INSTRUCTIONS_BETWEEN_LOOKS: u64 = 1_000_000;
-
 /// Runs a program on a machine and writes the run directory. `progress` is called a few times a second and
 /// returns the signal for which to stop.
 ///
 /// # Errors
-/// What is wrong with the input; nothing is written then.
-pub fn run(
-    request: &Request,
-    progress: &mut dyn FnMut(Progress) -> Option<i32>,
-) -> Result<Report, InputError> {
+/// What is wrong with the input; nothing is written then, but for a program that turns out not to be recordable.
+pub fn run(request: &Request, progress: OnProgress<'_>) -> Result<Report, InputError> {
     let begin = Instant::now();
     let started = SystemTime::now();
     let plan = Plan::of(request)?;
+    plan.check_room(request)?;
     let directories = directories(request)?;
     let ranks: Vec<_> = directories.iter().zip(plan.simulated()).collect();
     let trace = plan.watch.trace.as_ref();
@@ -98,25 +79,27 @@ pub fn run(
     let (end, built) = simulate(built, jobs.len(), (threads, &plan.limits), &streams, progress);
     let simulation_s = simulation.elapsed().as_secs_f64();
     let together = (threads.count(), built.engine.steps_together());
-    let lost = streams.finish();
+    let (mut lost, unshown) = streams.finish();
     let mut remains = Remains::of(built);
     let mut summaries = vec![];
     for ((id, job), directory) in (0..).map(JobId).zip(&jobs).zip(&directories) {
         let mut results = Results::collect(&mut remains, end, (machine, resolved), id, job);
-        replay::finish(request, job, &mut results, directory, resolved)?;
-        directory.write_resolved(&resolved.to_toml()).map_err(input)?;
-        results.write(directory).map_err(input)?;
+        let driven = replay::finish(request, job, &mut results, directory, resolved, &mut lost);
+        results.write(directory, resolved, &mut lost);
+        driven?;
         summaries.push(results.summary);
     }
     let host = host(request, &summaries, together, started, (simulation_s, begin.elapsed().as_secs_f64()));
     let advice = advice(request, &plan, &summaries);
     let mut reports = summaries.into_iter().zip(&directories).map(|(summary, directory)| {
-        directory.write_host(&host).map_err(input)?;
+        lost.note(directory.write_host(&host));
         let directory = directory.path().to_path_buf();
-        Ok(Report { summary, host: host.clone(), directory, others: vec![], lost: vec![], advice: None })
+        let host = host.clone();
+        Report { summary, host, directory, others: vec![], lost: vec![], unshown: None, advice: None }
     });
-    let first = reports.next().expect("there is a job")?;
-    Ok(Report { others: reports.collect::<Result<_, InputError>>()?, lost, advice, ..first })
+    let first = reports.next().expect("there is a job");
+    let others = reports.collect();
+    Ok(Report { others, lost: lost.lines(), unshown, advice, ..first })
 }
 
 /// Whether [`run`] could begin. Nothing is written.
@@ -125,9 +108,9 @@ pub fn run(
 /// Those of [`run`].
 pub fn check(request: &Request) -> Result<(), InputError> {
     let plan = Plan::of(request)?;
+    plan.check_room(request)?;
     RunDirectory::check(&request.directory).map_err(input)?;
-    let nowhere = Arc::new(Streams::new(&[], false, false, None, 0).map_err(input)?);
-    let work = plan.work(request, &nowhere)?;
+    let work = plan.work(request, &Streams::nowhere())?;
     build(plan.machine, &plan.resolved, &work, plan.threads.count()).map(drop)
 }
 
@@ -171,6 +154,20 @@ impl Plan {
             threads,
             mounts,
             limits,
+        })
+    }
+
+    /// Whether the host has room for all the nodes.
+    fn check_room(&self, request: &Request) -> Result<(), InputError> {
+        if self.replay.is_some() {
+            return Ok(());
+        }
+        room::check(self.placement.nodes(), self.resolved.name(), |nodes| {
+            let Workload { jobs, shared_bytes, .. } = self.work(request, &Streams::nowhere())?;
+            let per_node = self.placement.per_node();
+            let ranks = vec![nodes * per_node; jobs.len()];
+            let placement = Placement::new(ranks, per_node, self.placement.map_by());
+            build(self.machine, &self.resolved, &Workload { jobs, placement, shared_bytes }, 1)
         })
     }
 
@@ -481,41 +478,29 @@ fn simulate(
     jobs: usize,
     (threads, limits): (Threads, &Limits),
     streams: &Streams,
-    progress: &mut dyn FnMut(Progress) -> Option<i32>,
+    progress: OnProgress<'_>,
 ) -> (End, Built) {
-    let begin = Instant::now();
-    let mut last = begin;
-    let (mut rounds, mut looked_at) = (0, 0);
-    let (mut signal, mut reached) = (None, None);
     if let Some(end) = limits.time {
         built.engine.set_end(end);
     }
-    let mut watch = |time| {
-        streams.show_until(time);
-        rounds += 1;
-        let instructions = streams.instructions();
-        if rounds < ROUNDS_BETWEEN_LOOKS && instructions - looked_at < INSTRUCTIONS_BETWEEN_LOOKS {
-            return true;
+    let reporter = Reporter::new(streams, progress, limits, built.engine.interrupt());
+    let ended = std::thread::scope(|scope| {
+        let _over = Over(&reporter);
+        scope.spawn(|| reporter.look_now_and_then());
+        let mut watch = |time| {
+            streams.show_until(time);
+            reporter.round(time)
+        };
+        let mut ended = built.engine.run(threads, &mut watch);
+        while let Ended::Stopped(at) = ended
+            && jobs > 1
+            && built.engine.spread(at)
+        {
+            ended = built.engine.run(threads, &mut watch);
         }
-        (rounds, looked_at) = (0, instructions);
-        if last.elapsed() < PROGRESS_INTERVAL {
-            return true;
-        }
-        last = Instant::now();
-        let host_seconds = begin.elapsed().as_secs_f64();
-        let rate_mips = instructions as f64 / host_seconds / 1e6;
-        let within_line = streams.within_line();
-        signal = progress(Progress { time_ps: time.0, host_seconds, instructions, rate_mips, within_line });
-        reached = limits.reached(begin.elapsed());
-        signal.is_none() && reached.is_none()
-    };
-    let mut ended = built.engine.run(threads, &mut watch);
-    while let Ended::Stopped(at) = ended
-        && jobs > 1
-        && built.engine.spread(at)
-    {
-        ended = built.engine.run(threads, &mut watch);
-    }
+        ended
+    });
+    let (signal, reached) = (reporter.signal(), reporter.reached());
     (End { ended, signal, reached, limits: *limits }, built)
 }
 

@@ -52,6 +52,11 @@ pub(crate) enum Reached {
 }
 
 impl Limits {
+    /// As far as it goes.
+    #[cfg(test)]
+    pub const NONE: Limits =
+        Limits { time: None, host_time: None, output_bytes: u64::MAX, memory_bytes: u64::MAX };
+
     /// What the request says, and for what it doesn't say what the host allows.
     pub fn of(request: &Request) -> Result<Limits, InputError> {
         let sandbox = &request.sandbox;

@@ -1,10 +1,12 @@
 """The command line: `chasqui COMMAND …`, one module a command, loaded when it is called.
 
-Exit status: 2 for bad arguments or input, found before anything ran; else the command's own.
+Exit status: 2 for bad arguments or input, found before anything ran; 74 where results could not be
+written; else the command's own.
 """
 
 from __future__ import annotations
 
+import errno
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
@@ -31,6 +33,8 @@ COMMANDS = {
 }
 
 STATUS_BAD_INPUT = 2
+# What keeps a file from being written, in errors that name none.
+UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 
 
 def main() -> NoReturn:
@@ -67,7 +71,7 @@ def invoke(arguments: list[str], name: str = "chasqui") -> int:
 
     from chasqui import stopping, text
     from chasqui.cli.group import group
-    from chasqui.errors import InputError
+    from chasqui.errors import STATUS_LOST, InputError
 
     try:
         if name == "mpiexec":
@@ -88,9 +92,13 @@ def invoke(arguments: list[str], name: str = "chasqui") -> int:
     except BrokenPipeError as error:
         return text.unwritten(error)
     except OSError as error:
-        if text.failure_of_stdout() is None:
+        if text.failure_of_stdout() is not None:
+            return text.unwritten(error)
+        if error.filename is None and error.errno not in UNWRITTEN:
             raise
-        return text.unwritten(error)
+        place = error.filename or "a file of the results can't be written"
+        text.say(f"chasqui: {place}: {error.strerror}")
+        return STATUS_LOST
     return status if isinstance(status, int) else 0
 
 

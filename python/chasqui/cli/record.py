@@ -19,7 +19,8 @@ FILE is Parquet, one row for each message; docs/replay.md has the columns. Messa
 program sent them, so that one recording serves every machine, and a fast one (loggp) can make it.
 
 \b
-Exit status: as of `chasqui run`. A run that does not finish is not recorded.
+Exit status: as of `chasqui run`. A run that does not finish is not recorded, nor one
+of which a rank exits with a status other than 0 after MPI_Init and without MPI_Finalize.
 
 \b
 Examples:
@@ -75,7 +76,7 @@ def record(
         lines = simulation.endings(result)
     else:
         lines = simulation.report(result)
-        if simulation.went_well(result.summary):
+        if simulation.went_well(result.summary) and not result.lost:
             lines.append(f"recording       {place}")
     for line in lines:
         say(f"chasqui: {line}")

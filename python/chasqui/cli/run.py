@@ -25,7 +25,7 @@ Exit status: 2 if the run could not start (arguments, executable, machine); else
 of the ranks; 128 + signal after a fault, 125 after a deadlock, 124 at --limit-time, at
 --limit-host-time, or if simulated time would pass its end (212 days), 153 at --limit-output, 137 at
 --limit-memory, 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP (all three keep the results so
-far); 1 if output could not be written.
+far); at least 74 if a result could not be written (a full disk), 1 if standard output could not.
 
 \b
 With --only-rank one rank is simulated, and a recording (`chasqui record`) stands for the others.
@@ -129,7 +129,8 @@ def run(
         **settings,
     )
     result = simulation.execute(job)
-    counted = _histogram(result, histogram) if histogram else []
+    # What the disk had no room for can't be shown either.
+    counted = _histogram(result, histogram) if histogram and not result.lost else []
     if as_json:
         import json
 
@@ -138,7 +139,7 @@ def run(
         sys.stdout.flush()
         for line in simulation.report(result):
             say(f"chasqui: {line}")
-        if profile:
+        if profile and not result.lost:
             from chasqui import profile as profiles
 
             for line in profiles.lines(profiles.read(result.directory)):

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from chasqui.cli import options
-from chasqui.errors import InputError
+from chasqui.files import write_text
 
 HELP = """Draws the timeline of a run as SVG: a track for each rank, the activity of NIs and links,
 messages as arrows.
@@ -42,7 +42,4 @@ def timeline(directory: Path, window: str, output: Path | None) -> None:
     if output is None:
         sys.stdout.write(picture)
         return
-    try:
-        output.write_text(picture)
-    except OSError as error:
-        raise InputError(f"{output}: {error.strerror}") from None
+    write_text(output, picture)

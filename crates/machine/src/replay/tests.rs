@@ -257,6 +257,20 @@ fn a_long_message_is_announced_and_its_data_follow_when_the_rank_is_ready() {
     assert_eq!((counter(&peers, "answers"), counter(&peers, "packets")), (1, 3));
 }
 
+/// A program that drives the NI itself may ask for anything.
+#[test]
+fn what_no_message_asks_for_is_not_sent() {
+    let clear = |sender| Envelope { kind: packet::CLEAR_TO_SEND, bytes: 45, sender, ..Envelope::default() };
+    let address = 0x1000_u64.to_le_bytes();
+    let asks = [(0, &address[..]), (2, &address), (u64::MAX, &address), (1, &address[..3])];
+    let says = asks
+        .iter()
+        .zip(3..)
+        .map(|((sender, data), us)| (Time(us * 1_000_000), from_rank(clear(*sender), data)));
+    let (seen, _) = run(&replay(vec![message(9, 1_000_000, 2000)], "1"), Time::ZERO, says.collect(), 1024);
+    assert_eq!(kinds(&seen), [3], "the announcement");
+}
+
 #[test]
 fn answers_come_at_once_and_before_what_is_due() {
     let sent = |kind| Envelope { kind, bytes: 4000, sequence: 1, sender: 0x55, ..Envelope::default() };

@@ -27,7 +27,7 @@ impl Position {
         let pc = format!("pc {}", symbols.place(self.pc));
         // A return to a wrong address has it in both.
         match self.return_address.filter(|&back| back != 0 && back != self.pc) {
-            Some(back) => format!("{pc}, return address {}", symbols.place(back)),
+            Some(back) => format!("{pc}, return address {}", symbols.caller(back)),
             None => pc,
         }
     }

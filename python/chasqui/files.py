@@ -1,0 +1,79 @@
+"""Files that commands read. What is missing, no file or damaged is one message that names it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from chasqui.errors import InputError
+
+# What a part of a JSON file must be: a whole number that is not negative (`int`), a text (`str`), a
+# list of parts, an object with these names among others, or one of any names (`{str: part}`).
+Shape: TypeAlias = "type | list[Shape] | dict[Any, Shape]"
+
+NUMBER_MAX = (1 << 64) - 1
+WORDS: dict[type, str] = {int: f"a number from 0 to {NUMBER_MAX}", str: "a text"}
+
+
+def check_regular(path: Path) -> None:
+    """Raises InputError if something is there that is no file: a pipe or a device may never end."""
+    if path.exists() and not path.is_file():
+        what = "a directory" if path.is_dir() else "not a regular file"
+        raise InputError(f"{path}: {what}")
+
+
+def read_json(path: Path, written_by: str, parse_float: Callable[[str], Any] | None = None) -> Any:
+    """What a JSON file holds, its fractions by `parse_float`. Raises InputError."""
+    check_regular(path)
+    try:
+        return json.loads(path.read_text(), parse_float=parse_float)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; {written_by} writes it") from None
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: damaged: {error}") from None
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes a file, or raises InputError and leaves nothing half-written."""
+    opened = False
+    try:
+        with path.open("w") as file:
+            opened = True
+            file.write(text)
+    except OSError as error:
+        if opened and path.is_file():
+            path.unlink(missing_ok=True)
+        raise InputError(f"{path}: {error.strerror}") from None
+
+
+def check_shape(value: Any, shape: Shape, place: str) -> None:
+    """Raises InputError, with the place in the file, where a value has another shape."""
+    if isinstance(shape, list):
+        for number, each in enumerate(_of_type(value, list, "a list", place)):
+            check_shape(each, shape[0], f"{place}[{number}]")
+    elif isinstance(shape, dict):
+        found = _of_type(value, dict, "an object", place)
+        expected = dict.fromkeys(found, shape[str]) if str in shape else shape
+        for name, each in expected.items():
+            if name not in found:
+                raise damaged(place, f"it lacks {name!r}")
+            check_shape(found[name], each, f"{place}: {name}")
+    else:
+        _of_type(value, shape, WORDS[shape], place)
+        if shape is int and not 0 <= value <= NUMBER_MAX:
+            raise damaged(place, f"{WORDS[int]} is expected")
+
+
+def _of_type(value: Any, kind: type, words: str, place: str) -> Any:
+    if type(value) is not kind:  # not isinstance: True is an int
+        raise damaged(place, f"{words} is expected")
+    return value
+
+
+def damaged(place: str, what: str) -> InputError:
+    """For the message about a file at whose place something is wrong."""
+    return InputError(f"{place}: damaged: {what}")

@@ -1,0 +1,142 @@
+"""Results that can't be written: a full disk, a folder that is read-only. What is lost is one line,
+the small files are kept, and the exit status says it.
+
+Use this for a command that writes files. A limit on the size of files stands for the disk's: a
+write beyond it fails in the same way.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import Compiler
+
+pytestmark = pytest.mark.core
+
+STATUS_LOST = 74  # EX_IOERR of sysexits.h
+TEXT = """\
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    int rank;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 0; i < argc * 200; i++)
+        printf("rank %d, line %d\\n", rank, i);
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+@pytest.fixture
+def program(compile_c: Compiler) -> Path:
+    return compile_c("lines", TEXT)
+
+
+def run_limited(
+    bytes_max: int, directory: Path, *words: str | Path
+) -> subprocess.CompletedProcess[str]:
+    """The command, where no file may be longer."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_max, bytes_max))
+
+    return subprocess.run(
+        [sys.executable, "-m", "chasqui", *words],
+        cwd=directory, capture_output=True, text=True, check=False, timeout=120, preexec_fn=limit,
+    )  # fmt: skip
+
+
+def test_small_files_are_kept_and_what_is_lost_is_said(program: Path, tmp_path: Path) -> None:
+    words: list[str | Path] = [
+        "run",
+        "-np",
+        "2",
+        "-m",
+        "voyager",
+        "--profile",
+        "--out",
+        "kept",
+        "--",
+        program,
+    ]
+    done = run_limited(60_000, tmp_path, *words)
+    assert done.returncode == STATUS_LOST, done.stderr
+    lost = [line for line in done.stderr.splitlines() if "lost or cut short" in line]
+    assert len(lost) == 1
+    assert lost[0].startswith("chasqui: kept: File too large")
+    assert lost[0].endswith("lost or cut short: profile.json")
+    names = {path.name for path in (tmp_path / "kept").iterdir()}
+    assert {"summary.json", "resolved.toml", "stats.json", "host.json"} <= names
+    assert "profile.json" not in names
+    assert not any(name.endswith(".partial") for name in names)
+    assert json.loads((tmp_path / "kept/summary.json").read_text())["outcome"] == "finished"
+
+
+def test_a_run_that_can_write_nothing_still_reports(program: Path, tmp_path: Path) -> None:
+    done = run_limited(100, tmp_path, "run", "-np", "2", "--out", "kept", "--", program)
+    assert done.returncode == STATUS_LOST, done.stderr
+    assert "kept: File too large" in done.stderr
+    assert "stdout.0" in done.stderr
+    assert "simulated time" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_recording_that_cannot_be_written(program: Path, tmp_path: Path) -> None:
+    words: list[str | Path] = [
+        "record",
+        "-np",
+        "2",
+        "--timeline",
+        "0",
+        "-m",
+        "loggp",
+        "-o",
+        "a.recording",
+    ]
+    done = run_limited(40_000, tmp_path, *words, "--", program, *["x"] * 5)
+    assert done.returncode == STATUS_LOST, done.stderr
+    assert ".: File too large" in done.stderr
+    assert "a.recording" in done.stderr
+    assert "recording       " not in done.stderr
+    assert not (tmp_path / "a.recording").exists()
+
+
+def test_a_recording_needs_the_whole_output(program: Path, tmp_path: Path) -> None:
+    words: list[str | Path] = ["record", "-np", "2", "-o", "a.recording", "--", program]
+    done = run_limited(2_000, tmp_path, *words)
+    assert done.returncode == STATUS_LOST, done.stderr
+    assert "not recorded: not all of its output could be written" in done.stderr
+    assert not (tmp_path / "a.recording").exists()
+
+
+def test_a_picture_is_not_left_half_drawn(program: Path, tmp_path: Path) -> None:
+    assert run_limited(1 << 30, tmp_path, "run", "--out", "kept", "--", program).returncode == 0
+    done = run_limited(1_000, tmp_path, "timeline", "kept", "-o", "a.svg")
+    assert (done.returncode, done.stderr) == (2, "chasqui: a.svg: File too large\n")
+    assert not (tmp_path / "a.svg").exists()
+
+
+@pytest.mark.parametrize("words", [["run"], ["record"]])
+def test_where_nothing_can_be_made(words: list[str], program: Path, tmp_path: Path) -> None:
+    """The system's own folder: even root makes nothing there."""
+    done = run_limited(1 << 30, Path("/proc"), *words, "--", program)
+    assert done.returncode == 2
+    assert done.stderr.startswith("chasqui: ")
+    assert done.stderr.count("\n") == 1
+    assert "/proc/runs can't be made" in done.stderr
+
+
+def test_a_histogram_of_what_is_lost(program: Path, tmp_path: Path) -> None:
+    words: list[str | Path] = ["run", "-np", "2", "--histogram", "--out", "kept", "--", program]
+    done = run_limited(20, tmp_path, *words)
+    assert done.returncode == STATUS_LOST, done.stderr
+    assert "messages.parquet" not in done.stderr.partition("lost or cut short")[0]
+    assert "simulated time" in done.stderr
