@@ -7,7 +7,7 @@
  * data are until then, and how they come to where the program wants them, is the machine's policy:
  *
  *   processor      in network memory; the processor copies them by uncached loads
- *   buffer         in a buffer beside the arrival; the processor copies them
+ *   buffer         in a buffer of the process's memory; the processor copies them
  *   direct         in network memory; the NIC delivers them by DMA when the receive is known
  *   network-cache  up to node.network_cache.longest in the network cache, from which remap binds them to their
  *                  destination; what cannot be bound is copied by nload; longer ones as by "direct"
@@ -16,8 +16,9 @@
  * is entered and matched as any other; only, nothing is left to be taken.
  *
  * A message whose receive has not been posted stays in network memory or in the network cache (hold), unless those that
- * do so fill half of it: then it is taken, so that the NIC has room for what comes. The library's own packets are not
- * the policy's matter: the processor reads their few bytes.
+ * do so fill half of it: then it is taken, so that the NIC has room for what comes. By "buffer" it stays in its buffer,
+ * and the place among the arrivals gets a spare one while these last. The library's own packets are not the policy's
+ * matter: the processor reads their few bytes.
  *
  * Coherence: the NIC's reads and writes of memory are bus transactions that the caches snoop. Only order must be seen
  * to: a store to the NIC must not pass those to the memory that it refers to. */
@@ -50,6 +51,7 @@ static uint32_t produced, consumed;    /* Slots: composed, and known to be done 
 static uint64_t *put_sender;           /* By slot: the request to notify when it is done with; 0: none. */
 static uint32_t puts;                  /* Slots among those composed that are puts. */
 static uint32_t arrived, freed;        /* Arrivals: dealt with, and released to the NIC. */
+static uint32_t *spare, spares;        /* Numbers of buffers that no arrival has. */
 static uint64_t deliveries;
 static size_t held_bytes, held_max;    /* Of network memory, by messages that wait for their receive. */
 static struct payload incoming, resumed;
@@ -70,14 +72,17 @@ static void *map_region(const struct chasqui_ni_identification *ni, int ni_fd, u
 }
 
 /* Memory that begins with a page, for the NIC to find what does not cross one. */
-static void *new_pages(size_t bytes)
+static void *pages_of(size_t bytes)
 {
     char *block = malloc(bytes + PAGE);
-    if (!block)
-        return NULL;
-    char *pages = block + (-(uintptr_t)block & (PAGE - 1));
-    memset(pages, 0, bytes);
-    return pages;
+    return block ? block + (-(uintptr_t)block & (PAGE - 1)) : NULL;
+}
+
+/* The same, of zeros. */
+static void *new_pages(size_t bytes)
+{
+    void *pages = pages_of(bytes);
+    return pages ? memset(pages, 0, bytes) : NULL;
 }
 
 /* A message of up to a line is to be bound as it comes. Longer receives reserve nothing: what they get is mostly longer. */
@@ -88,6 +93,20 @@ static bool netcache_expect(uint64_t key, void *to, size_t bytes)
 }
 
 static bool netcache_withdraw(uint64_t key, void *to) { return chasqui_withdraw(key, to); }
+
+/* A buffer for each place among the arrivals, and spare ones. */
+static bool open_buffers(uint32_t places, uint64_t more)
+{
+    buffers = pages_of((places + more) * SLOT_BYTES);
+    spare = malloc((more + 1) * sizeof *spare);
+    if (!buffers || !spare)
+        return false;
+    while (spares < more) {
+        spare[spares] = places + spares;
+        spares++;
+    }
+    return true;
+}
 
 static bool netcache_open(const struct chasqui_ni_identification *ni, int ni_fd)
 {
@@ -104,9 +123,9 @@ static bool netcache_open(const struct chasqui_ni_identification *ni, int ni_fd)
     transmit = new_pages(slots * SLOT_BYTES);
     arrivals = new_pages(places * sizeof *arrivals);
     put_sender = new_pages(slots * sizeof *put_sender);
-    bool buffered = policy == CHASQUI_NETCACHE_POLICY_BUFFER;
-    buffers = buffered ? new_pages(places * SLOT_BYTES) : NULL;
-    if (!registers || !network || !window || !transmit || !arrivals || !put_sender || (buffered && !buffers))
+    if (!registers || !network || !window || !transmit || !arrivals || !put_sender)
+        return false;
+    if (policy == CHASQUI_NETCACHE_POLICY_BUFFER && !open_buffers(places, settings[CHASQUI_NETCACHE_SETTING_SPARE]))
         return false;
     fence_before_register();
     REGISTER(TRANSMIT_BASE) = (uintptr_t)transmit;
@@ -262,10 +281,23 @@ static void netcache_take(void *to, size_t bytes)
 
 static inline size_t held_size(uint32_t bytes) { return (bytes + ELEMENT - 1) / ELEMENT * ELEMENT; }
 
+/* The place whose message is dealt with gets another buffer. */
+static bool hold_buffer(uint64_t held[MPI_HELD_WORDS])
+{
+    if (!spares)
+        return false;
+    __asm__ volatile("fence ir, o" : : : "memory"); /* The spare one has been read. */
+    REGISTER(BUFFER) = (uint64_t)(arrived & arrivals_mask) << 32 | spare[--spares];
+    held[0] = current->buffer;
+    return true;
+}
+
 static bool netcache_hold(uint64_t held[MPI_HELD_WORDS])
 {
     if (unlikely(current->flags & CHASQUI_NETCACHE_FLAG_EARLY))
         chq_die("a message was bound to a receive that does not take it");
+    if (policy == CHASQUI_NETCACHE_POLICY_BUFFER)
+        return hold_buffer(held);
     size_t size = held_size(current->bytes);
     if (!(current->flags & CHASQUI_NETCACHE_FLAG_BUFFER) || held_bytes + size > held_max)
         return false;
@@ -277,8 +309,10 @@ static bool netcache_hold(uint64_t held[MPI_HELD_WORDS])
     return true;
 }
 
-static void netcache_resume(const uint64_t held[MPI_HELD_WORDS])
+static const void *netcache_resume(const uint64_t held[MPI_HELD_WORDS])
 {
+    if (policy == CHASQUI_NETCACHE_POLICY_BUFFER)
+        return buffers + held[0] * SLOT_BYTES;
     current = &resumed;
     resumed = (struct payload){
         .buffer = (uint32_t)held[0],
@@ -286,10 +320,15 @@ static void netcache_resume(const uint64_t held[MPI_HELD_WORDS])
         .id = held[1],
         .flags = (uint32_t)held[2],
     };
+    return NULL;
 }
 
 static void netcache_drop(const uint64_t held[MPI_HELD_WORDS])
 {
+    if (policy == CHASQUI_NETCACHE_POLICY_BUFFER) {
+        spare[spares++] = (uint32_t)held[0];
+        return;
+    }
     if (current != &resumed)
         netcache_resume(held); /* It was not wanted. */
     release_buffer();
@@ -313,7 +352,7 @@ static void deal_with(const struct chasqui_netcache_arrival *arrival)
         .flags = arrival->flags,
     };
     bool buffered = policy == CHASQUI_NETCACHE_POLICY_BUFFER;
-    const void *payload = buffered ? buffers + (arrived & arrivals_mask) * SLOT_BYTES : NULL;
+    const void *payload = buffered ? buffers + (size_t)arrival->buffer * SLOT_BYTES : NULL;
     mpi_arrived(&arrival->envelope, payload, arrival->bytes);
     release_buffer();
     arrived++;

@@ -9,7 +9,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_NETCACHE_INTERFACE 0x75de3d42u /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_NETCACHE_INTERFACE 0xb4b47bcdu /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 
@@ -19,15 +19,16 @@
 #define CHASQUI_NETCACHE_REGION_WINDOW 0x2ull /* Region: the same memory by uncached accesses. */
 #define CHASQUI_NETCACHE_TRANSMIT_BASE 0x0ull /* Register, stored: virtual address of the transmit ring. */
 #define CHASQUI_NETCACHE_ARRIVAL_BASE 0x8ull /* Register, stored: virtual address of the ring of arrivals. */
-#define CHASQUI_NETCACHE_BUFFER_BASE 0x10ull /* Register, stored: virtual address of the buffers of payload, one an arrival (policy `POLICY_BUFFER`). */
+#define CHASQUI_NETCACHE_BUFFER_BASE 0x10ull /* Register, stored: virtual address of the buffers of payload (policy `POLICY_BUFFER`); an arrival has the one of its */
 #define CHASQUI_NETCACHE_TRANSMIT_PRODUCER 0x18ull /* Register, stored: slots composed in the transmit ring. */
 #define CHASQUI_NETCACHE_TRANSMIT_CONSUMER 0x20ull /* Register, loaded: slots that the NIC is done with. */
 #define CHASQUI_NETCACHE_ARRIVAL_CONSUMER 0x28ull /* Register, stored: arrivals that the processor is done with. */
-#define CHASQUI_NETCACHE_RELEASE 0x30ull /* Register, stored: the buffer at this offset in network memory is free. */
-#define CHASQUI_NETCACHE_DELIVER_TO 0x38ull /* Register, stored: virtual address to which the next delivery goes. */
-#define CHASQUI_NETCACHE_DELIVER_BYTES 0x40ull /* Register, stored: its length [bytes]. */
-#define CHASQUI_NETCACHE_DELIVER_FROM 0x48ull /* Register, stored: the offset in network memory from which it comes; it begins, and frees the buffer at its end. */
-#define CHASQUI_NETCACHE_DELIVERED 0x50ull /* Register, loaded: deliveries that are over. */
+#define CHASQUI_NETCACHE_BUFFER 0x30ull /* Register, stored: the buffer, by its number in the low half, that the place among the arrivals has from now on whose */
+#define CHASQUI_NETCACHE_RELEASE 0x38ull /* Register, stored: the buffer at this offset in network memory is free. */
+#define CHASQUI_NETCACHE_DELIVER_TO 0x40ull /* Register, stored: virtual address to which the next delivery goes. */
+#define CHASQUI_NETCACHE_DELIVER_BYTES 0x48ull /* Register, stored: its length [bytes]. */
+#define CHASQUI_NETCACHE_DELIVER_FROM 0x50ull /* Register, stored: the offset in network memory from which it comes; it begins, and frees the buffer at its end. */
+#define CHASQUI_NETCACHE_DELIVERED 0x58ull /* Register, loaded: deliveries that are over. */
 #define CHASQUI_NETCACHE_SLOT_BYTES 0x800ull /* Bytes of a slot of the transmit ring: a header and the data of a message that isn't long. */
 #define CHASQUI_NETCACHE_SLOT_DATA_BYTES 0x7b0ull /* Longest such data [bytes]. */
 #define CHASQUI_NETCACHE_ELEMENT_BYTES 0x10ull /* Granularity of network memory, and a line of the network cache [bytes]. */
@@ -42,6 +43,7 @@
 #define CHASQUI_NETCACHE_SETTING_ARRIVALS 0x3ull /* Setting: arrivals that their ring holds, a power of two. */
 #define CHASQUI_NETCACHE_SETTING_HELD 0x4ull /* Setting: bytes of network memory that messages may hold which wait for their receive. */
 #define CHASQUI_NETCACHE_SETTING_EARLY 0x5ull /* Setting: 1 if receives may reserve lines for messages to come. */
+#define CHASQUI_NETCACHE_SETTING_SPARE 0x6ull /* Setting: buffers beside one for each arrival. */
 #define CHASQUI_NETCACHE_POLICY_PROCESSOR 0x0ull /* The processor copies from the NIC's memory. */
 #define CHASQUI_NETCACHE_POLICY_BUFFER 0x1ull /* The NIC writes to buffers in main memory, from which the processor copies. */
 #define CHASQUI_NETCACHE_POLICY_DIRECT 0x2ull /* The NIC writes to where the program wants it, once that is known. */
@@ -65,7 +67,7 @@ _Static_assert(offsetof(struct chasqui_netcache_slot, reserved) == 68, "chasqui_
 
 struct chasqui_netcache_arrival {
     struct chasqui_envelope envelope; /* Its envelope. */
-    uint32_t buffer; /* Offset of its payload in network memory, if `FLAG_BUFFER` says so. */
+    uint32_t buffer; /* Offset of its payload in network memory, if `FLAG_BUFFER` says so; by `POLICY_BUFFER` its buffer's number. */
     uint32_t bytes; /* Length of its payload [bytes]. */
     uint64_t id; /* Its name in the network cache. */
     uint32_t flags; /* `FLAG_*`. */

@@ -40,6 +40,7 @@ class OnlyRank:
     rank: int
     arrivals: Path  # a recording
     ratio: str = "1"  # simulated time of a unit of recorded time
+    shift: str = "0"  # time by which messages arrive later, or with a sign earlier
     ignored_lines: Sequence[str] = ()  # lines of its output with one of these texts may differ
 
 
@@ -326,6 +327,7 @@ def _only(only: OnlyRank | None) -> dict[str, Any] | None:
         "rank": only.rank,
         "arrivals": str(only.arrivals),
         "ratio": only.ratio,
+        "shift": only.shift,
         "ignored_lines": list(only.ignored_lines),
     }
 

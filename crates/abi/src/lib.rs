@@ -211,6 +211,8 @@ pub mod mark {
     pub const DATA: u32 = 17;
     /// A message that no posted receive takes joins those that wait; `rs1` = address of its envelope.
     pub const QUEUED: u32 = 18;
+    /// The data of such a message are copied aside until its receive comes; `rs1` = address of its envelope.
+    pub const COPIED: u32 = 19;
     }
 }
 

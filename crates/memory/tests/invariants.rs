@@ -288,24 +288,25 @@ impl Model {
     fn remap(&mut self, random: &mut Random) {
         let buffer = BUFFERS + random.below(MESSAGES) * BUFFER;
         let Some(Message { id, bytes }) = self.messages.remove(&buffer) else { return };
-        let whole = bytes.next_multiple_of(16);
-        let sector = LOW + random.below((PAGES * PAGE_BYTES - 128) / 16) * 16;
+        let granule = random.pick(&[1, 8, 16]);
+        let to = LOW + random.below((PAGES * PAGE_BYTES - 128) / granule) * granule;
         // Not where the other master writes, nor where a message is waited for.
-        let is_foreign = (sector..sector + whole).any(|a| a % 64 < FOREIGN);
-        if is_foreign && bytes <= 48 || self.is_reserved(sector, whole) {
+        let (first, end) = (to & !15, (to + bytes).next_multiple_of(16));
+        let is_foreign = (first..end).any(|a| a % 64 < FOREIGN);
+        if is_foreign && bytes <= 48 || self.is_reserved(first, end - first) {
             self.messages.insert(buffer, Message { id, bytes });
             return;
         }
-        let sector = if is_foreign { BUFFERS - BUFFER } else { sector };
+        let to = if is_foreign { BUFFERS - BUFFER } else { to };
         let place = self.rig.port.message_bytes(id);
-        let status = self.rig.perform(|port, at| port.remap(id, sector, at));
+        let status = self.rig.perform(|port, at| port.remap(id, to, at));
         self.catch_up();
         // Its own fetch may make the LTB lose it.
         assert!(status == Remapped::Unknown || place.is_some(), "message {id}");
         if status == Remapped::Bound {
             assert_eq!(place.map(u64::from), Some(bytes));
             let data: Vec<u64> = (0..bytes).map(|i| self.get(buffer + i, 1)).collect();
-            data.into_iter().zip(sector..).for_each(|(value, at)| self.put(at, 1, value));
+            data.into_iter().zip(to..).for_each(|(value, at)| self.put(at, 1, value));
             self.collect();
             match self.freed.iter().position(|&freed| freed == buffer) {
                 Some(at) => _ = self.freed.remove(at),

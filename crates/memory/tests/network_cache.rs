@@ -203,13 +203,46 @@ fn what_the_process_section_replaces_goes_to_memory_or_to_the_line_that_the_l2_h
 fn software_hears_what_it_must_do_itself() {
     let mut rig = rig(Binding::NetworkCache, 16);
     deposit(&mut rig, 1, 16);
-    assert_eq!(remap(&mut rig, 1, A + 8), Remapped::Unaligned);
     assert_eq!(remap(&mut rig, 2, A), Remapped::Unknown);
     assert_eq!(remap(&mut rig, 1, A), Remapped::Bound);
     assert_eq!(remap(&mut rig, 1, A), Remapped::Unknown, "binding happens once");
     let s = statistics(&rig);
-    assert_eq!((s.bound, s.unaligned, s.unknown), (1, 1, 2));
+    assert_eq!((s.bound, s.unaligned, s.unknown), (1, 0, 2));
     assert_eq!(rig.port.take_bound_buffers(), [BUFFERS + 16]);
+}
+
+#[test]
+fn at_any_other_address_than_a_sector_a_message_goes_to_the_data_cache() {
+    for (binding, line_bytes) in
+        [(Binding::NetworkCache, 16), (Binding::DataCache, 16), (Binding::NetworkCache, 32)]
+    {
+        let mut rig = rig(binding, line_bytes);
+        // Of 32 bytes to 8 bytes before the end of a line: parts of 8 bytes, of 8 or more, and the rest.
+        let to = A + u64::from(line_bytes) - 8;
+        rig.store(to - 8, 7);
+        rig.store(to + 32, 9);
+        rig.run_to_idle();
+        deposit(&mut rig, 2, 32);
+        assert_eq!(remap(&mut rig, 2, to), Remapped::Bound);
+        assert_eq!([0, 8, 16, 24].map(|at| rig.load(to + at)), [102, 202, 112, 212]);
+        assert_eq!((rig.load(to - 8), rig.load(to + 32)), (7, 9), "what lies beside it stays");
+        let s = statistics(&rig);
+        assert_eq!((s.bound, s.unaligned, rig.port.statistics.bound_hits), (1, 1, 0));
+        assert_eq!(rig.port.take_bound_buffers(), [BUFFERS + 32]);
+        rig.port.check_invariants().unwrap();
+    }
+}
+
+#[test]
+fn at_another_address_each_part_takes_its_cycles() {
+    let mut rig = rig(Binding::DataCache, 16);
+    for line in [A, A + 16, A + 32] {
+        rig.store(line, 1);
+    }
+    rig.run_to_idle();
+    deposit(&mut rig, 2, 32);
+    // 8 bytes, 8, 8 and 8: the lines are here.
+    assert_eq!(rig.took(|rig| assert_eq!(remap(rig, 2, A + 8), Remapped::Bound)), REMAP + 3 * LINE);
 }
 
 #[test]

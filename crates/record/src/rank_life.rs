@@ -22,6 +22,8 @@ pub struct CallTotals {
     pub count: u64,
     /// Time [ps] between entries and returns.
     pub time_ps: u64,
+    /// When [ps] it last returned.
+    pub left_ps: u64,
 }
 
 /// A call's interval, for the timeline.
@@ -107,6 +109,8 @@ pub struct RankLife {
     timeline_max: usize,
     timeline_left_out: u64,
     kept: Kept,
+    unexpected: u64,
+    copied_aside: u64,
 }
 
 impl RankLife {
@@ -126,6 +130,8 @@ impl RankLife {
             timeline_max,
             timeline_left_out: 0,
             kept: Kept::default(),
+            unexpected: 0,
+            copied_aside: 0,
         }
     }
 
@@ -173,9 +179,13 @@ impl RankLife {
             },
             mark::WAITING => self.threads[hart].waiting = value,
             mark::QUEUED => match read_envelope(value, memory).and_then(|e| self.message_of(&e)) {
-                Some(id) => self.kept.arrive(id),
+                Some(id) => {
+                    self.unexpected += 1;
+                    self.kept.arrive(id);
+                }
                 None => self.stray += 1,
             },
+            mark::COPIED => self.copied_aside += 1,
             mark::DATA => self.threads[hart].data = Some(value),
             mark::CARRY => match read_envelope(value, memory) {
                 Some(envelope) => recorder.carry(MessageId::of(&envelope)),
@@ -222,7 +232,9 @@ impl RankLife {
 
     /// Accounts for the hart's current call and leaves it.
     fn close(&mut self, hart: usize, current: Current, now_ps: u64) {
-        self.totals[usize::from(current.number)].time_ps += now_ps.saturating_sub(current.enter_ps);
+        let totals = &mut self.totals[usize::from(current.number)];
+        totals.time_ps += now_ps.saturating_sub(current.enter_ps);
+        totals.left_ps = totals.left_ps.max(now_ps);
         if self.timeline.len() < self.timeline_max {
             self.timeline.push(Interval {
                 call: current.number,
@@ -403,6 +415,16 @@ impl RankLife {
     /// Number and entry [ps] of the MPI call that the thread on hart `hart` is in.
     pub fn current_call(&self, hart: usize) -> Option<(u32, u64)> {
         self.threads[hart].current.map(|c| (u32::from(c.number), c.enter_ps))
+    }
+
+    /// Messages that came before their receive was posted.
+    pub fn unexpected(&self) -> u64 {
+        self.unexpected
+    }
+
+    /// Those of them whose data the library has copied aside, and so copies twice.
+    pub fn copied_aside(&self) -> u64 {
+        self.copied_aside
     }
 
     /// Marks with an unknown code.

@@ -282,6 +282,8 @@ mod tests {
             cycles: 7,
             time_ps: 70,
             mpi_ps: 20,
+            unexpected: 0,
+            copied_aside: 0,
             calls: vec![],
         };
         Summary {

@@ -67,6 +67,8 @@ pub struct ReplaySummary {
     pub rank: u32,
     /// Simulated time of a unit of recorded time.
     pub ratio: String,
+    /// Time [ps] by which the recorded messages arrived later, in simulated time.
+    pub shift_ps: i64,
     /// Cycles of the rank's processor in a second of recorded time, which is the paper's r.
     pub cycles_per_recorded_s: u64,
     /// When [ps] the last recorded message was to arrive.
@@ -108,6 +110,10 @@ pub struct RankSummary {
     pub time_ps: u64,
     /// Time [ps] in MPI calls.
     pub mpi_ps: u64,
+    /// Messages that came before their receive was posted.
+    pub unexpected: u64,
+    /// Those of them whose data the library copied aside, and so copied twice.
+    pub copied_aside: u64,
     /// The MPI calls it made, by number.
     pub calls: Vec<CallSummary>,
 }
@@ -121,6 +127,8 @@ pub struct CallSummary {
     pub count: u64,
     /// Time [ps] within.
     pub time_ps: u64,
+    /// When [ps] it last returned.
+    pub left_ps: u64,
 }
 
 impl CallSummary {
@@ -131,6 +139,7 @@ impl CallSummary {
             name: name(number as u32).into(),
             count: t.count,
             time_ps: t.time_ps,
+            left_ps: t.left_ps,
         })
         .collect()
     }

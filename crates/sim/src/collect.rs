@@ -189,6 +189,8 @@ fn rank(p: &ProcessView<'_>, end_ps: u64) -> RankSummary {
         cycles: p.cycles(),
         time_ps: p.ended().map_or(end_ps, |(at, _)| at.0),
         mpi_ps: p.life().mpi_ps(),
+        unexpected: p.life().unexpected(),
+        copied_aside: p.life().copied_aside(),
         calls: CallSummary::of(p.life(), &calls::name),
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use chasqui_config::Resolved;
-use chasqui_machine::replay::{Peers, Replay};
+use chasqui_machine::replay::{Pace, Peers, Replay};
 use chasqui_machine::{Job, Machine};
 use chasqui_node::NodeConfiguration;
 use chasqui_record::{
@@ -52,7 +52,7 @@ pub(crate) fn replay(
         return refused("one rank's messages are no recording");
     }
     machine.replays(resolved).map_err(InputError)?;
-    let ratio = only.ratio.parse().map_err(InputError)?;
+    let pace = Pace::parse(&only.ratio, &only.shift).map_err(InputError)?;
     let recording = Recording::read(&only.arrivals).map_err(input)?;
     let (file, ranks) = (only.arrivals.display(), recording.ranks());
     if !(0..i64::from(ranks)).contains(&only.rank) {
@@ -72,7 +72,7 @@ pub(crate) fn replay(
             request.args.join(" ")
         )));
     }
-    Ok(Some(Replay { rank: only.rank as u32, recording: Arc::new(recording), ratio }))
+    Ok(Some(Replay { rank: only.rank as u32, recording: Arc::new(recording), pace }))
 }
 
 /// Ranks of the job that `request` describes.
@@ -175,12 +175,13 @@ fn judge(
         Some(format!("its exit status is {now}, recorded is {}", end.status))
     };
     let hz = u128::from(NodeConfiguration::read(resolved).core.clock.hz());
-    let cycles = u128::from(replay.ratio.millionths()) * hz / 1_000_000;
+    let cycles = u128::from(replay.pace.ratio.millionths()) * hz / 1_000_000;
     let report = ReplaySummary {
         rank: replay.rank,
-        ratio: replay.ratio.to_string(),
+        ratio: replay.pace.ratio.to_string(),
+        shift_ps: replay.pace.shift_ps,
         cycles_per_recorded_s: cycles as u64,
-        last_arrival_ps: recorded.iter().map(|m| replay.ratio.scale(m.arrive_ps).0).max().unwrap_or(0),
+        last_arrival_ps: recorded.iter().map(|m| replay.pace.time(m.arrive_ps).0).max().unwrap_or(0),
         messages: recorded.len() as u64,
         taken: taken.clone().count() as u64,
         taken_otherwise: taken.filter(otherwise).count() as u64,

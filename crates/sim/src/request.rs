@@ -145,6 +145,8 @@ pub struct OnlyRank {
     pub arrivals: PathBuf,
     /// Simulated time of a unit of recorded time.
     pub ratio: String,
+    /// Time by which recorded messages arrive later, or with a sign earlier.
+    pub shift: String,
     /// Lines of the output that contain one of these texts may differ.
     #[serde(default)]
     pub ignored_lines: Vec<String>,

@@ -9,20 +9,18 @@
  *   withdraw rd, rs1, rs2 funct3 5, R-type, funct7 0: takes that back; rd: 0, or 1 where the message has come
  *
  * nload and nstore search the network section only, by the address in network memory, which is aligned to 8 and the
- * NI's; else the process gets SIGBUS. remap binds a message to a multiple of 16, once: from then on ordinary loads and
- * stores find it there. So does prebind, a message of up to 16 bytes. On a processor without a network cache all are
- * illegal. */
+ * NI's; else the process gets SIGBUS. remap binds a message, once: from then on ordinary loads and stores find it there.
+ * To a multiple of 16 prebind does so, too, for a message of up to 16 bytes. On a processor without a network cache all
+ * are illegal. */
 #ifndef CHASQUI_NETWORK_CACHE_H
 #define CHASQUI_NETWORK_CACHE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Outcomes of remap: it is bound; the message is in no section any more, software copies it from network memory; the
- * address is no multiple of 16, likewise. */
+/* Outcomes of remap: it is bound; the message is in no section any more, software copies it from network memory. */
 #define CHASQUI_REMAP_BOUND 0
 #define CHASQUI_REMAP_UNKNOWN 1
-#define CHASQUI_REMAP_UNALIGNED 2
 
 /* Outcomes of prebind: it waits; there is no room for it; the address is no multiple of 16; a message of the key
  * has come that the program has not dealt with, or may have. */

@@ -37,10 +37,20 @@ static void file(struct unexpected *message, int pattern)
     match_append(&chq.unexpected, &message->nodes[pattern], key);
 }
 
+/* The data of a message, which the device does not keep. */
+static void copy_aside(struct unexpected *message, const void *payload, size_t bytes)
+{
+    MARK_COPIED(&message->message.envelope);
+    if (payload)
+        memcpy(message->payload, payload, bytes);
+    else
+        chq.device->take(message->payload, bytes);
+}
+
 void chq_unexpected_add(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
     uint64_t held[MPI_HELD_WORDS];
-    bool holds = !payload && bytes > 0 && chq.device->hold && chq.device->hold(held);
+    bool holds = bytes > 0 && chq.device->hold && chq.device->hold(held);
     struct unexpected *message = unexpected_new(holds ? sizeof held : bytes);
     message->message.envelope = *envelope;
     MARK_QUEUED(&message->message.envelope);
@@ -48,10 +58,8 @@ void chq_unexpected_add(const struct chasqui_envelope *envelope, const void *pay
     message->held = holds;
     if (holds)
         memcpy(message->payload, held, sizeof held);
-    else if (payload)
-        memcpy(message->payload, payload, bytes);
     else if (bytes)
-        chq.device->take(message->payload, bytes);
+        copy_aside(message, payload, bytes);
 
     message->next = NULL;
     message->previous = chq.unexpected_last;
@@ -78,10 +86,7 @@ static void pattern_begin(int pattern)
 
 const void *chq_unexpected_payload(const struct unexpected *message)
 {
-    if (!message->held)
-        return message->payload;
-    chq.device->resume(message->payload);
-    return NULL;
+    return message->held ? chq.device->resume(message->payload) : message->payload;
 }
 
 struct unexpected *chq_unexpected_find(uint64_t key, int pattern)

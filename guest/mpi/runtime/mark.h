@@ -38,6 +38,7 @@
         CHQ_MARK_CONTENT(CHASQUI_MARK_MATCH, envelope);     \
     } while (0)
 #define MARK_QUEUED(envelope) CHQ_MARK_CONTENT(CHASQUI_MARK_QUEUED, envelope)
+#define MARK_COPIED(envelope) CHQ_MARK_CONTENT(CHASQUI_MARK_COPIED, envelope)
 #define MARK_DELIVER(request) CHQ_MARK_CONTENT(CHASQUI_MARK_DELIVER, request)
 #define MARK_CARRY(envelope) CHQ_MARK_CONTENT(CHASQUI_MARK_CARRY, envelope)
 #define MARK_TAKEN(envelope) CHQ_MARK_CONTENT(CHASQUI_MARK_TAKEN, envelope)

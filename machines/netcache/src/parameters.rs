@@ -83,6 +83,9 @@ chasqui_config::parameters! {
         slots: Count = 32, range 2 ..= 64, source "ours";
         /// Arrivals that their ring holds, a power of two.
         arrivals: Count = 64, range 2 ..= 64, source "ours";
+        /// Buffers beside those that arrivals, or receive descriptors, have (policies `buffer` and `via`): as many messages
+        /// stay where the NIC has written them until their receive comes.
+        spare: Count = 64, range 0 ..= 4096, source "ours: as many as arrivals";
     }
 }
 

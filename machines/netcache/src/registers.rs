@@ -18,7 +18,8 @@ chasqui_abi::guest_constants! {
     pub const TRANSMIT_BASE: u64 = 0x00;
     /// Register, stored: virtual address of the ring of arrivals.
     pub const ARRIVAL_BASE: u64 = 0x08;
-    /// Register, stored: virtual address of the buffers of payload, one an arrival (policy `POLICY_BUFFER`).
+    /// Register, stored: virtual address of the buffers of payload (policy `POLICY_BUFFER`); an arrival has the one of its
+    /// own number until `BUFFER` says otherwise.
     pub const BUFFER_BASE: u64 = 0x10;
     /// Register, stored: slots composed in the transmit ring.
     pub const TRANSMIT_PRODUCER: u64 = 0x18;
@@ -26,16 +27,19 @@ chasqui_abi::guest_constants! {
     pub const TRANSMIT_CONSUMER: u64 = 0x20;
     /// Register, stored: arrivals that the processor is done with.
     pub const ARRIVAL_CONSUMER: u64 = 0x28;
+    /// Register, stored: the buffer, by its number in the low half, that the place among the arrivals has from now on whose
+    /// number is in the high half.
+    pub const BUFFER: u64 = 0x30;
     /// Register, stored: the buffer at this offset in network memory is free.
-    pub const RELEASE: u64 = 0x30;
+    pub const RELEASE: u64 = 0x38;
     /// Register, stored: virtual address to which the next delivery goes.
-    pub const DELIVER_TO: u64 = 0x38;
+    pub const DELIVER_TO: u64 = 0x40;
     /// Register, stored: its length [bytes].
-    pub const DELIVER_BYTES: u64 = 0x40;
+    pub const DELIVER_BYTES: u64 = 0x48;
     /// Register, stored: the offset in network memory from which it comes; it begins, and frees the buffer at its end.
-    pub const DELIVER_FROM: u64 = 0x48;
+    pub const DELIVER_FROM: u64 = 0x50;
     /// Register, loaded: deliveries that are over.
-    pub const DELIVERED: u64 = 0x50;
+    pub const DELIVERED: u64 = 0x58;
 
     /// Bytes of a slot of the transmit ring: a header and the data of a message that isn't long.
     pub const SLOT_BYTES: u64 = 2048;
@@ -69,6 +73,8 @@ chasqui_abi::guest_constants! {
 
     /// Setting: 1 if receives may reserve lines for messages to come.
     pub const SETTING_EARLY: u64 = 5;
+    /// Setting: buffers beside one for each arrival.
+    pub const SETTING_SPARE: u64 = 6;
 
     /// The processor copies from the NIC's memory.
     pub const POLICY_PROCESSOR: u64 = 0;
@@ -103,7 +109,7 @@ chasqui_abi::guest_struct! {
     pub struct NetcacheArrival {
         /// Its envelope.
         pub envelope: Envelope,
-        /// Offset of its payload in network memory, if `FLAG_BUFFER` says so.
+        /// Offset of its payload in network memory, if `FLAG_BUFFER` says so; by `POLICY_BUFFER` its buffer's number.
         pub buffer: u32,
         /// Length of its payload [bytes].
         pub bytes: u32,

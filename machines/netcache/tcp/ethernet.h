@@ -9,7 +9,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_ETHERNET_INTERFACE 0x2e2c0b7au /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_ETHERNET_INTERFACE 0xa48ff086u /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 

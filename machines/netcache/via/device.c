@@ -2,8 +2,9 @@
  *
  * Short messages: the sender copies envelope and data into a registered buffer and posts a send descriptor. The receiver
  * keeps `receives` descriptors with buffers posted at each VI; it polls the completion queue that all VIs share, hands what
- * has come to the library, which copies it to its place, and posts the descriptor again. There are no credits: the
- * message that finds no descriptor is dropped by the NIC and sent again by the other's (Khunjush, 7.1.2).
+ * has come to the library, which copies it to its place, and posts the descriptor again. What comes before its receive
+ * stays in its buffer until then (hold), and a spare one is posted while these last: it is copied once (7.3). There are no
+ * credits: the message that finds no descriptor is dropped by the NIC and sent again by the other's (Khunjush, 7.1.2).
  *
  * Variant via-zero-copy: only the envelope comes so. The data follow over a second VI, at which nothing is posted: they
  * wait in the NIC until the library has matched the envelope and this device posts a descriptor with the program's
@@ -53,6 +54,8 @@ static size_t eager, stride;
 static bool zero_copy;
 static VIP_MEM_HANDLE registered; /* handle of everything below */
 static struct buffer *free_buffers;
+static struct buffer *spares;          /* For receiving: posted instead of those that are kept. */
+static struct buffer *arriving;        /* Whose message is dealt with; null: it is kept. */
 static struct put *free_puts;
 static struct peer *busy;
 static unsigned puts; /* under way */
@@ -67,7 +70,7 @@ extern struct mpi_device mpi_device_via;
 
 /* What is registered at the start. */
 struct layout {
-    size_t receives, slots, entries; /* numbers of each */
+    size_t receives, spares, slots, entries; /* numbers of each */
     size_t buffers_at, slots_at, puts_at, entries_at, direct_at, scrap_at, counter_at, bytes;
 };
 
@@ -82,12 +85,13 @@ static struct layout layout_of(const struct chasqui_ni_identification *ni)
 {
     struct layout l = {
         .receives = (ni->ranks - 1) * ni->settings[CHASQUI_VIA_SETTING_RECEIVES],
+        .spares = zero_copy ? 0 : ni->settings[CHASQUI_VIA_SETTING_SPARE],
         .slots = ni->settings[CHASQUI_VIA_SETTING_SLOTS],
         .entries = 2,
     };
     while (l.entries < l.receives)
         l.entries *= 2;
-    l.buffers_at = place(&l.bytes, l.receives * stride);
+    l.buffers_at = place(&l.bytes, (l.receives + l.spares) * stride);
     l.slots_at = place(&l.bytes, l.slots * stride);
     l.puts_at = place(&l.bytes, l.slots * sizeof(struct put));
     l.entries_at = place(&l.bytes, l.entries * sizeof(struct chasqui_via_entry));
@@ -113,6 +117,13 @@ static void segment(struct chasqui_via_segment *segment, const void *address, VI
     *segment = (struct chasqui_via_segment){.address = (uintptr_t)address, .handle = handle, .bytes = (uint32_t)bytes};
 }
 
+/* Its descriptor is for what comes into the buffer. */
+static void prepare_receive(struct buffer *buffer)
+{
+    buffer->descriptor.segments = 1;
+    segment(&buffer->descriptor.segment[0], &buffer->envelope, registered, sizeof buffer->envelope + eager);
+}
+
 /* The descriptor takes what comes into the buffer. */
 static void post_receive(struct peer *peer, struct buffer *buffer)
 {
@@ -129,8 +140,7 @@ static bool connect_peer(const struct chasqui_ni_identification *ni, uint32_t ra
     peer->vi.owner = peer;
     for (size_t i = 0; i < count; i++) {
         struct buffer *buffer = (struct buffer *)(void *)(buffers + i * stride);
-        buffer->descriptor.segments = 1;
-        segment(&buffer->descriptor.segment[0], &buffer->envelope, registered, sizeof buffer->envelope + eager);
+        prepare_receive(buffer);
         post_receive(peer, buffer);
     }
     if (zero_copy && (VipCreateVi(&nic, ni->ranks + rank, NULL, NULL, &peer->data) != VIP_SUCCESS ||
@@ -141,6 +151,12 @@ static bool connect_peer(const struct chasqui_ni_identification *ni, uint32_t ra
 
 static void make_free_lists(const struct layout *l, char *pages)
 {
+    for (size_t i = l->spares; i-- > 0;) {
+        struct buffer *buffer = (struct buffer *)(void *)(pages + l->buffers_at + (l->receives + i) * stride);
+        prepare_receive(buffer);
+        buffer->next_free = spares;
+        spares = buffer;
+    }
     for (size_t i = l->slots; i-- > 0;) {
         struct buffer *buffer = (struct buffer *)(void *)(pages + l->slots_at + i * stride);
         buffer->next_free = free_buffers;
@@ -372,6 +388,39 @@ static void take_direct(void *to, size_t bytes)
 
 static void via_take(void *to, size_t bytes) { take_direct(to, bytes); }
 
+static bool via_hold(uint64_t held[MPI_HELD_WORDS])
+{
+    if (!arriving || !spares)
+        return false;
+    held[0] = (uintptr_t)arriving;
+    arriving = NULL;
+    return true;
+}
+
+static const void *via_resume(const uint64_t held[MPI_HELD_WORDS])
+{
+    return ((struct buffer *)held[0])->data;
+}
+
+static void via_drop(const uint64_t held[MPI_HELD_WORDS])
+{
+    struct buffer *buffer = (struct buffer *)held[0];
+    buffer->next_free = spares;
+    spares = buffer;
+}
+
+/* The message is in the buffer, envelope and data. Returns the buffer to be posted again. */
+static struct buffer *give(struct buffer *buffer, size_t bytes)
+{
+    arriving = buffer;
+    mpi_arrived(&buffer->envelope, buffer->data, bytes);
+    if (likely(arriving))
+        return buffer;
+    struct buffer *spare = spares;
+    spares = spare->next_free;
+    return spare;
+}
+
 static void deal_with(struct vip_vi *vi)
 {
     VIP_DESCRIPTOR *descriptor;
@@ -383,13 +432,14 @@ static void deal_with(struct vip_vi *vi)
     const struct chasqui_envelope *envelope = &buffer->envelope;
     if (zero_copy && is_message(envelope) && envelope->bytes > 0 && envelope->bytes <= eager) {
         current = &peer->data;
+        arriving = NULL;
         current_bytes = envelope->bytes;
         taken = false;
         mpi_arrived(envelope, NULL, current_bytes);
         if (!taken)
             take_direct(NULL, 0);
     } else {
-        mpi_arrived(envelope, buffer->data, descriptor->length - sizeof *envelope);
+        buffer = give(buffer, descriptor->length - sizeof *envelope);
     }
     post_receive(peer, buffer);
 }
@@ -417,6 +467,9 @@ struct mpi_device mpi_device_via = {
     .poll = via_poll,
     .wait = via_wait,
     .take = via_take,
+    .hold = via_hold,
+    .resume = via_resume,
+    .drop = via_drop,
     .put = via_put,
     .expose = via_expose,
     .conceal = via_conceal,

@@ -9,7 +9,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_VIA_INTERFACE 0xf5b7723au /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_VIA_INTERFACE 0xc3321ca2u /* Names all that is defined here and in chasqui/abi.h. */
 
 #define CHASQUI_VIA_DEVICE 0x4ull /* Number by which MPI_Init picks this device. */
 #define CHASQUI_VIA_REGION_DOORBELLS 0x0ull /* Region: doorbells, uncached, all that a process sees of the NIC. */
@@ -73,6 +73,7 @@
 #define CHASQUI_VIA_SETTING_DEPTH 0x7ull /* Setting: descriptors that a queue takes. */
 #define CHASQUI_VIA_SETTING_QUEUES 0x9ull /* Setting: completion queues. */
 #define CHASQUI_VIA_SETTING_TRANSFER 0x8ull /* Setting: longest message [bytes]. */
+#define CHASQUI_VIA_SETTING_SPARE 0xaull /* Setting: buffers of the MPI device beside those that its receive descriptors have. */
 #define CHASQUI_VIA_CONTROL_OPEN 0x7100ull /* `ioctl`: opens the NIC; `ViaOpen`. */
 #define CHASQUI_VIA_CONTROL_REGISTER 0x7101ull /* `ioctl`: registers memory; `ViaMemory`. */
 #define CHASQUI_VIA_CONTROL_DEREGISTER 0x7102ull /* `ioctl`: ends that; `ViaMemory`. */

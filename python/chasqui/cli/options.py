@@ -249,6 +249,7 @@ def only(function: Callable[..., Any]) -> Callable[..., Any]:
         only_rank: int | None,
         arrivals: str | None,
         ratio: str | None,
+        shift: str | None,
         ignored: tuple[str, ...],
         **others: Any,
     ) -> Any:
@@ -260,17 +261,19 @@ def only(function: Callable[..., Any]) -> Callable[..., Any]:
                 "stands for the other ranks"
             )
         if only_rank is None or arrivals is None:
-            if ratio is not None or ignored:
-                raise InputError("--ratio and --ignore-lines are for --only-rank")
+            if ratio is not None or shift is not None or ignored:
+                raise InputError("--ratio, --shift and --ignore-lines are for --only-rank")
             return function(*arguments, settings=settings, **others)
         context = click.get_current_context()
         if context.get_parameter_source("ranks") == click.core.ParameterSource.DEFAULT:
             settings["ranks"] = 0  # as many as were recorded
-        settings["only"] = simulation.OnlyRank(only_rank, Path(arrivals), ratio or "1", ignored)
+        settings["only"] = simulation.OnlyRank(
+            only_rank, Path(arrivals), ratio or "1", shift or "0", ignored
+        )
         return function(*arguments, settings=settings, **others)
 
     result: Callable[..., Any] = checked
-    for option in (_ignored_lines(), _ratio(), _arrivals(), _only_rank()):
+    for option in (_ignored_lines(), _shift(), _ratio(), _arrivals(), _only_rank()):
         result = option(result)
     return result
 
@@ -295,6 +298,15 @@ def _ratio() -> Decorator:
         help="Simulated time of a unit of recorded time: a message recorded at t arrives at R t. "
         "Below 1 messages come earlier, above later; 0: all are there from the start.  "
         "[default: 1]",
+    )  # fmt: skip
+
+
+def _shift() -> Decorator:
+    return click.option(
+        "--shift", metavar="TIME",
+        help="Recorded messages arrive later by TIME, as 120us, or earlier by that with a sign, "
+        "--shift=-120us: so that they count from another time than the start of the run.  "
+        "[default: 0]",
     )  # fmt: skip
 
 

@@ -40,6 +40,9 @@ class Replay:
     of: str  # name of the experiment's run that is recorded
     rank: int = 0
     ratio: str = "1"  # simulated time of a unit of recorded time
+    # Name of the run whose MPI_Init ends when this one's does. Recorded times then count from the
+    # ends of MPI_Init, here and there, and not from the starts. None: from the starts.
+    begins_as: str | None = None
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,12 @@ class Output:
         if not optional and not any(leaves):
             raise KeyError(f"{name}: no node in {self.directory / 'stats.json'} has such a counter")
         return [int(leaf.get("value", 0)) for leaf in leaves]
+
+    def initialised_ps(self, rank: int) -> int:
+        """When a rank's MPI_Init ended."""
+        ranks = {each["rank"]: each for each in self.summary["ranks"]}
+        calls = {call["name"]: call["left_ps"] for call in ranks[rank]["calls"]}
+        return int(max(calls.get(name, 0) for name in ("MPI_Init", "MPI_Init_thread")))
 
     def counter(self, name: str) -> int:
         """A counter that is no node's, as `peers.delayed`."""

@@ -16,6 +16,7 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
+from fractions import Fraction
 from io import StringIO
 from pathlib import Path
 from types import ModuleType
@@ -176,6 +177,7 @@ def run_all(
     if recorded:
         directory.mkdir(parents=True, exist_ok=True)
     stop: int | None = None
+    outputs: dict[str, Output] = {}
 
     def one(run: Run) -> Output:
         first, *others = (str(programs[program, tuple(run.flags)]) for program in run.programs)
@@ -188,7 +190,7 @@ def run_all(
             others=beside, threads=1, sandbox=sandbox,
             access_times=run.access_times, profile=run.profile,
             record=recording(directory, run.name) if run.name in recorded else None,
-            only=only_rank(directory, run.replay) if run.replay else None,
+            only=only_rank(directory, run.replay, outputs) if run.replay else None,
         )  # fmt: skip
         place = directory / simulation.short_name(run.name)
         result = simulation.execute_quietly(job, place, lambda: stop)
@@ -198,7 +200,6 @@ def run_all(
                 raise RunFailed(f"{name}: {text}; the run is in {place}")
         return Output(run, place / "job0" if run.beside else place, result.summary)
 
-    outputs: dict[str, Output] = {}
     # A recording is whole before what it drives begins.
     stages = [[run for run in runs if not run.replay], [run for run in runs if run.replay]]
     with ThreadPoolExecutor(jobs) as pool:
@@ -225,8 +226,17 @@ def recording(directory: Path, name: str) -> Path:
     return directory / f"{simulation.short_name(name)}.recording"
 
 
-def only_rank(directory: Path, replay: Replay) -> simulation.OnlyRank:
-    return simulation.OnlyRank(replay.rank, recording(directory, replay.of), replay.ratio)
+def only_rank(
+    directory: Path, replay: Replay, outputs: Mapping[str, Output]
+) -> simulation.OnlyRank:
+    """`outputs`: of the runs that are recorded, and of those that `begins_as` names."""
+    shift = 0
+    if replay.begins_as:
+        here = outputs[replay.begins_as].initialised_ps(replay.rank)
+        shift = here - int(Fraction(replay.ratio) * outputs[replay.of].initialised_ps(replay.rank))
+    return simulation.OnlyRank(
+        replay.rank, recording(directory, replay.of), replay.ratio, f"{shift}ps"
+    )
 
 
 def executable(folder: Path, program: str, flags: Sequence[str]) -> Path:

@@ -27,7 +27,7 @@ use chasqui_record::Recording;
 pub use datagrams::Datagrams;
 pub use on_network::{build_alone_on_network, check_alone_on_network};
 pub use peers::Peers;
-pub use ratio::TimeRatio;
+pub use ratio::{Pace, TimeRatio};
 
 /// What drives the only rank of a job that is simulated.
 #[derive(Clone)]
@@ -36,8 +36,8 @@ pub struct Replay {
     pub rank: u32,
     /// What it receives.
     pub recording: Arc<Recording>,
-    /// Simulated time of a unit of recorded time.
-    pub ratio: TimeRatio,
+    /// When it arrives.
+    pub pace: Pace,
 }
 
 /// What comes between the peers' MPI libraries and the line: their NICs, and their kernels where these have protocols.

@@ -9,7 +9,7 @@ use chasqui_network::FromNode;
 use chasqui_record::{MessageId, Recorder, Stage};
 
 use super::protocol::{Protocol, Sends};
-use super::{Line, Replay, TimeRatio, Transport};
+use super::{Line, Pace, Replay, Transport};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PeerEvent {
@@ -91,7 +91,7 @@ pub struct Peers {
     protocol: Protocol,
     transport: Box<dyn Transport>,
     line: Box<dyn Line>,
-    ratio: TimeRatio,
+    pace: Pace,
     queue: EventQueue,
     port: Port,
     /// Index of the recorded message that is due next.
@@ -122,7 +122,7 @@ impl Peers {
             protocol: Protocol::new(replay),
             transport,
             line,
-            ratio: replay.ratio,
+            pace: replay.pace,
             queue: EventQueue::default(),
             port: Port::new(port),
             next: 0,
@@ -142,7 +142,7 @@ impl Peers {
     /// When recorded message `index` leaves so as to arrive at its time, if it may come before those that the library
     /// had seen before it.
     fn departure(&self, index: usize) -> Time {
-        let arrival = self.ratio.scale(self.protocol.recorded()[index].arrive_ps);
+        let arrival = self.pace.time(self.protocol.recorded()[index].arrive_ps);
         Time(arrival.0.saturating_sub(self.line.latency().0))
     }
 

@@ -1,8 +1,9 @@
-//! How much simulated time a unit of recorded time is.
+//! When what was recorded happens: how much simulated time a unit of recorded time is, and where both begin.
 
 use std::fmt;
 use std::str::FromStr;
 
+use chasqui_config::Duration;
 use chasqui_engine::Time;
 
 /// Ratio of simulated to recorded time, r: exact, so that a message comes at the same picosecond everywhere.
@@ -27,10 +28,8 @@ impl TimeRatio {
         self.millionths
     }
 
-    /// When something that was recorded at `recorded_ps` happens, rounded down. Never later than [`Time::NEVER`] - 1.
-    pub fn scale(self, recorded_ps: u64) -> Time {
-        let scaled = u128::from(recorded_ps) * u128::from(self.millionths) / u128::from(ONE);
-        Time(u64::try_from(scaled).unwrap_or(u64::MAX).min(Time::NEVER.0 - 1))
+    fn scale(self, recorded_ps: u64) -> u128 {
+        u128::from(recorded_ps) * u128::from(self.millionths) / u128::from(ONE)
     }
 }
 
@@ -61,6 +60,42 @@ impl fmt::Display for TimeRatio {
     }
 }
 
+/// When recorded messages arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// Simulated time of a unit of recorded time.
+    pub ratio: TimeRatio,
+    /// So much later [ps], or earlier if it is negative.
+    pub shift_ps: i64,
+}
+
+impl Pace {
+    /// As recorded.
+    pub const RECORDED: Pace = Pace { ratio: TimeRatio::ONE, shift_ps: 0 };
+
+    /// `ratio` as in `--ratio`; `shift` is a time with its unit, and perhaps a sign.
+    ///
+    /// # Errors
+    /// What is wrong, and what is allowed.
+    pub fn parse(ratio: &str, shift: &str) -> Result<Pace, String> {
+        let (size, sign) = shift.strip_prefix('-').map_or((shift, 1), |size| (size, -1));
+        let size: Duration = match size {
+            "0" => Duration::from_ps(0),
+            _ => size.parse().map_err(|what| format!("--shift {shift}: {what}"))?,
+        };
+        let size = i64::try_from(size.ps()).map_err(|_| format!("--shift {shift}: it is too long"))?;
+        Ok(Pace { ratio: ratio.parse()?, shift_ps: sign * size })
+    }
+
+    /// When something that was recorded at `recorded_ps` happens, rounded down: from the start on, and never later than
+    /// [`Time::NEVER`] - 1.
+    pub fn time(self, recorded_ps: u64) -> Time {
+        let scaled = i128::try_from(self.ratio.scale(recorded_ps)).unwrap_or(i128::MAX / 2);
+        let shifted = (scaled + i128::from(self.shift_ps)).max(0);
+        Time(u64::try_from(shifted).unwrap_or(u64::MAX).min(Time::NEVER.0 - 1))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,10 +110,22 @@ mod tests {
             ("1.", "1", 10_000_000),
         ] {
             let ratio: TimeRatio = text.parse().expect("a ratio");
-            assert_eq!((ratio.to_string().as_str(), ratio.scale(10_000_000).0), (shown, of_ten_million));
+            assert_eq!((ratio.to_string().as_str(), ratio.scale(10_000_000)), (shown, of_ten_million));
         }
-        assert_eq!("0.333333".parse::<TimeRatio>().expect("a ratio").scale(10), Time(3), "rounded down");
-        assert!("1000000".parse::<TimeRatio>().expect("a ratio").scale(u64::MAX) < Time::NEVER);
+        assert_eq!("0.333333".parse::<TimeRatio>().expect("a ratio").scale(10), 3, "rounded down");
+    }
+
+    #[test]
+    fn recorded_times_are_scaled_then_shifted() {
+        let time = |ratio, shift, recorded| Pace::parse(ratio, shift).expect("a pace").time(recorded);
+        assert_eq!(time("0.5", "3ns", 10_000), Time(8_000));
+        assert_eq!(time("2", "-3us", 2_000_000), Time(1_000_000));
+        assert_eq!(time("1", "-3us", 2_000_000), Time::ZERO, "not before the start");
+        assert!(time("1000000", "100h", u64::MAX) < Time::NEVER);
+        for shift in ["", "-", "3", "--1us", "1 week", "x"] {
+            let error = Pace::parse("1", shift).expect_err("no time");
+            assert!(error.starts_with("--shift"), "{error}");
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use chasqui_network::{
 };
 use chasqui_record::{MessageId, RankEnd, Recorded, Recording};
 
-use super::{Datagrams, Line, Peers, Replay, TimeRatio, Transport, Wire};
+use super::{Datagrams, Line, Pace, Peers, Replay, Transport, Wire};
 
 /// Envelope and data, one after the other; blocks in pieces of 100 bytes.
 struct PlainWire {
@@ -132,7 +132,7 @@ fn message(sequence: u32, arrive_ps: u64, bytes: usize) -> Recorded {
 fn replay(messages: Vec<Recorded>, ratio: &str) -> Replay {
     let ends = vec![RankEnd::default(); 2];
     let recording = Arc::new(Recording { ends, messages, ..Recording::default() });
-    Replay { rank: 0, recording, ratio: ratio.parse().expect("a ratio") }
+    Replay { rank: 0, recording, pace: Pace::parse(ratio, "0").expect("a pace") }
 }
 
 /// 1 byte/ns, 500 ns of link; two packets fit the receive buffer.
@@ -344,7 +344,7 @@ impl Line for Open {
 
 #[test]
 fn without_messages_nothing_is_to_do() {
-    let replay = Replay { ratio: TimeRatio::ONE, ..replay(vec![], "1") };
+    let replay = Replay { pace: Pace::RECORDED, ..replay(vec![], "1") };
     let peers = Peers::new(&replay, datagrams(0), Box::new(Open), 0);
     assert_eq!(peers.next(), Time::NEVER);
 }

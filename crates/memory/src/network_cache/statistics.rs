@@ -21,10 +21,10 @@ counters! {
         fills: "lines";
         /// Messages that remap bound.
         bound: "messages";
+        /// Of these, messages bound to an address that is not a multiple of 16: they go to the data cache.
+        unaligned: "messages";
         /// Remaps of a name that neither the message section nor the LTB knew.
         unknown: "count";
-        /// Remaps to an address that is not a multiple of 16.
-        unaligned: "count";
         /// Bound messages merged into a line that the data cache fetched.
         merged: "messages";
         /// Bound messages evicted to the data cache.

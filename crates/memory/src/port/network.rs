@@ -27,8 +27,6 @@ pub enum Remapped {
     Bound = 0,
     /// Neither the message section nor the LTB has it: software copies it from network memory.
     Unknown = 1,
-    /// The address is not a multiple of 16: software copies it.
-    Unaligned = 2,
 }
 
 /// What came of a `prebind`: the value of its destination register.
@@ -45,7 +43,7 @@ pub enum Prebound {
     Late = 3,
 }
 
-/// A `remap` under way: of a message of several lines each may have to wait.
+/// A `remap` under way: of a message of several parts each may have to wait.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Remapping {
     id: u64,
@@ -54,6 +52,35 @@ pub(super) struct Remapping {
     message: Stored,
     /// Bytes that are bound.
     done: u64,
+}
+
+impl Remapping {
+    /// The message's lines are sectors of the destination: they may stay where they are.
+    fn is_aligned(&self) -> bool {
+        self.va.is_multiple_of(LINE_BYTES)
+    }
+
+    /// The line of network memory that is next.
+    fn line(&self) -> u64 {
+        (self.message.buffer + self.done) & !(LINE_BYTES - 1)
+    }
+
+    /// What is bound next: of one line of network memory, to one line of the data cache, which has `line_bytes`.
+    fn part(&self, line_bytes: u64) -> Stored {
+        let (buffer, to) = (self.message.buffer + self.done, self.va + self.done);
+        let ends = [
+            u64::from(self.message.bytes) - self.done,
+            LINE_BYTES - buffer % LINE_BYTES,
+            line_bytes - to % line_bytes,
+        ];
+        Stored { buffer, bytes: ends.into_iter().min().expect("three ends") as u32 }
+    }
+
+    /// `part` is the last of its line of network memory.
+    fn ends_line(&self, part: Stored) -> bool {
+        let end = self.done + u64::from(part.bytes);
+        end == u64::from(self.message.bytes) || end.is_multiple_of(LINE_BYTES)
+    }
 }
 
 /// What a port has for the network cache.
@@ -162,16 +189,12 @@ impl Port {
         Stop::Wait(Stall::Data)
     }
 
-    /// `remap`: binds the message `id` to the address `va`, line by line. What waits is tried again and goes on where
+    /// `remap`: binds the message `id` to the address `va`, part by part. What waits is tried again and goes on where
     /// it was.
     pub fn remap(&mut self, id: u64, va: u64, cycles: &mut u64) -> Result<Remapped, Stop> {
         self.disturb();
-        if !va.is_multiple_of(LINE_BYTES) {
-            self.network().statistics.unaligned += 1;
-            return Ok(Remapped::Unaligned);
-        }
         let begun = self.network.remapping.filter(|r| (r.id, r.va) == (id, va));
-        let mut sector = self.destination(va + begun.map_or(0, |r| r.done), cycles)?;
+        let mut to = self.destination(va + begun.map_or(0, |r| r.done), cycles)?;
         let mut r = match (begun, self.network().place(id)) {
             (Some(begun), _) => begun,
             (None, Place::Here(message) | Place::Memory(message)) => Remapping { id, va, message, done: 0 },
@@ -182,27 +205,27 @@ impl Port {
         };
         loop {
             self.network.remapping = Some(r);
-            let bytes = (u64::from(r.message.bytes) - r.done).min(LINE_BYTES);
-            let line = Stored { buffer: r.message.buffer + r.done, bytes: bytes as u32 };
+            let part = r.part(self.l1d.line_bytes());
             if self.is_timed() {
-                self.bind(id, line, r.done == 0, sector, cycles)?;
+                self.bind(&r, part, to, cycles)?;
             }
-            self.copy_message(line, sector);
-            r.done += bytes;
+            self.copy_message(part, to);
+            r.done += u64::from(part.bytes);
             if r.done == u64::from(r.message.bytes) {
                 break;
             }
             self.network.remapping = Some(r);
-            sector = self.destination(va + r.done, cycles)?;
+            to = self.destination(va + r.done, cycles)?;
         }
         self.network.remapping = None;
         self.network().consume(id, r.message.buffer, va);
         self.network().statistics.bound += 1;
+        self.network().statistics.unaligned += u64::from(!r.is_aligned());
         self.network.changes += 1;
         Ok(Remapped::Bound)
     }
 
-    /// Physical address of a sector that a message is bound to.
+    /// Physical address that a message is bound to.
     fn destination(&mut self, va: u64, cycles: &mut u64) -> Result<u64, Stop> {
         let (sector, _) = self.translate(va, Access::Write, cycles)?;
         if sector >= DEVICE_BASE {
@@ -211,14 +234,14 @@ impl Port {
         Ok(sector)
     }
 
-    /// The message's data are at its destination from now on.
-    fn copy_message(&mut self, message: Stored, sector: u64) {
-        if self.reserved.holds(self.line(sector)) {
+    /// A message's data, or a part of them, are at their destination `to` from now on.
+    fn copy_message(&mut self, part: Stored, to: u64) {
+        if self.reserved.holds(self.line(to)) {
             self.reserved.drop_line();
         }
-        for at in 0..u64::from(message.bytes) {
-            let byte = self.memory.read(message.buffer + at, 1);
-            self.memory.write(sector + at, 1, byte);
+        for at in 0..u64::from(part.bytes) {
+            let byte = self.memory.read(part.buffer + at, 1);
+            self.memory.write(to + at, 1, byte);
         }
     }
 
@@ -233,34 +256,31 @@ impl Port {
         Ok(())
     }
 
-    /// The tags of a line of the message `id` become those of `sector`. One that has migrated is fetched first, and
-    /// goes to the data cache under either policy (3.3.2).
-    fn bind(
-        &mut self,
-        id: u64,
-        message: Stored,
-        is_first: bool,
-        sector: u64,
-        cycles: &mut u64,
-    ) -> Result<(), Stop> {
-        self.awaits_line(self.line(sector))?;
-        self.claim(self.line(sector), cycles)?;
-        let is_here = self.network().is_waiting(id, message.buffer);
-        if !is_here && !self.network().has_line(message.buffer) {
-            if !self.network().may_stay(id) {
-                return Err(self.fetch_network(message.buffer, *cycles));
+    /// A part of a message becomes what is at `to`. A line that has migrated is fetched first, and goes to the data
+    /// cache under either policy (3.3.2); so does one that is no sector of the destination.
+    fn bind(&mut self, r: &Remapping, part: Stored, to: u64, cycles: &mut u64) -> Result<(), Stop> {
+        self.awaits_line(self.line(to))?;
+        self.claim(self.line(to), cycles)?;
+        let line = r.line();
+        let is_here = self.network().is_waiting(r.id, line);
+        let may_stay = r.is_aligned() && self.network().may_stay(r.id);
+        if !is_here && !self.network().has_line(line) {
+            if !may_stay {
+                return Err(self.fetch_network(line, *cycles));
             }
-            self.make_way(message.bytes, sector, *cycles);
-            self.network().stay(id, message, sector);
+            self.make_way(part.bytes, to, *cycles);
+            self.network().stay(r.id, part, to);
             self.transactions.issue(*cycles);
-        } else if is_here && self.network().parameters().binding == Binding::NetworkCache {
-            self.bind_in_place(id, message, sector, *cycles);
+        } else if is_here && r.is_aligned() && self.network().parameters().binding == Binding::NetworkCache {
+            self.bind_in_place(r.id, part, to, *cycles);
         } else {
-            self.bind_in_data_cache(message, sector, cycles)?;
-            self.network().drop_line(message.buffer);
+            self.bind_in_data_cache(part, to, cycles)?;
+            if r.ends_line(part) {
+                self.network().drop_line(line);
+            }
         }
         let costs = self.network().costs();
-        let cost = if is_first { costs.remap } else { costs.line };
+        let cost = if r.done == 0 { costs.remap } else { costs.line };
         self.charge(cost, cycles);
         Ok(())
     }
@@ -293,16 +313,16 @@ impl Port {
         self.evict_data(self.line(sector));
     }
 
-    /// The message moves into its line of the data cache, which is fetched if the message is not all of it, or if the
-    /// L2, which includes the data cache, lacks it.
-    fn bind_in_data_cache(&mut self, message: Stored, sector: u64, cycles: &mut u64) -> Result<(), Stop> {
-        let line = self.line(sector);
-        let is_whole = u64::from(message.bytes) == self.l1d.line_bytes();
+    /// A part of a message moves to `to` in a line of the data cache, which is fetched if the part is not all of it, or if
+    /// the L2, which includes the data cache, lacks it.
+    fn bind_in_data_cache(&mut self, part: Stored, to: u64, cycles: &mut u64) -> Result<(), Stop> {
+        let line = self.line(to);
+        let is_whole = u64::from(part.bytes) == self.l1d.line_bytes();
         // A line that has been fetched for this is used as one that came at once would have been.
         let is_held = self.l1d.state(line) >= State::Exclusive;
         if is_whole {
             // All of what may be bound there is overwritten.
-            self.network().unbind(sector);
+            self.network().unbind(to);
         }
         if is_whole && !is_held && self.may_place(line) {
             self.place_modified(line);

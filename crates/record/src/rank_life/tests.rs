@@ -79,7 +79,7 @@ fn a_blocking_send() {
     let description = message.description.expect("SEND describes it");
     assert_eq!((description.destination, description.tag, description.context), (3, -5, 9));
     assert_eq!((description.bytes, message.protocol), (1_000, Some(2)));
-    assert_eq!(life.totals()[SEND_CALL as usize], CallTotals { count: 1, time_ps: 50 });
+    assert_eq!(life.totals()[SEND_CALL as usize], CallTotals { count: 1, time_ps: 50, left_ps: 150 });
     assert_eq!((life.mpi_ps(), life.unknown_marks(), life.stray_marks()), (50, 0, 0));
 }
 
@@ -134,7 +134,7 @@ fn a_nonblocking_receive_completed_by_a_later_wait() {
         (Stage::Done, 420),
     ];
     assert_eq!(stages(&messages, OTHER), expected);
-    assert_eq!(life.totals()[WAIT_CALL as usize], CallTotals { count: 2, time_ps: 25 });
+    assert_eq!(life.totals()[WAIT_CALL as usize], CallTotals { count: 2, time_ps: 25, left_ps: 420 });
     let intervals: Vec<(u8, u64, u64)> =
         life.timeline().0.iter().map(|i| (i.call, i.enter_ps, i.leave_ps)).collect();
     assert_eq!(intervals, [(4, 300, 310), (5, 320, 325), (5, 400, 420)]);
@@ -288,7 +288,7 @@ fn marks_of_threads_do_not_mix() {
         (message.protocol, message.time(Stage::Call), message.time(Stage::SendReturn))
     });
     assert_eq!(sent, [(Some(1), Some(10), Some(30)), (Some(2), Some(11), Some(41))]);
-    assert_eq!(life.totals()[RECV_CALL as usize], CallTotals { count: 2, time_ps: 20 + 30 });
+    assert_eq!(life.totals()[RECV_CALL as usize], CallTotals { count: 2, time_ps: 20 + 30, left_ps: 41 });
     assert_eq!((life.totals()[INIT as usize].count, life.stray_marks()), (0, 0));
 }
 

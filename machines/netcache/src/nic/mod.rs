@@ -106,6 +106,8 @@ counters! {
         packets: "packets";
         /// Messages entered among the arrivals.
         received: "messages";
+        /// Buffers that the processor keeps for messages whose receive has not come, so far.
+        kept: "count";
         /// Deliveries from network memory by DMA.
         deliveries: "count";
         /// Pages that the operating system had to bring in for DMA.
@@ -289,7 +291,11 @@ impl Nic {
         match address {
             registers::TRANSMIT_BASE => transmit.ring.base = aligned("TRANSMIT_BASE", registers::SLOT_BYTES)?,
             registers::ARRIVAL_BASE => arrivals.ring.ring.base = aligned("ARRIVAL_BASE", receive::ARRIVAL)?,
-            registers::BUFFER_BASE => arrivals.buffers = value,
+            registers::BUFFER_BASE => arrivals.buffers = aligned("BUFFER_BASE", registers::SLOT_BYTES)?,
+            registers::BUFFER => {
+                arrivals.set_buffer(value, self.mpi.arrivals + self.mpi.spare)?;
+                self.shared.counters.kept += 1;
+            }
             registers::TRANSMIT_PRODUCER => transmit.post("TRANSMIT_PRODUCER", value as u32)?,
             registers::ARRIVAL_CONSUMER => arrivals.ring.release("ARRIVAL_CONSUMER", value as u32)?,
             _ => {}
@@ -332,6 +338,7 @@ impl NetworkInterface for Nic {
         page.settings[registers::SETTING_ARRIVALS as usize] = self.mpi.arrivals;
         page.settings[registers::SETTING_HELD as usize] = memory - arrivals;
         page.settings[registers::SETTING_EARLY as usize] = u64::from(self.shared.announces);
+        page.settings[registers::SETTING_SPARE as usize] = self.mpi.spare;
     }
 
     fn regions(&self, process: ProcessId) -> Vec<Region> {
@@ -422,7 +429,7 @@ impl NetworkInterface for Nic {
     fn self_contained_stores(&self, process: ProcessId) -> Range<u64> {
         // Their values are all that they say.
         let page = DEVICE_BASE + u64::from(process.0) * PAGE_BYTES;
-        page + registers::RELEASE..page + registers::DELIVER_FROM
+        page + registers::BUFFER..page + registers::DELIVER_FROM
     }
 
     fn network_memory(&self) -> Range<u64> {

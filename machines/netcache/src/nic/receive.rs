@@ -37,8 +37,10 @@ enum State {
 pub(super) struct Arrivals {
     /// The ring of arrivals, at a virtual address.
     pub ring: SlotQueue,
-    /// Virtual address of the ring of their buffers.
+    /// Virtual address of their buffers.
     pub buffers: u64,
+    /// By place in the ring: which of these its message's payload goes to.
+    buffer_of: Vec<u32>,
 }
 
 /// Packets of one virtual network that have landed.
@@ -66,9 +68,8 @@ pub(super) struct Receiver {
 
 impl Receiver {
     pub fn new(processes: u32, slots: u32, line_bytes: u64) -> Receiver {
-        let ring = SlotQueue::new(Ring { base: 0, slots, slot_bytes: ARRIVAL });
         Receiver {
-            arrivals: (0..processes).map(|_| Arrivals { ring, buffers: 0 }).collect(),
+            arrivals: (0..processes).map(|_| Arrivals::new(slots)).collect(),
             landed: (0..networks(processes).count).map(|_| Landed::default()).collect(),
             turn: 0,
             state: State::Idle,
@@ -131,15 +132,15 @@ impl Receiver {
     /// The packet's destination in the process's memory: what must be there before it is written. A message's is its
     /// place among the arrivals, and perhaps its buffer.
     fn destinations(&self, process: ProcessId, packet: &[u8], s: &Shared) -> [(u64, u64); 2] {
-        let Arrivals { ring, buffers } = &self.arrivals[process.index()];
+        let arrivals = &self.arrivals[process.index()];
         if is_put(packet) {
             let (to, data) = put_parts(packet);
             return [(to, data.len() as u64), (0, 0)];
         }
         let (_, _, data) = message_parts(packet);
         let buffered = if s.unit.policy == Policy::Buffer { data.len() as u64 } else { 0 };
-        let buffers = Ring { base: *buffers, slot_bytes: SLOT_BYTES, ..ring.ring };
-        [(ring.next(), ARRIVAL), (buffers.slot(ring.producer), buffered)]
+        let buffer = arrivals.buffers + u64::from(arrivals.buffer()) * SLOT_BYTES;
+        [(arrivals.ring.next(), ARRIVAL), (buffer, buffered)]
     }
 
     /// Control of the packet is over, or its pages are there.
@@ -197,7 +198,10 @@ impl Receiver {
         };
         match s.unit.policy {
             _ if data.is_empty() => {}
-            Policy::Buffer => s.write(&mut self.writer, (process, buffer), data, c),
+            Policy::Buffer => {
+                arrival.buffer = self.arrivals[process.index()].buffer();
+                s.write(&mut self.writer, (process, buffer), data, c);
+            }
             policy => {
                 s.collect_bound(process, c);
                 let Some(offset) = s.pools[process.index()].take(data.len() as u64) else { return false };
@@ -261,6 +265,34 @@ impl Receiver {
 }
 
 impl Arrivals {
+    fn new(slots: u32) -> Arrivals {
+        let ring = SlotQueue::new(Ring { base: 0, slots, slot_bytes: ARRIVAL });
+        Arrivals { ring, buffers: 0, buffer_of: (0..slots).collect() }
+    }
+
+    /// The buffer of the next arrival.
+    fn buffer(&self) -> u32 {
+        self.buffer_of[(self.ring.producer % self.ring.ring.slots) as usize]
+    }
+
+    /// The place in the high half of `value` has the buffer in its low half from now on, one of `count`.
+    ///
+    /// # Errors
+    /// That can't be: what the process did wrong, in words.
+    pub fn set_buffer(&mut self, value: u64, count: u64) -> Result<(), String> {
+        let (place, buffer) = ((value >> 32) as usize, value as u32);
+        let slots = self.buffer_of.len();
+        match self.buffer_of.get_mut(place) {
+            Some(of) if u64::from(buffer) < count => *of = buffer,
+            _ => {
+                return Err(format!(
+                    "place {place}, buffer {buffer} were stored to BUFFER; there are {slots} places and {count} buffers"
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// There is room for a message, and software has said where.
     fn takes_message(&self, s: &Shared) -> bool {
         let has_buffers = self.buffers != 0 || s.unit.policy != Policy::Buffer;

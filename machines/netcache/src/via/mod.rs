@@ -453,6 +453,7 @@ impl NetworkInterface for ViaNic {
             (registers::SETTING_DEPTH, via.depth),
             (registers::SETTING_QUEUES, via.queues),
             (registers::SETTING_TRANSFER, via.transfer.bytes()),
+            (registers::SETTING_SPARE, self.mpi.spare),
         ] {
             page.settings[setting as usize] = value;
         }

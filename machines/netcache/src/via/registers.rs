@@ -138,6 +138,8 @@ chasqui_abi::guest_constants! {
     pub const SETTING_QUEUES: u64 = 9;
     /// Setting: longest message [bytes].
     pub const SETTING_TRANSFER: u64 = 8;
+    /// Setting: buffers of the MPI device beside those that its receive descriptors have.
+    pub const SETTING_SPARE: u64 = 10;
 
     /// `ioctl`: opens the NIC; `ViaOpen`.
     pub const CONTROL_OPEN: u64 = 0x7100;
