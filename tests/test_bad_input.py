@@ -226,6 +226,14 @@ def test_a_recording_leaves_other_files_alone(chasqui: Run, good: Path, tmp_path
     assert names == {*mine, "hello.recording", "link", "runs"}
 
 
+# A call that does not return may be its function's last instruction.
+JUMPS_AT_THE_END = r"""extern void last(void);
+    __asm__(".pushsection .text\n"
+            ".type last, @function\nlast: li t0, 0\njalr ra, t0\n.size last, . - last\n"
+            ".type behind, @function\nbehind: nop\n.size behind, . - behind\n"
+            ".popsection");
+    last();"""
+
 # --- programs that go wrong ----------------------------------------------------------------------
 
 WRONG = {
@@ -267,12 +275,9 @@ WRONG = {
         1, "void (*volatile jump)(void) = NULL; jump(); puts(\"\");", 128 + signal.SIGSEGV, "fault",
         ["jump to 0x0: null pointer, pc 0x0, return address 0x", "(main+0x"],
     ),
-    # A call that does not return may be its function's last instruction.
     "jumps_at_the_end": (
-        1, r"""extern void last(void); __asm__(".pushsection .text\n.type last, @function\nlast: li t0, 0\n"
-        "jalr ra, t0\n.size last, . - last\n.type behind, @function\nbehind: nop\n"
-        ".size behind, . - behind\n.popsection"); last();""",
-        128 + signal.SIGSEGV, "fault", ["jump to 0x0: null pointer, pc 0x0, return address", "(last+0x"],
+        1, JUMPS_AT_THE_END, 128 + signal.SIGSEGV, "fault",
+        ["jump to 0x0: null pointer, pc 0x0, return address 0x", "(last+0x"],
     ),
     "no_finalize": (1, "return 0;", 0, "finished", ["rank 0", "MPI_Finalize"]),
 }  # fmt: skip

@@ -1,23 +1,14 @@
 /* Functions with counts of MPI_Count (MPI-4.0; MPI 5.0, section 19.2). The work is that of the
  * functions with int counts, so a count that fits no int is refused; lengths, extents and
  * displacements are 64 bits wide everywhere. */
-#include <limits.h>
-
-#include "mpi/comm/raise.h"
+#include "mpi/bindings/large.h"
 #include "mpi/datatype/type.h"
 #include "mpi/pt2pt/point.h"
 #include "mpi/request/request.h"
 #include "mpi/runtime/memory.h"
 #include "mpi/runtime/platform.h"
 
-static int fits(const char *call, MPI_Count count)
-{
-    if (count < 0)
-        return chq_fail(NULL, call, MPI_ERR_COUNT, "negative count");
-    if (count > INT_MAX)
-        return chq_fail(NULL, call, MPI_ERR_VALUE_TOO_LARGE, "more elements than an int counts");
-    return MPI_SUCCESS;
-}
+static int fits(const char *call, MPI_Count count) { return large_fits(NULL, call, count); }
 
 /* Does `work` if the count fits. */
 #define IF_FITS(call, count, work)     \
