@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.xdist_group("experiments")
 
 VOYAGER = running.choose(["voyager"])
+# A mispredicted branch of voyager takes three processor clocks.
+MISPREDICTED_NS = 3 * 1000 / 150
 
 
 # --- the framework -------------------------------------------------------------------------------
@@ -344,8 +346,10 @@ def test_a_queue_that_is_not_resident_costs_time_and_no_store(results: Path) -> 
             assert float(one["latency_ns"]) < float(more["latency_ns"])
             assert float(one["gap_ns"]) < float(more["gap_ns"]) + 20  # a bus clock
         if case[0] != "basic":
-            # Stores are posted, whether hardware or firmware takes them.
-            assert len({row["o_send_ns"] for row in (neither, sender, receiver, both)}) == 1
+            # Stores are posted, whether hardware or firmware takes them. A branch may be predicted
+            # otherwise, as it was taken or not while the sender waited.
+            times = [float(row["o_send_ns"]) for row in (neither, sender, receiver, both)]
+            assert max(times) - min(times) <= MISPREDICTED_NS + 0.01
 
 
 @pytest.mark.core

@@ -388,9 +388,9 @@ static void take_direct(void *to, size_t bytes)
 
 static void via_take(void *to, size_t bytes) { take_direct(to, bytes); }
 
-static bool via_hold(uint64_t held[MPI_HELD_WORDS])
+static bool via_hold(const void *payload, uint64_t held[MPI_HELD_WORDS])
 {
-    if (!arriving || !spares)
+    if (!payload || !arriving || payload != arriving->data || !spares)
         return false;
     held[0] = (uintptr_t)arriving;
     arriving = NULL;
