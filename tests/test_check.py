@@ -453,6 +453,48 @@ def test_a_stripped_program_is_refused(chasqui: Run, compile_c: Compiler, tmp_pa
     assert "is stripped" in done.stderr
 
 
+CONDITIONAL = """\
+#ifndef OWN_H
+#define OWN_H
+#ifdef __cplusplus
+extern "C" {
+#endif
+#if defined(HAVE_RMA) && \\
+    HAVE_RMA > 1 /* why */
+int fence(MPI_Win w) { return MPI_Win_fence(0, w); }
+#elif MPI_VERSION < 3
+int release(MPI_Win w) { return MPI_Win_free(&w); }
+#else
+int lock(MPI_Win w) { return MPI_Win_lock_all(0, w); }
+#endif
+#if 1
+int sync(MPI_Win w) { return MPI_Win_sync(w); }
+#endif
+#endif
+"""
+
+
+def test_what_stands_behind_conditions_is_told(chasqui: Run, tmp_path: Path) -> None:
+    """A program may be compiled without it. Guards of headers, and of C++, are no conditions."""
+    (tmp_path / "own.h").write_text(CONDITIONAL)
+    done = chasqui("check", "own.h")
+    assert done.returncode == 1
+    where = {line.split()[1]: line.partition("own.h")[2] for line in done.stdout.splitlines()[2:6]}
+    assert where == {
+        "MPI_Win_fence": ":8 (#if defined(HAVE_RMA) && HAVE_RMA > 1)",
+        "MPI_Win_free": ":10 (#elif MPI_VERSION < 3)",
+        "MPI_Win_lock_all": ":12 (#else of #elif MPI_VERSION < 3)",
+        "MPI_Win_sync": ":15",
+    }
+    assert "4 missing; behind #if alone: 3 of what is missing" in done.stdout
+    found = json.loads(chasqui("check", "--json", "own.h").stdout)["functions"]
+    places = {each["name"]: each["places"] for each in found}
+    assert places["MPI_Win_free"] == [
+        {"file": "own.h", "line": 10, "condition": "#elif MPI_VERSION < 3"}
+    ]
+    assert places["MPI_Win_sync"] == [{"file": "own.h", "line": 15}]
+
+
 # --- the wrappers -------------------------------------------------------------------------------
 
 

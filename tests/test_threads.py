@@ -158,6 +158,9 @@ def test_levels_of_threads(chasqui: Run, compile_c: Compiler, harts: int, requir
     assert done.returncode == 0, done.stderr
     provided = required if harts > 1 else min(required, 2)
     assert f"{provided} 1 1 0 1\n" in done.stdout
+    # Where it is refused, it is said what it takes.
+    refused = "MPI_THREAD_MULTIPLE is not provided, since each rank has one hart (node.harts"
+    assert (refused in done.stderr) == (provided < required)
 
 
 @pytest.mark.parametrize("machine", MACHINES)

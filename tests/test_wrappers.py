@@ -400,6 +400,75 @@ def test_a_missing_function_is_named_where_it_is_called_and_by_the_linker(
     assert "undefined symbol: MPI_Win_free" in done.stderr
 
 
+MISSING = """\
+#include <mpi.h>
+#include <stdio.h>
+int nowhere(int);
+int main(int argc, char **argv)
+{
+    MPI_Win window;
+    MPI_Init(&argc, &argv);
+    puts("so far");
+    fflush(stdout);
+    if (argc > 1)
+        return nowhere(argc);
+    if (argc > 2)
+        MPI_Win_create(NULL, 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    return MPI_Finalize();
+}
+"""
+
+
+@pytest.mark.parametrize("flags", [[], pytest.param(["--toolchain", "gnu"], marks=pytest.mark.gnu)])
+def test_a_program_whose_missing_functions_are_not_called(
+    chasqui: Run, tmp_path: Path, flags: list[str]
+) -> None:
+    (tmp_path / "a.c").write_text(MISSING)
+    assert chasqui("cc", *flags, "-w", "a.c", "-o", "a").returncode == 1
+    done = chasqui("cc", *flags, "-w", "--stub-missing", "a.c", "-o", "a")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    stubs = done.stderr.removeprefix("chasqui: stubs, which end the job: ").strip().split(", ")
+    assert sorted(stubs) == ["MPI_Win_create", "nowhere"]
+    done = chasqui("run", "-q", "-np", "2", "--", "./a")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "so far\n" * 2, "")
+    done = chasqui("run", "-q", "-np", "2", "--", "./a", "now")
+    assert done.returncode == 1
+    assert (
+        "rank 0: nowhere: it was called, and is missing: the program was linked with" in done.stderr
+    )
+    assert "aborted: rank 0" in done.stderr
+    # More than a linker names at a time.
+    calls = "".join(f"int gone{i}(void); n += gone{i}();" for i in range(45))
+    (tmp_path / "b.c").write_text(
+        f"int main(int n, char **v) {{ if (n > 9) {{ {calls} }} return 0; }}\n"
+    )
+    done = chasqui("cc", *flags, "--stub-missing", "b.c", "-o", "b")
+    assert (done.returncode, done.stderr.count("gone")) == (0, 45), done.stderr
+    # What is wrong otherwise is said as ever; and nothing where nothing is missing.
+    (tmp_path / "c.c").write_text("int main(void) { return x; }\n")
+    done = chasqui("cc", *flags, "--stub-missing", "c.c", "-o", "c")
+    assert done.returncode != 0
+    assert done.stderr.count("error:") >= 1
+    (tmp_path / "d.c").write_text("int main(void) { return 0; }\n")
+    done = chasqui("cc", *flags, "--stub-missing", "d.c", "-o", "d")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_cache_is_where_the_user_wants_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    from chasqui.cache import cache_directory
+
+    monkeypatch.delenv("CHASQUI_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", "/some/cache")
+    assert cache_directory() == Path("/some/cache/chasqui")
+    # What is no absolute path is to be ignored.
+    for ignored in ("", "some/cache"):
+        monkeypatch.setenv("XDG_CACHE_HOME", ignored)
+        assert "some" not in str(cache_directory())
+    monkeypatch.setenv("XDG_CACHE_HOME", "/some/cache")
+    monkeypatch.setenv("CHASQUI_CACHE_DIR", "/other")
+    assert cache_directory() == Path("/other")
+
+
 def test_libmpi_appears_whole_however_many_build_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

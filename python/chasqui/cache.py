@@ -12,12 +12,16 @@ EXAMPLES = (PACKAGE / "examples").resolve()
 
 
 def cache_directory() -> Path:
-    """Inside the virtual environment, so that removing it removes everything; else the user's."""
+    """Where the user wants it; else inside the virtual environment, so that removing it removes
+    everything; else the user's."""
     override = os.environ.get("CHASQUI_CACHE_DIR")
     if override:
         return Path(override).absolute()
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    # What is relative is to be ignored (XDG Base Directory Specification).
+    if os.path.isabs(base):
+        return Path(base) / "chasqui"
     in_environment = sys.prefix != sys.base_prefix
     if in_environment and os.access(sys.prefix, os.W_OK):
         return Path(sys.prefix) / "var" / "cache" / "chasqui"
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "chasqui"
+    return Path.home() / ".cache" / "chasqui"

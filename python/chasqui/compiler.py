@@ -35,6 +35,8 @@ All options are the compiler's own (clang's by default, GCC's with --toolchain g
   --toolchain zig|gnu  zig and musl, pinned and installed with chasqui (default), or
                        riscv64-linux-gnu-{gcc} and glibc, where installed.
                        Also: environment variable CHASQUI_TOOLCHAIN.
+  --stub-missing       link although functions are missing, MPI's that are not in this version or
+                       any others: the first that is called ends the job and is named
   -show, -showme       print the compiler's command line and do nothing
   -showme:compile, -showme:link, -showme:incdirs, -showme:libdirs, -showme:libs
                        print that part of it
@@ -58,6 +60,8 @@ Linux executables. Runs riscv64-linux-gnu-gfortran, where installed; all options
 What gfortran allowed until version 10 is allowed: one argument passed as different types,
 constants like X'7F'.
 
+  --stub-missing       link although functions are missing, MPI's that are not in this version or
+                       any others: the first that is called ends the job and is named
   -show, -showme       print the compiler's command line and do nothing
   -showme:compile, -showme:link, -showme:incdirs, -showme:libdirs, -showme:libs
                        print that part of it
@@ -134,6 +138,9 @@ SILENTLY_LEFT_OUT = frozenset(
 )
 
 
+Own = Callable[[str], bool]
+
+
 @dataclass
 class Plan:
     """What the arguments ask for, and what of them the compiler gets."""
@@ -149,6 +156,8 @@ class Plan:
     strip: bool = False  # the program is to have no symbols
     sanitize: bool = False  # -fsanitize=undefined
     threads: bool = False  # the command says so
+    stub_missing: bool = False  # what is missing gets a body, which ends the job
+    stubs: Sequence[str] = ()  # the options that find these
 
     def compiler(self) -> list[str]:
         """The compiler and what stands before the user's arguments."""
@@ -186,7 +195,8 @@ class Plan:
         whole = [linked.drawn_in(linked.GTHREADS)] if self.language == "fc" and self.threads else []
         script = [] if self.own_layout() else toolchain.link_options(self.toolchain)
         # -l, not the archive's name: that would be taken for a source after `-x c`.
-        return [*script, *places, *whole, *(f"-l{name}" for name in self.libraries())]
+        libraries = [f"-l{name}" for name in self.libraries()]
+        return [*script, *places, *whole, *self.stubs, *libraries]
 
     def own_layout(self) -> bool:
         """Whether the command has a linker script of its own, or makes no program."""
@@ -251,6 +261,8 @@ def _own_options(result: Plan, arguments: list[str]) -> list[str]:
             take_toolchain = True
         elif argument.startswith("--toolchain="):
             result.toolchain = argument.partition("=")[2]
+        elif argument == "--stub-missing":
+            result.stub_missing = True
         elif argument in ("-show", "-showme", "--showme"):
             result.show = "all"
         elif argument.startswith(("-showme:", "--showme:")):
@@ -374,7 +386,7 @@ def run(result: Plan) -> int:
     if result.toolchain == "gnu":
         environment = dict(os.environ)
         if result.mode == "link":
-            return linked.with_threads_whole(result.command(), environment, _call)
+            return _link(result, environment)
         return _call(result.command(), environment)
     for name in result.inputs:
         if name != "-" and not os.path.exists(name):  # zig's own message is obscure
@@ -392,9 +404,33 @@ def run(result: Plan) -> int:
             result.arguments += ["-o", os.devnull]
     if result.mode in ("-c", "-S"):
         return _compile(result, sources, environment)
-    status = _call(result.command(), environment)
+    status = _link(result, environment)
     if status == 0 and result.mode == "link" and result.strip:
         linked.strip(Path(result.output or "a.out"))
+    return status
+
+
+def _link(result: Plan, environment: dict[str, str]) -> int:
+    """Links, or has a question answered; where that is wanted, with bodies for functions that are
+    missing, and says which these are."""
+
+    def link(options: Sequence[str], own: Own) -> int:
+        result.stubs = options
+        if result.toolchain != "gnu":
+            return _call(result.command(), environment, own)
+
+        def call(command: list[str], environment: dict[str, str], theirs: Own) -> int:
+            return _call(command, environment, lambda line: theirs(line) or own(line))
+
+        return linked.with_threads_whole(result.command(), environment, call)
+
+    if not result.stub_missing or result.mode != "link":
+        return link((), lambda _: False)
+    from chasqui import stubs
+
+    status, names = stubs.link(link)
+    if names and status == 0:
+        print(f"chasqui: stubs, which end the job: {', '.join(names)}", file=sys.stderr)
     return status
 
 
@@ -451,11 +487,7 @@ def _pass_on(line: bytes) -> None:
         abandon(sys.stderr)
 
 
-def _call(
-    command: list[str],
-    environment: dict[str, str],
-    own: Callable[[str], bool] = lambda _: False,
-) -> int:
+def _call(command: list[str], environment: dict[str, str], own: Own = lambda _: False) -> int:
     """Runs the compiler. After a failure it says of what is missing here that it is; lines of its
     messages that `own` takes are not shown."""
     if sys.stderr.isatty():  # which the compiler doesn't see

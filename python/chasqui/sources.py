@@ -1,6 +1,7 @@
 """Names of MPI in C, C++ and Fortran sources: by their text, outside comments and strings.
 
-Nothing is preprocessed: what `#ifdef` leaves out is seen too, but not what stands after `#if 0`.
+Nothing is preprocessed: what `#ifdef` may leave out is seen too, with the condition that it stands
+behind, but not what stands after `#if 0`.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ FORTRAN_LINE = re.compile(rb"(?im)^[ \t]+(?:integer|parameter|common|external)\b
 CONDITION = re.compile(
     r"^[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b[ \t]*(0\b)?", re.MULTILINE
 )
+DIRECTIVE = re.compile(r"(?:[^\\\n]|\\.)*", re.DOTALL)  # with the lines that continue it
 OWN_NAMESPACE = re.compile(r"\b(?:namespace|class|struct)\s+MPI\b")
 WORD = string.ascii_letters + string.digits + "_"
 # Words after which a name is used, not declared.
@@ -66,6 +68,7 @@ class Found:
     uses: dict[str, list[int]] = field(default_factory=dict)  # name -> lines
     calls: set[str] = field(default_factory=set)  # of these the ones with a parenthesis
     declared: set[str] = field(default_factory=set)
+    conditions: dict[int, str] = field(default_factory=dict)  # line -> that it stands behind
     openmp: dict[int, bool] = field(default_factory=dict)  # line of an include -> only with OpenMP
     fortran: bool = False
 
@@ -93,13 +96,16 @@ def _is_fortrans(suffix: str, data: bytes) -> bool:
 
 def _c(found: Found, text: str) -> None:
     lines, code = _Lines(text), 0  # where the code before a name begins
+    conditions = _Conditions(text)
     for match in C_TOKEN.finditer(text):
         if match["defined"]:
             found.declared.add(match["defined"])
         if match["omp"]:
             found.openmp[lines.of(match.start())] = _is_for_openmp(text[: match.start()])
         if match["cxx"] and not OWN_NAMESPACE.search(text):
-            _add(found, f"MPI::{match['cxx']}", lines.of(match.start()))
+            _add(
+                found, f"MPI::{match['cxx']}", lines.of(match.start()), conditions.of(match.start())
+            )
         name = _name(match)
         if not name:
             code = match.end()
@@ -108,7 +114,7 @@ def _c(found: Found, text: str) -> None:
         if _is_declared(text[max(code, match.start() - 200) : match.start()], after):
             found.declared.add(name)
             continue
-        _add(found, name, lines.of(match.start()))
+        _add(found, name, lines.of(match.start()), conditions.of(match.start()))
         if after.startswith("("):
             found.calls.add(name)
 
@@ -192,10 +198,52 @@ def _fortran(found: Found, text: str, token: re.Pattern[str]) -> None:
             _add(found, name, lines.of(match.start()))
 
 
-def _add(found: Found, name: str, line: int) -> None:
+def _add(found: Found, name: str, line: int, condition: str = "") -> None:
+    if condition:
+        found.conditions[line] = condition
     lines = found.uses.setdefault(name, [])
     if not lines or lines[-1] != line:
         lines.append(line)
+
+
+class _Conditions:
+    """The directive that decides whether a place in a C text is compiled, the innermost; for places
+    that come in order. Not those that say nothing of a program: guards of headers, C++, `#if 1`."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.directives = CONDITION.finditer(text)
+        self.next = next(self.directives, None)
+        self.open: list[str] = []
+
+    def of(self, place: int) -> str:
+        while self.next and self.next.start() < place:
+            self._pass(self.next)
+            self.next = next(self.directives, None)
+        return next((each for each in reversed(self.open) if each), "")
+
+    def _pass(self, match: re.Match[str]) -> None:
+        word = match[1]
+        if word.startswith("if"):
+            self.open.append(self._shown(match))
+        elif self.open and word == "endif":
+            self.open.pop()
+        elif self.open and word == "elif":
+            self.open[-1] = self._shown(match)
+        elif self.open and self.open[-1]:
+            self.open[-1] = f"#else of {self.open[-1].removeprefix('#else of ')}"
+
+    def _shown(self, match: re.Match[str]) -> str:
+        line = DIRECTIVE.match(self.text, match.start())
+        directive = " ".join(re.sub(r"//.*|/\*.*?\*/|\\\n", " ", line[0] if line else "").split())
+        _, _, condition = directive.replace("# ", "#").partition(" ")
+        behind = self.text[line.end() if line else match.end() :]
+        is_guard = re.match(rf"\s*#[ \t]*define[ \t]+{re.escape(condition)}\b", behind) is not None
+        if is_guard or "__cplusplus" in condition or condition == "1":
+            return ""
+        return (
+            f"#{match[1]} {condition}" if len(condition) < 40 else f"#{match[1]} {condition[:36]} …"
+        )
 
 
 class _Lines:

@@ -34,6 +34,7 @@ class Place:
     line: int = 0
     function: str = ""
     offset: int = 0
+    condition: str = ""  # of a source: the #if that the place stands behind
 
     def __str__(self) -> str:
         if self.line:
@@ -54,6 +55,11 @@ class Name:
     state: str
     what: str  # topic and version, or why it is missing or partial
     places: list[Place] = field(default_factory=list)
+
+    @property
+    def conditional(self) -> bool:
+        """Each use stands behind an #if: the program may do without."""
+        return bool(self.places) and all(place.condition for place in self.places)
 
 
 @dataclass
@@ -158,7 +164,8 @@ def _add_source(gathered: _Gathered, path: Path) -> None:
         raise InputError(f"{path}: {error.strerror}") from None
     into = gathered.fortran if found.fortran else gathered.uses
     for name, lines in found.uses.items():
-        into.setdefault(name, []).extend(Place(str(path), line) for line in lines)
+        places = (Place(str(path), at, condition=found.conditions.get(at, "")) for at in lines)
+        into.setdefault(name, []).extend(places)
     gathered.calls |= found.calls
     gathered.declared |= found.declared
     gathered.openmp += [(Place(str(path), line), only) for line, only in found.openmp.items()]

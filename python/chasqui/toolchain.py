@@ -187,8 +187,8 @@ def _build_libmpi(place: Path) -> None:
     announce_first_build()
     with appearing(place) as building:
         (building / LINKER_SCRIPT).write_text(_linker_script())
-        _archive(building / "libmpi.a", libmpi_sources())
-        _archive(building / "libchasqui-c.a", libc_sources(), *LIBC_FLAGS)
+        archive(building / "libmpi.a", libmpi_sources())
+        archive(building / "libchasqui-c.a", libc_sources(), *LIBC_FLAGS)
 
 
 @contextlib.contextmanager
@@ -204,7 +204,7 @@ def appearing(place: Path) -> Iterator[Path]:
         shutil.rmtree(building, ignore_errors=True)
 
 
-def _archive(archive: Path, sources: list[Path], *special: str, ready: Sequence[Path] = ()) -> None:
+def archive(archive: Path, sources: list[Path], *special: str, ready: Sequence[Path] = ()) -> None:
     """Compiles C for the guest, all at a time; objects that are `ready` join the archive."""
     from concurrent.futures import ThreadPoolExecutor
 
@@ -264,7 +264,7 @@ def _build_fortran(place: Path) -> None:
             sources.append(building / "generated" / f"{name}.c")
             sources[-1].write_text(text)
         ready = [building / f"{name}.o" for name in fortran.MODULES]
-        _archive(building / "libmpifort.a", sources, ready=ready)
+        archive(building / "libmpifort.a", sources, ready=ready)
 
 
 def run_zig(command: list[str], *arguments: str | Path) -> None:

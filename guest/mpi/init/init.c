@@ -102,17 +102,30 @@ int PMPI_Init(int *argc, char ***argv)
 }
 MPI_ALIAS(Init);
 
+/* Threads that call MPI at the same time need harts of their own. Every rank finds the same: rank 0 says it. */
+static __attribute__((cold, noinline)) void refuse_threads(void)
+{
+    struct line line = {.length = 0};
+    if (chq.rank > 0)
+        return;
+    line_add(&line, "rank 0: MPI_Init_thread: MPI_THREAD_MULTIPLE is not provided, since each rank has one hart ");
+    line_add(&line, "(node.harts, shared out among a node's ranks)\n");
+    chq_platform_write(2, line.text, line.length);
+}
+
 int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
     (void)argc, (void)argv;
     MARK_CALL(CALL_INIT);
     int error = init(required);
     *provided = chq.thread_level;
+    if (unlikely(*provided < required) && required == MPI_THREAD_MULTIPLE && !error)
+        refuse_threads();
     MARK_RETURN(CALL_INIT);
     return error;
 }
 MPI_ALIAS(Init_thread);
-MPI_PARTIAL(Init_thread, "provides MPI_THREAD_MULTIPLE where the node has several harts alone");
+MPI_PARTIAL(Init_thread, "provides MPI_THREAD_MULTIPLE where a rank has several harts alone (node.harts)");
 
 int PMPI_Finalize(void)
 {

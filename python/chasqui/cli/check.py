@@ -22,7 +22,8 @@ of them are missing here or partial, with places. Nothing is run, built or prepr
 FILE is a C, C++ or Fortran source; a folder, with every source below it; an object, archive,
 executable or shared library, of RISC-V or of another processor (a program that you have already).
 System calls are listed for static RISC-V executables (`chasqui cc`): those that code reachable from
-the entry point may make. In sources, code that #ifdef leaves out counts, too.
+the entry point may make. In sources, code that #ifdef may leave out counts, too: the place is shown
+with its condition, and the last line says how much of what is missing has such places alone.
 
 Exit status: 0 if nothing is missing, 1 if something is, 2 for bad input.
 
@@ -111,7 +112,8 @@ def _text(found: Survey, everything: bool) -> str:
 def _where(places: list[Place]) -> list[str]:
     texts, last = [], ""
     for place in places:
-        texts.append(f":{place.line}" if place.line and place.file == last else str(place))
+        text = f":{place.line}" if place.line and place.file == last else str(place)
+        texts.append(f"{text} ({place.condition})" if place.condition else text)
         last = place.file
     return texts
 
@@ -154,6 +156,9 @@ def _summary(found: Survey) -> str:
     interfaces = [each.name for each in found.of("interface", MISSING)]
     if interfaces:
         parts.append(f"{' and '.join(interfaces)} missing")
+    conditional = [each for each in found.names if each.state == MISSING and each.conditional]
+    if conditional:
+        parts.append(f"behind #if alone: {len(conditional)} of what is missing")
     if found.system_calls is not None:
         calls = found.calls(THERE, PARTIAL, MISSING, UNKNOWN)
         parts.append(_count(calls, "system call", ""))
