@@ -163,6 +163,10 @@ def test_a_file_elsewhere_is_seen_when_it_is_bound(
     done = chasqui(*map(str, [*LOGGP, *bind, *asks[5:]]), cwd=work)
     assert done.stdout.count("file: data") == 6
     assert "--bind" not in done.stderr
+    by_environment = chasqui(
+        *map(str, [*LOGGP, *asks[5:]]), cwd=work, env={"CHASQUI_BIND": bind[1]}
+    )
+    assert by_environment.stdout == done.stdout
     done = chasqui(*map(str, [*LOGGP, "--host-files", *asks[5:]]), cwd=work)
     assert done.stdout.count("file: data") == 6
 
@@ -174,8 +178,8 @@ def test_nothing_elsewhere_is_changed(
     work, data = places
     (work / "link").symlink_to(data)
     new = data / "new"
-    words = ("make", new, "make", "link/new", "remove", "link/file", "make", "here")
-    words += ("show", "/proc/self/environ", "show", "/etc/hostname")
+    words = ["make", new, "make", "link/new", "remove", "link/file", "make", "here"]
+    words += ["show", "/proc/self/environ", "show", "/etc/hostname"]
     asks = [str(word) for word in [*LOGGP, "--", reacher, *words]]
     done = chasqui(*asks, cwd=work)
     assert sorted(path.name for path in data.iterdir()) == ["file"]
@@ -247,11 +251,25 @@ def test_simulated_time_ends_at_its_limit(chasqui: Run, reacher: Path, tmp_path:
     same = [(tmp_path / f"run{i}" / "summary.json").read_bytes() for i in (1, 2)]
     assert same[0] == same[1]
     # A run that ends before is as it is without.
-    for name, limit in (("with", ("--limit-time", "1 s")), ("without", ())):
-        chasqui(*LOGGP, *limit, "--out", name, "--", str(reacher))
+    for name, words in (("with", ["--limit-time", "1 s"]), ("without", [])):
+        chasqui(*LOGGP, *words, "--out", name, "--", str(reacher))
     texts = [(tmp_path / name / "summary.json").read_bytes() for name in ("with", "without")]
     assert texts[0] == texts[1]
     assert summary(tmp_path / "with")["outcome"] == "finished"
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("limit", [("--limit-time", "3 ms"), ("--limit-host-time", "2 s")])
+def test_a_job_that_has_ended_knows_of_no_limit(
+    chasqui: Run, reacher: Path, tmp_path: Path, limit: tuple[str, str]
+) -> None:
+    machine = ("run", "--machine", "voyager", "--set", "node.harts=2")
+    job = ("--job", f"{reacher} spin x")
+    done = chasqui(*machine, *job, *limit, "--out", "run", "--", str(reacher))
+    assert done.returncode == OUT_OF_TIME, done.stderr
+    outcomes = [summary(tmp_path / "run" / job)["outcome"] for job in ("job0", "job1")]
+    assert outcomes == ["finished", "aborted"]
+    assert f"by {limit[0]}" in summary(tmp_path / "run" / "job1")["message"]
 
 
 @pytest.mark.core

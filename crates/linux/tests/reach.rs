@@ -224,7 +224,7 @@ fn what_is_outside_is_not_there() {
 fn the_hosts_description_stays_hidden_and_unmentioned() {
     let host = Host::new("hidden");
     host.link("env", "/proc/self/environ");
-    host.link("root", "/proc/self/root");
+    host.link("all", "/proc/self/root");
     host.link("etc", "../../../../../../../../../../etc");
     let binds: [&[&str]; 2] = [&[], &["/"]];
     for binds in binds {
@@ -233,8 +233,8 @@ fn the_hosts_description_stays_hidden_and_unmentioned() {
             "/etc/passwd",
             "etc/passwd",
             "env",
-            "root/etc/passwd",
-            "/proc/self/root/etc/passwd",
+            "all/etc/passwd",
+            concat!("/proc/self/root", "/etc/passwd"),
             "/proc/1/environ",
             "/proc/self/environ",
             "/proc/self/cwd/file",

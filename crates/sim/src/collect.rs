@@ -256,7 +256,8 @@ fn verdict(
     if let Some((status, text)) = limit_reached(processes, job_end, end) {
         return (Outcome::Aborted, status, text);
     }
-    if end.ended == Ended::Interrupted {
+    // A job that had ended before a limit was reached knows nothing of it.
+    if end.ended == Ended::Interrupted && end.reached.is_none() {
         let signal = end.signal.unwrap_or(SIGINT);
         let by = match signal {
             SIGINT => "the user".to_string(),
@@ -271,7 +272,7 @@ fn verdict(
     let status = processes.iter().filter_map(ProcessView::ended).map(|(_, how)| status_of(how)).max();
     let status = status.unwrap_or(0);
     let waiting = waiting(processes, job_end.time);
-    if end.ended == Ended::OutOfTime || is_out_of_time(processes) {
+    if end.ended == Ended::OutOfTime && !all_ended(processes) || is_out_of_time(processes) {
         return (Outcome::OutOfTime, OUT_OF_TIME, waiting);
     }
     match (unfinalized(processes), waiting.is_empty()) {
@@ -285,9 +286,13 @@ fn verdict(
     }
 }
 
+fn all_ended(processes: &[ProcessView<'_>]) -> bool {
+    processes.iter().all(|p| p.ended().is_some())
+}
+
 /// The exit status and what there is to say, if a limit ended the job.
 fn limit_reached(processes: &[ProcessView<'_>], job_end: &JobEnd, end: End) -> Option<(i32, String)> {
-    if processes.iter().all(|p| p.ended().is_some()) {
+    if all_ended(processes) {
         return None;
     }
     let (at, places) = (job_end.time, places(processes));

@@ -124,3 +124,41 @@ fn field(path: &Path, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib * 1024)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(change: impl FnOnce(&mut Sandbox)) -> Request {
+        let text = r#"{"machine": "loggp", "ranks": 1, "program": "p", "directory": "runs/none"}"#;
+        let mut request: Request = serde_json::from_str(text).expect("a request");
+        change(&mut request.sandbox);
+        request
+    }
+
+    #[test]
+    fn without_a_word_the_host_sets_the_limits() {
+        let limits = Limits::of(&request(|_| ())).expect("limits");
+        assert_eq!((limits.time, limits.host_time), (None, None));
+        assert!((1..=OUTPUT_BYTES_MAX).contains(&limits.output_bytes));
+        let most = field(Path::new("/proc/meminfo"), "MemTotal").expect("Linux says it");
+        assert!((1..most).contains(&limits.memory_bytes));
+        assert_eq!(limits.reached(Duration::from_secs(1 << 40)), None);
+    }
+
+    #[test]
+    fn limits_have_units() {
+        let limits = Limits::of(&request(|sandbox| {
+            sandbox.limit_time = Some("2 us".into());
+            sandbox.limit_host_time = Some("1.5 s".into());
+            sandbox.limit_output = Some("3 KiB".into());
+            sandbox.limit_memory = Some("4 KiB".into());
+        }));
+        let limits = limits.expect("limits");
+        assert_eq!((limits.time, limits.output_bytes), (Some(Time(2_000_000)), 3 << 10));
+        assert!(matches!(limits.reached(Duration::ZERO), Some(Reached::Memory(4097..))));
+        assert_eq!(limits.reached(Duration::from_millis(1500)), Some(Reached::HostTime));
+        let wrong = Limits::of(&request(|sandbox| sandbox.limit_time = Some("5".into())));
+        assert!(wrong.expect_err("no unit").to_string().starts_with("--limit-time: "));
+    }
+}

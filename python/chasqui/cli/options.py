@@ -144,9 +144,10 @@ def sandbox(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _binds() -> Decorator:
     return click.option(
-        "--bind", "binds", multiple=True, metavar="HOST[:GUEST][:ro]",
+        "--bind", "binds", multiple=True, metavar="HOST[:GUEST][:ro]", envvar="CHASQUI_BIND",
         help="Show the programs a file or folder of the host, as GUEST (default: by its own name); "
-        "ro: to be read only. Without this they see the working directory alone. Repeatable.",
+        "ro: to be read only. Without this they see the working directory alone. Repeatable; "
+        "several with spaces between: $CHASQUI_BIND.",
     )  # fmt: skip
 
 
@@ -232,11 +233,11 @@ def job(function: Callable[..., Any]) -> Callable[..., Any]:
         }
         return function(*arguments, settings=settings, **others)
 
-    result: Callable[..., Any] = checked
+    result = sandbox(checked)
     placement = (_map_by(), _ranks_per_node(), _ranks())
     for option in (_threads(), _timeline(), _environment(), _mpi(), sets(), *placement):
         result = option(result)
-    return sandbox(result)
+    return result
 
 
 def only(function: Callable[..., Any]) -> Callable[..., Any]:
