@@ -10,6 +10,24 @@
 
 enum { EXTRA_MASK = (1 << CHASQUI_VOYAGER_EXPRESS_EXTRA_BITS) - 1 };
 
+/* Another process. A power of two in size: it is found by a shift. */
+struct peer {
+    /* As a receiver. */
+    uint32_t shape_sent;   /* Context and tag of the last message that went to it by Express alone. */
+    uint32_t last;         /* Its last message: if `behind` in slots composed, else in Express messages stored. */
+    uint16_t express_sent; /* MPI messages that went to it by Express or Tag-On. */
+    uint16_t basic_sent;   /* Likewise by Basic. */
+    bool behind;           /* The last one went by Basic. */
+    /* As a sender. */
+    uint8_t begun;          /* Length of the message of which the first half, `word`, has come; 0: none. */
+    uint16_t express_taken; /* MPI messages that have come by Express or Tag-On. */
+    uint16_t basic_taken;   /* Likewise by Basic. */
+    uint32_t word;
+    uint64_t shape; /* Context and tag of its messages by Express alone: an envelope's first and third half-words. */
+};
+
+_Static_assert(sizeof(struct peer) == 32, "peer");
+
 /* An Express message's five bits. */
 static inline uint32_t extra_of(uint64_t message) { return message >> 32 & EXTRA_MASK; }
 

@@ -355,7 +355,7 @@ struct way {
 #define DEFINE_OTHER(by) DEFINE_SEND(by, other, bytes) DEFINE_RECEIVE(by, other, bytes)
 #define DEFINE_LENGTH(by, length) DEFINE_SEND(by, length, length) DEFINE_RECEIVE(by, length, length)
 
-/* Lengths that go in one packet. */
+/* Lengths that go in one packet, or are a few words of Express. */
 #define TO_52(of, by)                                                                                           \
     of(by, 4) of(by, 8) of(by, 12) of(by, 16) of(by, 20) of(by, 24) of(by, 28) of(by, 32) of(by, 36) of(by, 40) \
         of(by, 44) of(by, 48) of(by, 52)
@@ -375,6 +375,8 @@ DEFINE_OTHER(WIDE)
 DEFINE_OTHER(ANSWERED)
 DEFINE_OTHER(DMA)
 TO_88(DEFINE_LENGTH, BASIC)
+TO_88(DEFINE_LENGTH, EXPRESS)
+TO_88(DEFINE_LENGTH, HALVES)
 TO_52(DEFINE_LENGTH, TAG_48)
 TO_84(DEFINE_LENGTH, TAG_80)
 TO_60(DEFINE_LENGTH, WIDE)
@@ -392,8 +394,8 @@ TO_60(DEFINE_LENGTH, ANSWERED)
 /* By mechanism and length in words; 0: any other length. */
 static const struct way ways[MECHANISMS][KNOWN_MAX / 4 + 1] = {
     [BASIC] = {TO_88(LENGTH, BASIC) OTHER(BASIC)},
-    [EXPRESS] = {OTHER(EXPRESS)},
-    [HALVES] = {OTHER(HALVES)},
+    [EXPRESS] = {TO_88(LENGTH, EXPRESS) OTHER(EXPRESS)},
+    [HALVES] = {TO_88(LENGTH, HALVES) OTHER(HALVES)},
     [TAG_48] = {TO_52(LENGTH, TAG_48) OTHER(TAG_48)},
     [TAG_80] = {TO_84(LENGTH, TAG_80) OTHER(TAG_80)},
     [RESIDENT_48] = {TO_52(RESIDENT_LENGTH, 48) OTHER(RESIDENT_48)},

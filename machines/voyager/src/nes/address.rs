@@ -19,6 +19,10 @@ const _: () = assert!(registers::SYSTEM_TABLE + ((registers::SP_QUEUE + 1) << (1
 const TAG_BITS: u64 = registers::EXPRESS_DESTINATION_SHIFT + 16 + registers::TAG_PLACE_SHIFT;
 const _: () = assert!((PROCESSES_MAX * registers::TAGS_MAX) << TAG_BITS <= SYSTEM - TAG_WINDOW);
 
+/// End of the registers by which tagged data are given back.
+pub(super) const TAG_RELEASE_END: u64 =
+    registers::TAG_RELEASE + registers::EXPRESS_QUEUES * registers::TAGS_MAX / 8;
+
 /// What an address of the processor's is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Register {

@@ -3,14 +3,15 @@
 
 use std::collections::VecDeque;
 
-use chasqui_ni::{BusOperation, BusRequest, Context, line_parts};
+use chasqui_ni::{BusOperation, BusRequest, Context, DmaReader, Ring, line_parts};
+use chasqui_placement::ProcessId;
 use chasqui_record::Stage;
 
-use super::queues::QueueName;
+use super::queues::{QueueName, SP};
 use super::receive::basic_slot;
 use super::transmit::HEADER;
-use super::{Nes, NesEvent, Owner};
-use crate::registers::{EXPRESS_BYTES, SLOT_DATA_BYTES};
+use super::{Nes, NesEvent, Owner, Shared};
+use crate::registers::{EXPRESS_BYTES, SLOT_DATA_BYTES, TAG_LONG_BYTES, TAG_SHORT_BYTES};
 use crate::service_registers::{self as sp, VoyagerPacket};
 
 /// What the firmware has the hardware do.
@@ -23,6 +24,83 @@ pub(super) struct Command {
     address: u64,
     /// What is still to be moved over the bus: address, bytes.
     pieces: VecDeque<(u64, u32)>,
+}
+
+/// What is fetched from a process's memory.
+struct Fetch {
+    place: u64,
+    from: (ProcessId, u64),
+    bytes: u64,
+    /// It has been read.
+    data: Option<Vec<u8>>,
+}
+
+/// The unit that fetches lines of a process's memory into places of the SRAM, for what the sP tags on (section 5.2).
+pub(super) struct Fetcher {
+    /// The sP's places.
+    pub places: Ring,
+    reader: DmaReader,
+    fetch: Option<Fetch>,
+}
+
+impl Fetcher {
+    pub fn new(places: Ring, line_bytes: u64) -> Fetcher {
+        Fetcher { places, reader: DmaReader::new(|number| Owner::Fetch.tag(number), line_bytes), fetch: None }
+    }
+
+    /// COMMAND_FETCH `value` names a place that there is.
+    pub fn has_place(&self, value: u64) -> bool {
+        (value >> sp::FETCH_PLACE_SHIFT & 0xff) < u64::from(self.places.slots)
+    }
+
+    /// COMMAND_FETCH `value`, from `address`: control of `cycles`. The result, if there is one already.
+    fn begin(
+        &mut self,
+        (value, address, cycles): (u64, u64, u64),
+        s: &Shared,
+        c: &mut Context<'_, '_>,
+    ) -> Option<u64> {
+        let names = s.homes.names;
+        let to = s.table.find(SP, (value >> 32) as u16).ok();
+        let Some(process) = to.map(|to| names.process(to.queue)).filter(|p| p.index() < names.processes)
+        else {
+            return Some(0);
+        };
+        let place = self.places.slot((value >> sp::FETCH_PLACE_SHIFT & 0xff) as u32);
+        let bytes = if value & sp::FETCH_LONG != 0 { TAG_LONG_BYTES } else { TAG_SHORT_BYTES };
+        self.fetch = Some(Fetch { place, from: (process, address), bytes, data: None });
+        c.at(s.clock.after(c.now, cycles), NesEvent::Fetched.into());
+        None
+    }
+
+    /// Control is over: lines are read over the bus. Or they have crossed the I-bus into the SRAM. The result, if that was
+    /// all.
+    pub fn go_on(&mut self, c: &mut Context<'_, '_>) -> Option<u64> {
+        let fetch = self.fetch.as_ref().expect("something is fetched");
+        let result = match &fetch.data {
+            Some(data) => {
+                c.write_unsnooped(fetch.place, data);
+                1
+            }
+            None if self.reader.read(fetch.from, fetch.bytes, c) == Ok(true) => return None,
+            None => 0,
+        };
+        self.fetch = None;
+        Some(result)
+    }
+
+    /// A line takes its place in the order of the bus.
+    pub fn granted(&mut self, number: usize, request: BusRequest, c: &Context<'_, '_>) {
+        self.reader.granted(number, request, c);
+    }
+
+    /// A line has been read; all of them cross the I-bus.
+    pub fn line_read(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        let Some(data) = self.reader.done() else { return };
+        let end = s.cross(c.now, 0, data.len() as u64);
+        self.fetch.as_mut().expect("something is fetched").data = Some(data);
+        c.at(end, NesEvent::Fetched.into());
+    }
 }
 
 /// `packet` has a length that every queue of its kind has room for.
@@ -50,7 +128,10 @@ impl Nes {
         let (address, line) = (self.service_mut().address, self.shared.line_bytes);
         let (operation, queue) = (value & 0xff, (value >> 32) as QueueName);
         if operation == sp::COMMAND_FETCH {
-            return self.fetch(c, value);
+            let cycles = self.service_mut().parameters.command.cycles();
+            let result = self.fetcher.begin((value, address, cycles), &self.shared, c);
+            self.service_mut().result = result;
+            return;
         }
         let message = self.message(value);
         let length = (HEADER + usize::from(VoyagerPacket::from_bytes(message).bytes)).min(message.len());

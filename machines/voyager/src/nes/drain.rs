@@ -5,10 +5,10 @@
 
 use chasqui_counters::counters;
 use chasqui_engine::Time;
-use chasqui_ni::{Context, Leave, Turn};
+use chasqui_ni::{Leave, Turn};
 use chasqui_placement::ProcessId;
 
-use super::{Nes, Shared};
+use super::Shared;
 use crate::service_registers as sp;
 
 counters! {
@@ -63,32 +63,16 @@ impl Drain {
         self.is_leaving = false;
     }
 
+    /// The firmware stores `value` to TURN: whose turn begins at `now`.
+    pub fn turn(&mut self, value: u64, now: Time, s: &Shared) -> Turn {
+        self.counters.drain_ps += (now - self.since).0;
+        self.sent = s.sent();
+        let process = ProcessId(u32::from(value as u16));
+        Turn { process, after: Time::ZERO, last: value & sp::TURN_LAST != 0 }
+    }
+
     /// What the firmware loads from TURN_OVER.
     pub fn over(&self) -> u64 {
         self.live | if self.idle { sp::TURN_IDLE } else { 0 }
-    }
-}
-
-impl Nes {
-    /// The quantum is over, and what the process had sent has left for the network.
-    pub(super) fn turn_is_over(&self) -> bool {
-        self.drain.as_ref().is_some_and(Drain::is_leaving)
-            && self.transmitter.is_empty()
-            && self.express.is_empty()
-            && self.dma.is_empty()
-    }
-
-    /// `value` names a process that there is.
-    pub(super) fn may_turn(&self, value: u64) -> bool {
-        self.drain.is_some() && usize::from(value as u16) < self.shared.homes.names.processes
-    }
-
-    /// The firmware says whose turn begins.
-    pub(super) fn turn(&mut self, c: &mut Context<'_, '_>, value: u64) {
-        let drain = self.drain.as_mut().expect("may_turn");
-        drain.counters.drain_ps += (c.now - drain.since).0;
-        drain.sent = self.shared.sent();
-        let process = ProcessId(u32::from(value as u16));
-        c.outputs.turn = Some(Turn { process, after: Time::ZERO, last: value & sp::TURN_LAST != 0 });
     }
 }

@@ -8,13 +8,12 @@ use std::collections::VecDeque;
 use chasqui_ni::{BusRequest, Context, DmaReader, MessageKey, Piece, Ring};
 use chasqui_placement::ProcessId;
 
-use super::own::SP;
-use super::queues::{QueueName, QueueNames};
+use super::queues::{QueueName, QueueNames, SP};
 use super::transmit::{packet_bytes, push_packet};
 use super::{Mechanism, NesEvent, Owner, Shared, accept};
 use crate::parameters::Express;
 use crate::registers as r;
-use crate::service_registers::{PACKET_EXPRESS, PACKET_WIDE};
+use crate::service_registers::{self as sp, PACKET_EXPRESS, PACKET_WIDE};
 
 // `network.packet_max` is checked against a Basic slot's data: no Tag-On packet is longer.
 const _: () = assert!(r::EXPRESS_BYTES + r::TAG_LONG_BYTES <= r::SLOT_DATA_BYTES);
@@ -168,15 +167,27 @@ impl ExpressTransmitter {
         self.slots.len() - 1
     }
 
-    /// A message of the sP's own: 37 bits `word`, and perhaps one of its places and whether all of that is tagged on.
-    pub fn own_entry(&self, word: u64, destination: u16, tag: Option<(u32, bool)>) -> Entry {
-        let data = tag.map_or(Data::None, |(place, long)| {
-            let bytes = if long { r::TAG_LONG_BYTES } else { r::TAG_SHORT_BYTES };
-            // Behind those of all processes. A command has brought the data, past the caches.
-            let first = self.names.processes as u32 * self.places[0].slots;
-            Data::Tag(Tag { place: first + place, bytes, resident: true })
-        });
-        Entry { queue: SP, destination, word, data, name: None }
+    /// The sP's message that is stored to OWN_SEND.
+    pub fn own_entry(&self, value: u64) -> Entry {
+        let long = value & sp::OWN_LONG != 0;
+        let bytes = if long { r::TAG_LONG_BYTES } else { r::TAG_SHORT_BYTES };
+        // Behind those of all processes. A command has brought the data, past the caches.
+        let first = self.names.processes as u32 * self.places[0].slots;
+        let place = first + (value >> sp::OWN_PLACE_SHIFT & 0xff) as u32;
+        let is_tagged = value & sp::OWN_TAG != 0;
+        Entry {
+            queue: SP,
+            destination: (value >> sp::OWN_DESTINATION_SHIFT) as u16,
+            word: value & ((1 << sp::OWN_DESTINATION_SHIFT) - 1),
+            data: if is_tagged { Data::Tag(Tag { place, bytes, resident: true }) } else { Data::None },
+            name: None,
+        }
+    }
+
+    /// There is room for that message, and the place that it names.
+    pub fn may_own_send(&self, value: u64) -> bool {
+        let place = value >> sp::OWN_PLACE_SHIFT & 0xff;
+        self.has_room(self.own()) && place < u64::from(self.places[0].slots)
     }
 
     /// Messages that have left the queue in `slot`.

@@ -107,6 +107,37 @@ impl Inbox {
     }
 }
 
+/// What has come for the service processor's own queue (section 3).
+pub(super) struct OwnQueue {
+    messages: VecDeque<u64>,
+    /// 0: there is no sP.
+    messages_max: usize,
+}
+
+impl OwnQueue {
+    pub fn new(messages_max: usize) -> OwnQueue {
+        OwnQueue { messages: VecDeque::new(), messages_max }
+    }
+
+    /// A message of 37 bits `word` from `source`. False: there is no room.
+    pub fn push(&mut self, word: u64, source: u16) -> bool {
+        let has_room = self.messages.len() < self.messages_max;
+        if has_room {
+            self.messages.push_back(composed(word, source, 0, r::CAME_ALONE, 0));
+        }
+        // Without an sP nobody ever takes it.
+        has_room || self.messages_max == 0
+    }
+
+    pub fn has_message(&self) -> bool {
+        !self.messages.is_empty()
+    }
+
+    pub fn pop(&mut self) -> u64 {
+        self.messages.pop_front().unwrap_or(r::EXPRESS_EMPTY)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,5 +176,15 @@ mod tests {
         inbox.push(0, 1, None);
         inbox.push(0, 2, None);
         assert!(!inbox.has_room(0) && inbox.has_room(1));
+    }
+
+    #[test]
+    fn messages_come_in_order_while_there_is_room() {
+        let mut own = OwnQueue::new(2);
+        assert!(own.push(5, 3) && own.push(6, 3) && !own.push(7, 3));
+        assert_eq!(own.pop(), composed(5, 3, 0, r::CAME_ALONE, 0));
+        assert!(own.has_message() && own.push(7, 3));
+        assert_eq!([own.pop(), own.pop(), own.pop()].map(|m| m & 0xff), [6, 7, 0]);
+        assert!(OwnQueue::new(0).push(1, 0), "nobody is there");
     }
 }

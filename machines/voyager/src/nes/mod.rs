@@ -17,7 +17,6 @@ mod events;
 mod express;
 mod inbox;
 mod onepoll;
-mod own;
 mod plan;
 mod pointers;
 #[cfg(test)]
@@ -48,24 +47,23 @@ use crate::parameters::{Basic, Coherence, Limits, Sharing};
 use crate::service_registers::VoyagerPacket;
 use crate::{PRIORITIES, parameters, registers};
 use address::{
-    EXPRESS_RECEIVE, EXPRESS_WINDOW, HALVES, ONEPOLLS, ORDERS, Register, SYSTEM, SYSTEM_STRIDE, TAG_WINDOW,
+    EXPRESS_RECEIVE, EXPRESS_WINDOW, HALVES, ONEPOLLS, ORDERS, Register, SYSTEM, SYSTEM_STRIDE,
+    TAG_RELEASE_END, TAG_WINDOW,
 };
+use command::Fetcher;
 use delays::Delays;
 use dma::DmaEngine;
 use drain::Drain;
 use events::{NesEvent, Owner};
 use express::{Entry, ExpressTransmitter, Window};
-use inbox::{EMPTY, Found, Inbox};
+use inbox::{EMPTY, Found};
 use onepoll::Orders;
-use own::{Fetcher, OwnQueue};
 pub(crate) use plan::NesPlan;
-use pointers::TAG_RELEASE_END;
 use queues::{Homes, QueueName, QueueNames};
 use receive::Receiver;
-use rings::{OwnRings, Rings};
+use rings::{Layout, OwnRings, Rings};
 use service::Service;
 use table::DestinationTable;
-use tags::TagSlots;
 use transmit::Transmitter;
 
 /// Bytes of a slot, or of a place of tagged data.
@@ -231,26 +229,12 @@ impl Nes {
             QueueNames { processes: plan.placement.processes() as usize, basic: plan.queues.basic as usize };
         let is_drained = plan.queues.sharing == Sharing::Drained && names.processes > 1;
         let queues = if is_drained { plan.queues.one_set() } else { plan.queues.clone() };
-        let first = Ring { base: plan.memory_base, slots: plan.basic.slots as u32, slot_bytes: plan.stride };
-        let transmit = Rings { first, count: names.processes * names.basic };
-        let first = Ring { base: first.base + transmit.bytes(), ..first };
-        let receive = Rings { first, ..transmit };
-        let own: Vec<OwnRings> = (0..names.processes as u64)
-            .map(|process| OwnRings::new(first.base + receive.bytes(), process, &plan))
-            .collect();
+        let Layout { transmit, receive, own, service_places, memory } = Layout::new(names, &plan);
         let window = Window::new(plan.placement.ranks_max());
-        let service_places = own.last().expect("there is a process").of_service();
-        let memory = plan.memory_base..service_places.base + service_places.bytes();
         let delays = Delays::new(&plan);
         let (express_slots, basic_slots) = (queues.resident_express as usize, queues.resident_basic as usize);
         let rings = |of: fn(&OwnRings) -> Ring| own.iter().map(of).collect::<Vec<_>>();
-        let inbox = Inbox::new(own.len(), &plan.express, express_slots);
-        let tags = own.iter().map(|own| TagSlots::new(own.tags)).collect();
-        let (missed_max, own_max) = match plan.processor {
-            Some(_) => (plan.service.miss_slots as usize, plan.express.slots as usize),
-            None => (0, 0),
-        };
-        let pages = (plan.dma.page_in.cycles(), plan.line_bytes);
+        let receiver = Receiver::new(receive, &rings(|own| own.tags), (basic_slots, express_slots), &plan);
         let service = plan.processor.map(|processor| {
             let sites = (plan.placement.nodes(), plan.port.node());
             let settings = service::settings(names, &queues, &plan.service, &plan.express, receive, sites);
@@ -277,14 +261,7 @@ impl Nes {
             express_slots: plan.express.slots,
             // Through a link the NES is done with a load before its transaction is.
             load_cycles: if plan.nes.attach.ps() == 0 { plan.address_cycles + 1 } else { 0 },
-            receiver: Receiver::new(
-                receive,
-                basic_slots,
-                (inbox, tags),
-                pages,
-                missed_max,
-                OwnQueue::new(own_max),
-            ),
+            receiver,
             orders: Orders::new(names),
             fetcher: Fetcher::new(service_places, plan.line_bytes),
             empty: vec![registers::EXPRESS_EMPTY; names.processes],
@@ -601,7 +578,10 @@ impl NetworkInterface for Nes {
             NesEvent::Landed => return self.receiver.landed(&mut self.shared, c),
             NesEvent::Service => self.service_access(c),
             NesEvent::Commanded => self.command_crossed(c),
-            NesEvent::Fetched => self.fetched(c),
+            NesEvent::Fetched => {
+                let result = self.fetcher.go_on(c);
+                self.service_mut().result = result;
+            }
             NesEvent::Received => self.receiver.received(&mut self.shared, c),
             NesEvent::PagesIn => self.receiver.pages_in(&mut self.shared, c),
             NesEvent::Prepared => self.dma.prepared(),
@@ -650,7 +630,7 @@ impl NetworkInterface for Nes {
             (Owner::DmaRead, _) => self.dma.line_read(&mut self.shared, c),
             (Owner::DmaWrite, number) => self.receiver.line_written(number, &mut self.shared, c),
             (Owner::Command, _) => self.command_line(c),
-            (Owner::Fetch, _) => self.fetched_line(c),
+            (Owner::Fetch, _) => self.fetcher.line_read(&mut self.shared, c),
         }
         self.go_on(c);
         self.wake_service(c);

@@ -3,13 +3,9 @@
 use chasqui_ni::Context;
 
 use super::Nes;
-use super::address::Register;
+use super::address::{Register, TAG_RELEASE_END};
 use super::queues::Stored;
 use crate::registers;
-
-/// End of the registers by which tagged data are given back.
-pub(super) const TAG_RELEASE_END: u64 =
-    registers::TAG_RELEASE + registers::EXPRESS_QUEUES * registers::TAGS_MAX / 8;
 
 impl Nes {
     /// A Basic queue's pointer moves by no more than a ring, wherever the queue is: the firmware takes it as it comes.

@@ -6,11 +6,14 @@ use std::collections::VecDeque;
 use chasqui_placement::ProcessId;
 
 use crate::parameters::Queues;
-use crate::registers::EXPRESS_QUEUES;
+use crate::registers::{EXPRESS_QUEUES, SP_QUEUE};
 use chasqui_ni::{MessageKey, Ring};
 
 /// What a queue is called at its site, in both directions.
 pub(super) type QueueName = u16;
+
+/// The service processor's own queue, at every site.
+pub(super) const SP: QueueName = SP_QUEUE as QueueName;
 
 /// Which queues there are. Those of Express come first, two for each process; then those of Basic, process by process. They
 /// have the same names at every site.

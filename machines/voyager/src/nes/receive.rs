@@ -4,16 +4,15 @@
 use std::collections::VecDeque;
 
 use chasqui_engine::{Packet, Time};
-use chasqui_ni::{BusOperation, BusRequest, Context, DmaWriter, MessageKey, SlotQueue};
+use chasqui_ni::{BusOperation, BusRequest, Context, DmaWriter, MessageKey, Ring, SlotQueue};
 use chasqui_placement::ProcessId;
 use chasqui_record::Stage;
 
-use super::inbox::{Inbox, came, composed};
-use super::own::{OwnQueue, SP};
-use super::queues::{Homes, QueueName};
+use super::inbox::{Inbox, OwnQueue, came, composed};
+use super::queues::{Homes, QueueName, SP};
 use super::tags::TagSlots;
 use super::transmit::HEADER;
-use super::{NesEvent, Owner, Rings, SLOT, Shared};
+use super::{NesEvent, NesPlan, Owner, Rings, SLOT, Shared};
 use crate::PRIORITIES;
 use crate::registers::{EXPRESS_BYTES, VoyagerSlot};
 use crate::service_registers::{PACKET_DMA, PACKET_EXPRESS, PACKET_WIDE, VoyagerPacket};
@@ -106,29 +105,29 @@ pub(super) fn basic_slot(packet: &[u8]) -> Vec<u8> {
 }
 
 impl Receiver {
-    /// `missed_max`: places of the miss queue for each priority; 0: nobody serves it.
+    /// `tags`: each process's ring of tagged data. `slots`: resident queues of Basic and of Express. Without a service
+    /// processor nobody serves a miss queue, nor the sP's own.
     pub fn new(
         rings: Rings,
-        slots: usize,
-        (inbox, tags): (Inbox, Vec<TagSlots>),
-        (page_in_cycles, line_bytes): (u64, u64),
-        missed_max: usize,
-        own: OwnQueue,
+        tags: &[Ring],
+        (basic_slots, express_slots): (usize, usize),
+        plan: &NesPlan,
     ) -> Receiver {
+        let of_service = |places: u64| if plan.processor.is_some() { places as usize } else { 0 };
         Receiver {
             rings,
-            slots: vec![SlotQueue::new(rings.ring(0)); slots],
-            inbox,
-            tags,
-            own,
+            slots: vec![SlotQueue::new(rings.ring(0)); basic_slots],
+            inbox: Inbox::new(tags.len(), &plan.express, express_slots),
+            tags: tags.iter().map(|&ring| TagSlots::new(ring)).collect(),
+            own: OwnQueue::new(of_service(plan.express.slots)),
             lanes: Default::default(),
-            missed_max,
+            missed_max: of_service(plan.service.miss_slots),
             shown: 0,
             state: State::Idle,
             writers: [part_tag::<0>, part_tag::<1>]
-                .map(|tag| Writer { lines: DmaWriter::new(tag, line_bytes), piece: None }),
+                .map(|tag| Writer { lines: DmaWriter::new(tag, plan.line_bytes), piece: None }),
             current: 0,
-            page_in_cycles,
+            page_in_cycles: plan.dma.page_in.cycles(),
         }
     }
 

@@ -1,7 +1,10 @@
 //! Rings of slots: where they are.
 
+use std::ops::Range;
+
 use chasqui_ni::{Region, Ring};
 
+use super::queues::QueueNames;
 use super::{NesPlan, dma};
 use crate::registers;
 
@@ -32,6 +35,32 @@ impl Rings {
     /// Those of `count` queues from `index` on.
     pub fn region(&self, index: usize, count: usize) -> Region {
         Region { physical: self.ring(index).base, bytes: count as u64 * self.first.bytes() }
+    }
+}
+
+/// Where all rings are.
+pub(super) struct Layout {
+    pub transmit: Rings,
+    pub receive: Rings,
+    /// By process.
+    pub own: Vec<OwnRings>,
+    /// The sP's places for data to be tagged on.
+    pub service_places: Ring,
+    /// All of it.
+    pub memory: Range<u64>,
+}
+
+impl Layout {
+    pub fn new(names: QueueNames, plan: &NesPlan) -> Layout {
+        let first = Ring { base: plan.memory_base, slots: plan.basic.slots as u32, slot_bytes: plan.stride };
+        let transmit = Rings { first, count: names.processes * names.basic };
+        let receive = Rings { first: Ring { base: first.base + transmit.bytes(), ..first }, ..transmit };
+        let base = receive.first.base + receive.bytes();
+        let own: Vec<OwnRings> =
+            (0..names.processes as u64).map(|process| OwnRings::new(base, process, plan)).collect();
+        let service_places = own.last().expect("there is a process").of_service();
+        let memory = plan.memory_base..service_places.base + service_places.bytes();
+        Layout { transmit, receive, own, service_places, memory }
     }
 }
 

@@ -364,7 +364,11 @@ impl Nes {
             sp::RESULT => return service.result.take(),
             sp::ACCESS_VALUE => service.accesses.front().and_then(|a| a.value).unwrap_or(0),
             sp::SETTING_BASIC_QUEUES..SETTINGS_END => setting(&service.settings, address),
-            sp::OWN_TAKE => self.own_take(c),
+            sp::OWN_TAKE => {
+                let message = self.receiver.own.pop();
+                self.receiver.taken(0, &mut self.shared, c);
+                message
+            }
             sp::TURN_OVER if self.drain.is_some() => self.drain.as_ref().map_or(0, Drain::over),
             sp::OWN_SENT => u64::from(*self.express.sent_mut(self.express.own())),
             sp::BASIC_TRANSMIT_PRODUCER..sp::EXPRESS_SENT => u64::from(*self.basic_register(address)?),
@@ -400,10 +404,10 @@ impl Nes {
         match address {
             sp::MAP | sp::WATCH => self.has_slot(low, (value >> 16) as u8),
             sp::LAUNCH => self.shared.homes.all().contains(&high) && self.shared.homes.names.is_basic(high),
-            sp::COMMAND if value & 0xff == sp::COMMAND_FETCH => self.may_fetch(value),
+            sp::COMMAND if value & 0xff == sp::COMMAND_FETCH => self.fetcher.has_place(value),
             sp::COMMAND => self.shared.homes.all().contains(&high) && self.has_message(value),
-            sp::OWN_SEND => self.may_own_send(value),
-            sp::TURN => self.may_turn(value),
+            sp::OWN_SEND => self.express.may_own_send(value),
+            sp::TURN => self.drain.is_some() && usize::from(low) < self.shared.homes.names.processes,
             sp::EXPRESS_SENT..sp::MISSED => self.has_slot(0, express_register(address).0 as u8),
             sp::ONEPOLL_ORDER.. => order_word(address) < self.orders.words(),
             _ => true,
@@ -443,8 +447,14 @@ impl Nes {
             sp::UNDIVERT => self.shared.homes.undivert(name),
             sp::WATCH => service.watched = Some((name, usize::from((value >> 16) as u8))),
             sp::COMMAND => self.command(c, value),
-            sp::OWN_SEND => self.own_send(c, value),
-            sp::TURN => self.turn(c, value),
+            sp::OWN_SEND => {
+                let entry = self.express.own_entry(value);
+                self.express.push(self.express.own(), entry, &mut self.shared, c);
+            }
+            sp::TURN => {
+                let drain = self.drain.as_mut();
+                c.outputs.turn = drain.map(|drain| drain.turn(value, c.now, &self.shared));
+            }
             sp::STAGING.. if address + u64::from(bytes) <= sp::STAGING + sp::SSRAM_BYTES => {
                 let at = (address - sp::STAGING) as usize;
                 let bytes = bytes as usize;
@@ -512,11 +522,19 @@ impl Nes {
             sp::KIND_LAUNCHED => service.launched.then_some(0),
             sp::KIND_MESSAGE => self.receiver.own.has_message().then_some(0),
             sp::KIND_LEFT => service.has_left.then_some(0),
-            sp::KIND_TURN => self.turn_is_over().then_some(0),
+            sp::KIND_TURN => {
+                let is_leaving = self.drain.as_ref().is_some_and(Drain::is_leaving);
+                (is_leaving && self.has_sent_all()).then_some(0)
+            }
             _ => {
                 service.watched.filter(|&(name, slot)| self.is_quiet(name, slot)).map(|(name, _)| queue(name))
             }
         }
+    }
+
+    /// What processes have sent has left for the network.
+    fn has_sent_all(&self) -> bool {
+        self.transmitter.is_empty() && self.express.is_empty() && self.dma.is_empty()
     }
 
     /// The hardware has nothing to send for the queue that was in `slot`.

@@ -3,8 +3,7 @@
 
 use chasqui_placement::{NodeId, Place, Placement, ProcessId, Rank};
 
-use super::own::SP;
-use super::queues::{QueueName, QueueNames};
+use super::queues::{QueueName, QueueNames, SP};
 use crate::registers::{
     EXPRESS_SOURCE_BITS, QUEUES, SP_QUEUE, TABLE_QUEUE_SHIFT, TABLE_SOURCE_SHIFT, TABLE_VALID,
 };
