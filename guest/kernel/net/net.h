@@ -33,7 +33,8 @@ struct packet {
 struct packet *packet_new(uint32_t bytes); /* with room for so much data */
 void packet_free(struct packet *packet);
 #if HARTS > 1
-void loopback(struct packet *packet, bool is_drivers); /* to another process of the node, once the kernel is done here */
+/* To another process of the node, once the kernel is done here. */
+void loopback(struct packet *packet, bool is_drivers);
 #endif
 void *packet_push(struct packet *packet, uint32_t bytes); /* a header in front */
 void packet_pull(struct packet *packet, uint32_t bytes);  /* the header is done with */

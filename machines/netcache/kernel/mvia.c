@@ -1,12 +1,13 @@
-/* VIA's NIC in the kernel, over the Ethernet controller, as M-VIA 1.2 is one (Khunjush, 7.1.2 and 7.2.1): doorbells are fast
- * traps, the interrupt's handler takes messages apart, and one copy brings them to the process's memory.
+/* VIA's NIC in the kernel, over the Ethernet controller, as M-VIA 1.2 is one (Khunjush, 7.1.2 and 7.2.1): doorbells are
+ * fast traps, the interrupt's handler takes messages apart, and one copy brings them to the process's memory.
  *
- * Sending: the controller takes a frame from one place, so a message is copied behind its header, from the process's memory,
- * from which it can be sent again: its descriptor is complete when all of it has been acknowledged.
+ * Sending: the controller takes a frame from one place, so a message is copied behind its header, from the process's
+ * memory, from which it can be sent again: its descriptor is complete when all of it has been acknowledged.
  *
- * Reliability is the hardware NIC's (src/via/sequence.rs): packets of a connection are numbered, a window is under way, what
- * finds no descriptor is refused and sent again, with all behind it (go back n). Frames may be lost here, so there is a time-out,
- * too; then one packet is under way, and one more after each reply (as in slow start, RFC 5681). Acknowledgements are ours: of M-VIA the paper says that what is dropped is sent again.
+ * Reliability is the hardware NIC's (src/via/sequence.rs): packets of a connection are numbered, a window is under way,
+ * what finds no descriptor is refused and sent again, with all behind it (go back n). Frames may be lost here, so there is
+ * a time-out, too; then one packet is under way, and one more after each reply (as in slow start, RFC 5681).
+ * Acknowledgements are ours: of M-VIA the paper says that what is dropped is sent again.
  *
  * All of the process's memory is used through the registration table, by its physical address: the interrupt may find any
  * process on the hart. */
@@ -47,8 +48,8 @@ struct vi {
     uint32_t base, next, sent, end;
     uint32_t current; /* work that `next` is of */
     uint32_t refusals; /* in a row */
-    uint32_t allowed;  /* packets under way: the window, or fewer after one was lost */
-    bool waits;        /* until the timer, after a refusal */
+    uint32_t allowed; /* packets under way: the window, or fewer after one was lost */
+    bool waits; /* until the timer, after a refusal */
     uint32_t expected; /* packet that is awaited */
 };
 
@@ -65,10 +66,7 @@ static uint64_t retry, timeout; /* ticks */
 /* Of what is numbered through all processes: the process, and its own number. */
 static inline uint32_t process_of(uint32_t number, uint32_t each) { return HARTS > 1 ? number / each : 0; }
 
-static inline uint32_t own_of_all(uint32_t number, uint32_t each)
-{
-    return number - process_of(number, each) * each;
-}
+static inline uint32_t own_of_all(uint32_t number, uint32_t each) { return number - process_of(number, each) * each; }
 
 /* Where the kernel sees an address of a process's, up to the end of its page; 0: handle, tag and rights do not allow it. */
 static void *place(uint64_t address, uint32_t handle, uint32_t tag, uint64_t access)
@@ -212,8 +210,7 @@ static void break_off(struct vi *vi, uint32_t sequence, uint32_t status)
             status = 0;
     }
     for (; vi->received != vi->received_posted; vi->received++)
-        conclude(vi, receive_of(vi, vi->received), true, 0, 0,
-                 CHASQUI_VIA_STATUS_FLUSHED | CHASQUI_VIA_STATUS_RECEIVE);
+        conclude(vi, receive_of(vi, vi->received), true, 0, 0, CHASQUI_VIA_STATUS_FLUSHED | CHASQUI_VIA_STATUS_RECEIVE);
     via_wake();
 }
 
@@ -582,7 +579,8 @@ static void reset(uint64_t number)
         vi->receives = memory_take(depth * sizeof *vi->receives);
     }
     timer_cancel(&vi->timer);
-    *vi = (struct vi){.number = (uint32_t)number, .own = own, .allowed = window, .sends = vi->sends, .receives = vi->receives};
+    *vi = (struct vi){
+        .number = (uint32_t)number, .own = own, .allowed = window, .sends = vi->sends, .receives = vi->receives};
 }
 
 static void set_vi(uint64_t number, uint32_t tag, uint32_t send_queue, uint32_t receive_queue)
@@ -620,12 +618,8 @@ static bool outlives(void)
     return false;
 }
 
-static const struct via_nic software = {.set_page = set_page,
-                                        .set_queue = set_queue,
-                                        .reset = reset,
-                                        .set_vi = set_vi,
-                                        .connect = connect,
-                                        .arm = arm};
+static const struct via_nic software = {
+    .set_page = set_page, .set_queue = set_queue, .reset = reset, .set_vi = set_vi, .connect = connect, .arm = arm};
 
 static uint32_t power_of_two(uint64_t least_of_all)
 {

@@ -47,12 +47,8 @@ static void via_interrupt(void)
     via_wake();
 }
 
-static const struct via_nic hardware = {.set_page = set_page,
-                                        .set_queue = set_queue,
-                                        .reset = reset,
-                                        .set_vi = set_vi,
-                                        .connect = connect,
-                                        .arm = arm};
+static const struct via_nic hardware = {
+    .set_page = set_page, .set_queue = set_queue, .reset = reset, .set_vi = set_vi, .connect = connect, .arm = arm};
 
 static bool start(void)
 {
