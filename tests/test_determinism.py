@@ -311,6 +311,7 @@ IN_ZONES = [
     ("voyager", ["network.fault.rate=0.0005"], 135),
     ("netcache/ldtct", ["network.topology=fat-tree"], 0),
     ("netcache/tcp", ["network.topology=mesh", "network.input_buffer=1"], 0),
+    ("netcache/mvia", ["network.topology=torus"], 0),
     ("netcache-modern", ["network.topology=fat-tree"], 0),
 ]
 

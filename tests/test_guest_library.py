@@ -106,6 +106,7 @@ SLEEPERS = {
     "via": ["netcache/via", "--set", "netcache.via.blocks=true"],
     "via-polls": ["netcache/via", "--set", "netcache.via.blocks=true", "--mpi", "wait.polls=2"],
     "via-zero-copy": ["netcache/via-zero-copy", "--set", "netcache.via.blocks=true"],
+    "mvia": ["netcache/mvia", "--set", "netcache.via.blocks=true"],
 }
 
 

@@ -139,6 +139,7 @@ RAISED = {
     "netcache/ldtct": ["node.network_cache.ltb_entries=1024"],
     "netcache/via": ["netcache.via.depth=256", "netcache.via.receives=256"],
     "netcache/tcp": ["netcache.ethernet.receive_slots=256"],
+    "netcache/mvia": ["netcache.via.depth=256", "netcache.ethernet.receive_slots=256"],
 }
 
 

@@ -316,7 +316,7 @@ def rank_0(run_directory: Path) -> dict[str, int]:
     return found
 
 
-@pytest.mark.parametrize("machine", ["netcache/dmaver1", "netcache/via"])
+@pytest.mark.parametrize("machine", ["netcache/dmaver1", "netcache/via", "netcache/mvia"])
 @pytest.mark.parametrize("spare", [64, 5, 0])
 def test_what_comes_early_is_copied_once_while_buffers_last(
     late: Path, tmp_path: Path, machine: str, spare: int

@@ -37,7 +37,7 @@ MACHINES = [
     *(f"netcache/{v}" for v in ("processver", "dmaver1", "dmaver2", "dtct", "ldtct")),
 ]
 # Those that have connections, and the programs that they run here: short messages, and long ones.
-CONNECTED = ["netcache/via", "netcache/via-zero-copy", "netcache/tcp"]
+CONNECTED = ["netcache/via", "netcache/via-zero-copy", "netcache/mvia", "netcache/tcp"]
 ON_CONNECTED = ["cg", "sort"]
 
 
@@ -179,7 +179,7 @@ def peers_counters(run: Path) -> dict[str, int]:
     return {name: each["value"] for name, each in stats["peers"].items()}
 
 
-@pytest.mark.parametrize("machine", ["netcache/via", "netcache/tcp"])
+@pytest.mark.parametrize("machine", ["netcache/via", "netcache/mvia", "netcache/tcp"])
 def test_where_connections_are_replayed_at_their_own_pace_the_rank_takes_its_own_time(
     examples: Path, tmp_path: Path, machine: str
 ) -> None:
@@ -197,6 +197,7 @@ def test_where_connections_are_replayed_at_their_own_pace_the_rank_takes_its_own
 SCARCE = {
     "netcache/via": ["netcache.via.receives=2", "netcache.via.window=2"],
     "netcache/via-zero-copy": ["netcache.via.receives=2", "netcache.via.staging=2 KiB"],
+    "netcache/mvia": ["netcache.via.receives=2", "netcache.ethernet.receive_slots=8"],
     "netcache/tcp": ["netcache.ethernet.receive_slots=8"],
 }
 
@@ -256,7 +257,9 @@ SAME = {
 }
 
 
-@pytest.mark.parametrize("machine", ["loggp", "netcache/ldtct", "netcache/via", "netcache/tcp"])
+@pytest.mark.parametrize(
+    "machine", ["loggp", "netcache/ldtct", "netcache/via", "netcache/mvia", "netcache/tcp"]
+)
 def test_a_replay_has_the_same_bits_always(
     examples: Path, recordings: Mapping[str, Path], tmp_path: Path, machine: str
 ) -> None:

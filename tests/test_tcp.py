@@ -80,9 +80,10 @@ def test_lost_frames_come_again(flood: Path, tmp_path: Path, sets: list[str], lo
 FAULTS = ["corrupt", "drop", "duplicate", "delay", "reorder", "any"]
 
 
+@pytest.mark.parametrize("machine", ["netcache/tcp", "netcache/mvia"])
 @pytest.mark.parametrize("kind", FAULTS)
 def test_faulty_links_change_nothing_but_the_time(
-    examples: Path, tmp_path: Path, kind: str
+    examples: Path, tmp_path: Path, machine: str, kind: str
 ) -> None:
     """One packet in fifty on every link; the same bits with any number of host threads."""
     seed = os.environ.get("SEED", "1")
@@ -91,7 +92,7 @@ def test_faulty_links_change_nothing_but_the_time(
     sets += ["network.fault.late=200 us", "network.topology=fat-tree"]
     options = [word for each in sets for word in ("--set", each)]
     program = [str(examples / "cg"), "-g", "16"]
-    words = ["-np", "4", "--machine", "netcache/tcp", *options, "--", *program]
+    words = ["-np", "4", "--machine", machine, *options, "--", *program]
     check(tmp_path, words, THREADS, 0)
     assert "cg: PASSED" in (tmp_path / "reference" / "stdout.0").read_text()
     network = json.loads((tmp_path / "reference" / "stats.json").read_text())["network"]
@@ -102,6 +103,7 @@ def test_faulty_links_change_nothing_but_the_time(
 def test_what_a_machine_copes_with_is_known_before_the_run(chasqui: Run, examples: Path) -> None:
     for machine, said in (
         ("netcache/tcp", f"copes with: {', '.join(FAULTS)}\n"),
+        ("netcache/mvia", f"copes with: {', '.join(FAULTS)}\n"),
         ("netcache/via", "copes with: none; a corrupt packet is found and ends the run\n"),
         ("loggp", "no links that could be faulty\n"),
     ):

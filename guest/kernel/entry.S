@@ -6,6 +6,12 @@
 #define FRAME_STATUS 256
 #define FRAME_HART 264
 
+/* What a fast call saves; the last word as in struct frame. */
+#define FAST_BYTES 48
+#define FAST_STATUS 24
+#define FAST_TP 32
+#define FAST_HART 40
+
 /* struct hart */
 #define HART_STACK 0
 
@@ -50,6 +56,55 @@ boot_stack:
     .skip BOOT_STACK_BYTES
 
     .text
+/* Traps of a kernel whose driver has a fast call (drivers_begin()). That is like a call of a function to the process: what a
+ * function may lose is lost, and what it keeps fast_call() keeps. All other traps go on at trap_entry. */
+    .balign 4
+    .globl fast_entry
+    .type fast_entry, @function
+fast_entry:
+    csrrw sp, sscratch, sp
+    beqz sp, .Lfrom_kernel
+    sd t0, 8 * 5 - FRAME_BYTES(sp)
+    csrr t0, scause
+    addi t0, t0, -CAUSE_USER_CALL
+    bnez t0, .Lnot_fast
+    li t0, FAST_CALL
+    bne a7, t0, .Lnot_fast
+    addi sp, sp, -FAST_BYTES
+    csrrw t0, sscratch, zero
+    sd t0, 0(sp)
+    csrr t0, sepc
+    addi t0, t0, 4
+    sd t0, 8(sp)
+    sd ra, 16(sp)
+    li t0, STATUS_SUM
+    csrrc t0, sstatus, t0
+    sd t0, FAST_STATUS(sp)
+#if HARTS > 1
+    sd tp, FAST_TP(sp)
+    ld tp, FAST_HART(sp)
+#endif
+    call fast_call
+    ld t0, FAST_STATUS(sp)
+    csrw sstatus, t0
+    ld t0, 8(sp)
+    csrw sepc, t0
+    ld ra, 16(sp)
+#if HARTS > 1
+    ld tp, FAST_TP(sp)
+#endif
+    addi t0, sp, FAST_BYTES
+    csrw sscratch, t0
+    ld sp, 0(sp)
+    sret
+.Lnot_fast:
+    ld t0, 8 * 5 - FRAME_BYTES(sp)
+    j .Lfrom_process
+.Lfrom_kernel:
+    csrr sp, sscratch
+    j .Lfrom_process
+    .size fast_entry, . - fast_entry
+
 /* sscratch is the thread's kernel stack while the process executes, and 0 while the kernel does. */
     .balign 4
     .globl trap_entry

@@ -29,6 +29,9 @@
 #define CAUSE_LOAD_PAGE 13
 #define CAUSE_STORE_PAGE 15
 
+/* The system call that goes to the driver at once, as CHASQUI_KERNEL_FAST_CALL. */
+#define FAST_CALL 0x700
+
 #define STIMECMP 0x14d /* assemblers do not know the name yet */
 
 #ifndef __ASSEMBLER__

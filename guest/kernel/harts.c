@@ -55,6 +55,7 @@ static void start(struct hart *hart)
 _Noreturn void hart_main(void)
 {
     kernel_lock();
+    traps_begin();
     csr_write(STIMECMP, ~0ull);
     csr_write(sie, INTERRUPTS | (driver ? 1u << INTERRUPT_EXTERNAL : 0));
     users_begin();

@@ -48,9 +48,10 @@ struct frame {
 
 enum { RETURN_ADDRESS = 1 - 1, SP = 2 - 1, A0 = 10 - 1, A7 = 17 - 1 }; /* in frame.x */
 
-void trap_entry(void);
+void trap_entry(void), fast_entry(void);
 _Noreturn void trap_return(struct frame *frame);
 void trap(struct frame *frame);
+int64_t fast_call(uint64_t first, uint64_t second);
 
 /* --- system calls (syscall.c) --- */
 
@@ -257,6 +258,12 @@ struct driver {
     /* Sends an IP packet to the node of a rank, and frees it when that is done; may be missing: then there are no
      * sockets. What comes goes to ip_receive(). */
     void (*transmit)(struct packet *packet, uint32_t rank);
+    /* A packet of the driver's own protocol, which another process of the node has sent (loopback()); takes it. */
+    void (*receive)(struct packet *packet);
+    /* The process's system call CHASQUI_KERNEL_FAST_CALL, with a0 and a1: its result. It does not sleep. May be missing. */
+    int64_t (*fast_call)(uint64_t first, uint64_t second);
+    /* Whether the node must go on when its process has ended; may be missing. */
+    bool (*outlives)(void);
     uint32_t mtu; /* longest packet that it takes [bytes] */
 };
 
@@ -273,6 +280,7 @@ static inline void loopback_run(void) {}
 extern const struct driver *driver; /* 0: there is none */
 
 void drivers_begin(void);
+void traps_begin(void); /* of the hart: those of a driver's fast call */
 
 /* Register of the NI. */
 static inline uint64_t ni_load(uint64_t address) { return *(volatile uint64_t *)(CHASQUI_KERNEL_DEVICE + address); }

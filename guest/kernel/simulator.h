@@ -37,6 +37,7 @@
 #define CHASQUI_KERNEL_HARTS_MAX 0x40ull /* Harts of a node, at most, with a kernel. */
 #define CHASQUI_KERNEL_PROCESSES_MAX 0x100ull /* Processes of a node, at most, with a kernel: of all jobs. */
 #define CHASQUI_KERNEL_CONTROL_TYPE 0x71ull /* Type of the `ioctl` requests that are a driver's in the kernel (`_IOC_TYPE`): 'q'. */
+#define CHASQUI_KERNEL_FAST_CALL 0x700ull /* Number of the system call that goes past the kernel's table of calls to its driver: a fast trap. Linux has none so high. */
 #define CHASQUI_KERNEL_SOCKET_BUFFER_BYTES 0x10000ull /* Data that a socket holds in each direction [bytes], a power of two. */
 #define CHASQUI_KERNEL_NOT_SUPPORTED 0xfffffffffffffffeull /* Error of a function that there is not (`SBI_ERR_NOT_SUPPORTED`). */
 #define CHASQUI_KERNEL_INVALID_PARAMETER 0xfffffffffffffffdull /* Error of an argument that can't be (`SBI_ERR_INVALID_PARAM`). */

@@ -158,11 +158,12 @@ static int64_t setsockopt(const uint64_t arguments[6]) { return socket_is(argume
 static int64_t end_thread(const uint64_t arguments[6]) { return forward(SYS_EXIT, arguments); }
 #endif
 
-/* Connections outlive the process: what it has written arrives. */
+/* Connections, of sockets or the driver's, outlive the process: what it has written arrives. */
 static int64_t leave(const uint64_t arguments[6])
 {
     struct queue nobodys = {0};
-    if (!sockets_end())
+    bool goes_on = sockets_end() || (driver && driver->outlives && driver->outlives());
+    if (!goes_on)
         return forward(SYS_EXIT_GROUP, arguments);
     machine_call(CHASQUI_KERNEL_SBI_PROCESS, CHASQUI_KERNEL_PROCESS_EXIT, arguments);
     for (;;)

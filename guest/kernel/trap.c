@@ -62,6 +62,35 @@ static void interrupt(uint64_t number)
     }
 }
 
+/* Whoever should run before the process goes on has its turn. */
+static void give_way(void)
+{
+    loopback_run();
+#if HARTS > 1
+    if (here->user->has_ended)
+        thread_end();
+    thread_give_way();
+    if (here->user->has_ended)
+        thread_end();
+#else
+    if (threads_wait())
+        thread_yield();
+#endif
+}
+
+_Static_assert(FAST_CALL == CHASQUI_KERNEL_FAST_CALL, "the number in entry.S");
+
+/* A fast call: no frame, no table of calls. */
+int64_t fast_call(uint64_t first, uint64_t second)
+{
+    kernel_lock();
+    shown_here.pc = csr_read(sepc);
+    int64_t result = driver->fast_call(first, second);
+    give_way();
+    kernel_unlock();
+    return result;
+}
+
 void trap(struct frame *frame)
 {
     uint64_t cause = csr_read(scause);
@@ -76,19 +105,8 @@ void trap(struct frame *frame)
         process_trap(frame, cause);
     else
         kernel_trap(frame, cause);
-    if (from_process)
-        loopback_run();
-#if HARTS > 1
-    if (from_process && here->user->has_ended)
-        thread_end();
-    if (from_process)
-        thread_give_way();
-    if (from_process && here->user->has_ended)
-        thread_end();
-#else
-    if (from_process && threads_wait())
-        thread_yield();
-#endif
-    if (from_process)
-        kernel_unlock();
+    if (!from_process)
+        return;
+    give_way();
+    kernel_unlock();
 }

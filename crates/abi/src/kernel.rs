@@ -68,6 +68,8 @@ crate::guest_constants! {
     pub const PROCESSES_MAX: u64 = 256;
     /// Type of the `ioctl` requests that are a driver's in the kernel (`_IOC_TYPE`): 'q'.
     pub const CONTROL_TYPE: u64 = 0x71;
+    /// Number of the system call that goes past the kernel's table of calls to its driver: a fast trap. Linux has none so high.
+    pub const FAST_CALL: u64 = 0x700;
     /// Data that a socket holds in each direction [bytes], a power of two.
     pub const SOCKET_BUFFER_BYTES: u64 = 65536;
     /// Error of a function that there is not (`SBI_ERR_NOT_SUPPORTED`).

@@ -29,29 +29,6 @@ uint32_t ip_pseudo_sum(uint32_t source, uint32_t destination, uint8_t protocol, 
     return sum_of(words, sizeof words, 0);
 }
 
-#if HARTS > 1
-static struct packet *looping, **looping_end = &looping;
-
-/* Not at once: TCP is in the middle of sending. */
-static void loop(struct packet *packet)
-{
-    packet->next = 0;
-    *looping_end = packet;
-    looping_end = &packet->next;
-}
-
-void loopback_run(void)
-{
-    while (looping) {
-        struct packet *packet = looping;
-        looping = packet->next;
-        if (!looping)
-            looping_end = &looping;
-        ip_receive(packet);
-    }
-}
-#endif
-
 void ip_send(struct packet *packet, uint32_t destination, uint8_t protocol OWN_PARAMETER)
 {
     static uint16_t identification;
@@ -69,7 +46,7 @@ void ip_send(struct packet *packet, uint32_t destination, uint8_t protocol OWN_P
     header->checksum = checksum_of(sum_of(header, sizeof *header, 0));
 #if HARTS > 1
     if (node_of_rank(rank_of_ip(destination)) == node_here)
-        return loop(packet);
+        return loopback(packet, false);
 #endif
     driver->transmit(packet, rank_of_ip(destination));
 }

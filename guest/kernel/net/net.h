@@ -21,7 +21,10 @@ struct packet {
     struct packet *next;
     uint8_t *data;
     uint32_t bytes;
-    uint32_t sequence; /* of TCP's data */
+    union {
+        uint32_t sequence; /* of TCP's data */
+        bool is_drivers;   /* while it loops back: the driver's, not IP's */
+    };
     uint8_t room[2048 - 24];
 };
 
@@ -29,6 +32,10 @@ struct packet {
 
 struct packet *packet_new(uint32_t bytes); /* with room for so much data */
 void packet_free(struct packet *packet);
+#if HARTS > 1
+/* To another process of the node, once the kernel is done here. */
+void loopback(struct packet *packet, bool is_drivers);
+#endif
 void *packet_push(struct packet *packet, uint32_t bytes); /* a header in front */
 void packet_pull(struct packet *packet, uint32_t bytes);  /* the header is done with */
 uint32_t sum_of(const void *data, uint32_t bytes, uint32_t sum);

@@ -10,7 +10,7 @@ from chasqui import cache, messages
 from chasqui.experiment import Output, Run
 
 # In the order of tables.
-POLICIES = ("tcp", "via", "processver", "dmaver1", "dmaver2", "dtct", "ldtct")
+POLICIES = ("tcp", "mvia", "via", "processver", "dmaver1", "dmaver2", "dtct", "ldtct")
 # What others are compared with.
 BASELINE = "via"
 # The caches of the paper's studies: the machine's own file is study C.

@@ -272,8 +272,8 @@ def _ratio(a: Figures, b: Figures) -> float:
 
 
 COLORS = {
-    "tcp": "#000000", "via": "#cc79a7", "processver": "#d55e00", "dmaver1": "#e69f00",
-    "dmaver2": "#56b4e9", "dtct": "#009e73", "ldtct": "#0072b2",
+    "tcp": "#000000", "mvia": "#999999", "via": "#cc79a7", "processver": "#d55e00",
+    "dmaver1": "#e69f00", "dmaver2": "#56b4e9", "dtct": "#009e73", "ldtct": "#0072b2",
 }  # fmt: skip
 
 EXPERIMENT = Experiment(QUESTION, runs, report)

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 QUESTION = """\
-What does a processor execute to receive a byte by VIA and by TCP? A process waits in MPI_Recv, \
-polling or blocking in the kernel, when the message comes; the cycles from then on are counted \
-exactly, by groups of functions, with its cache misses: traps and interrupts, changing contexts, \
-copies, and the protocol, which is all the rest, the MPI library's part included. Turns of a loop \
-that polls in vain, and sleep, are waiting and do not count. With first-level data caches of \
-several sizes."""
+What does a processor execute to receive a byte by VIA, in hardware and in the kernel, and by TCP? \
+A process waits in MPI_Recv, polling or blocking in the kernel, when the message comes; the \
+cycles from then on are counted exactly, by groups of functions, with its cache misses: traps and \
+interrupts, changing contexts, copies, and the protocol, which is all the rest, the MPI library's \
+part included. Turns of a loop that polls in vain, and sleep, are waiting and do not count. With \
+first-level data caches of several sizes."""
 
 MACHINE = "netcache"
 TRIPS = 64
@@ -40,6 +40,8 @@ POLICIES = (
     Policy("via", "polling", "via"),
     Policy("via", "blocking", "via", ("netcache.via.blocks=true",)),
     Policy("via-zero-copy", "polling", "via-zero-copy"),
+    Policy("mvia", "polling", "mvia"),
+    Policy("mvia", "blocking", "mvia", ("netcache.via.blocks=true",)),
     Policy("tcp", "blocking", "tcp"),
 )
 
@@ -50,7 +52,7 @@ GROUPS = (TRAP, PROTOCOL, COPY, CONTEXT)
 KERNEL = {
     TRAP: (
         "trap_entry", "trap_return", "trap", "call", "process_trap", "interrupt", "system_call",
-        "control",
+        "control", "give_way",
     ),
     CONTEXT: (
         "thread_sleep", "thread_sleep_until", "thread_wake", "thread_yield", "thread_switch",
@@ -61,10 +63,15 @@ KERNEL = {
 # By policy, beside these: calls of the kernel and handlers of interrupts. What is in no group is
 # the protocol's.
 VIA = {TRAP: ("via_interrupt", "via_control", "chq_platform_control")}
+ETHERNET = ("ethernet_interrupt",)
 FUNCTIONS: dict[str, Mapping[str, tuple[str, ...]]] = {
     "via": VIA,
     "via-zero-copy": VIA,
-    "tcp": {TRAP: ("ethernet_interrupt",)},
+    "mvia": {
+        TRAP: (*VIA[TRAP], *ETHERNET, "fast_entry", "fast_call", "ring_by_trap"),
+        COPY: ("copy", "copy_segments"),
+    },
+    "tcp": {TRAP: ETHERNET},
 }
 WAITING = ("[wait]", "[sleep]")
 RECEIVE = ("MPI_Recv", "PMPI_Recv")

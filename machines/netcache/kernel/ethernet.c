@@ -1,20 +1,16 @@
-/* The driver of the Ethernet controller (policy tcp). Its packets lie in blocks of the kernel's memory, which the
- * controller reads and writes where they are; headers are put in front of them, so that nothing is copied here.
+/* See ethernet.h. Headers are put in front of packets, so that nothing is copied here.
  *
  * Its functions have names of their own for profiles, which join what has one name.
  *
  * Coherence: the controller's reads and writes of memory are bus transactions that the caches snoop. Only order must be
  * seen to: a store to the controller must not pass those to the memory that it refers to. */
-#include "net/net.h"
-
-#include "tcp/ethernet.h"
+#include "ethernet.h"
 
 #define SLOTS_MAX 256u
 /* Frames that wait for a descriptor at most; what comes then is lost, and sent again (Linux: txqueuelen). */
 #define QUEUE_MAX 1000u
 /* Before a received frame: its packet begins at a multiple of 8 (Linux: NET_IP_ALIGN). */
 #define SKEW 2u
-#define TYPE_IP 0x0800u /* RFC 894 */
 
 struct header {
     uint8_t destination[6], source[6];
@@ -23,7 +19,7 @@ struct header {
 _Static_assert(sizeof(struct header) == CHASQUI_ETHERNET_HEADER_BYTES, "IEEE 802.3, 3.1.1");
 _Static_assert(sizeof((struct packet *)0)->room >= SKEW + CHASQUI_ETHERNET_BUFFER_BYTES, "a receive buffer");
 
-static struct driver ethernet;
+static ethernet_handler *other; /* of what is not IP's */
 static uint32_t transmit_mask, receive_mask; /* slots of the rings, less one */
 static struct chasqui_ethernet_transmit *transmits;
 static struct chasqui_ethernet_receive *receives;
@@ -64,12 +60,10 @@ static void refill(uint32_t slot)
     receives[slot].status = 0;
 }
 
-static bool ethernet_start(void)
+uint32_t ethernet_begin(ethernet_handler *of_others)
 {
     const uint64_t *settings = boot.ni.settings;
-    if (boot.ni.device != CHASQUI_ETHERNET_DEVICE)
-        return false;
-    ethernet.mtu = settings[CHASQUI_ETHERNET_SETTING_MTU];
+    other = of_others;
     uint64_t transmit_slots = settings[CHASQUI_ETHERNET_SETTING_TRANSMIT_SLOTS];
     uint64_t receive_slots = settings[CHASQUI_ETHERNET_SETTING_RECEIVE_SLOTS];
     transmit_mask = transmit_slots - 1;
@@ -85,7 +79,7 @@ static bool ethernet_start(void)
     fence_before_register();
     ni_store(CHASQUI_ETHERNET_RECEIVE_TAIL, receive_mask);
     ni_store(CHASQUI_ETHERNET_MASK_SET, CHASQUI_ETHERNET_CAUSE_RECEIVED);
-    return true;
+    return (uint32_t)settings[CHASQUI_ETHERNET_SETTING_MTU];
 }
 
 /* --- sending --- */
@@ -148,12 +142,12 @@ static void set_address(uint8_t address[6], uint32_t node)
     address[5] = node;
 }
 
-static void ethernet_transmit(struct packet *packet, uint32_t rank)
+void ethernet_send(struct packet *packet, uint32_t node, uint16_t type)
 {
     struct header *header = packet_push(packet, sizeof *header);
-    set_address(header->destination, node_of_rank(rank));
+    set_address(header->destination, node);
     set_address(header->source, node_here);
-    header->type = be16(TYPE_IP);
+    header->type = be16(type);
     reclaim();
     if (!queue && has_room())
         post(packet);
@@ -162,9 +156,26 @@ static void ethernet_transmit(struct packet *packet, uint32_t rank)
     end_of_registers();
 }
 
+void ethernet_transmit(struct packet *packet, uint32_t rank)
+{
+    ethernet_send(packet, node_of_rank(rank), CHASQUI_ETHERNET_TYPE_IP);
+}
+
 /* --- receiving --- */
 
-/* What the controller has written goes to IP; there is a new descriptor for each. */
+static void give(struct packet *packet)
+{
+    const struct header *header = (const struct header *)packet->data;
+    packet_pull(packet, sizeof *header);
+    if (header->type == be16(CHASQUI_ETHERNET_TYPE_IP))
+        ip_receive(packet);
+    else if (other && header->type == be16(CHASQUI_ETHERNET_TYPE_VIA))
+        other(packet, (uint32_t)header->source[4] << 8 | header->source[5]);
+    else
+        packet_free(packet);
+}
+
+/* There is a new descriptor for each frame that the controller has written. */
 static void ethernet_receive(void)
 {
     uint32_t before = consumed;
@@ -176,13 +187,7 @@ static void ethernet_receive(void)
         next->status = 0;
         refill((consumed + receive_mask) & receive_mask);
         consumed++;
-        const struct header *header = (const struct header *)packet->data;
-        bool is_ip = header->type == be16(TYPE_IP);
-        packet_pull(packet, sizeof *header);
-        if (is_ip)
-            ip_receive(packet);
-        else
-            packet_free(packet);
+        give(packet);
     }
     if (consumed != before) {
         fence_before_register();
@@ -190,7 +195,7 @@ static void ethernet_receive(void)
     }
 }
 
-static void ethernet_interrupt(void)
+void ethernet_interrupt(void)
 {
     uint64_t causes = ni_load(CHASQUI_ETHERNET_CAUSE);
     if (causes & CHASQUI_ETHERNET_CAUSE_RECEIVED)
@@ -201,7 +206,3 @@ static void ethernet_interrupt(void)
     }
     end_of_registers();
 }
-
-static struct driver ethernet = {
-    .start = ethernet_start, .interrupt = ethernet_interrupt, .transmit = ethernet_transmit};
-DRIVER driver_ethernet = &ethernet;

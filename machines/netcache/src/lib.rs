@@ -2,8 +2,8 @@
 //! 3 to 7), and the ways of receiving a message that it is compared with.
 //!
 //! The network cache is a part of the node (`crates/memory/src/network_cache`). Here is the network interface: a NIC
-//! with DMA that receives by one of the policies; for policies `via` and `via-zero-copy` a VIA NIC; for policy `tcp` an
-//! Ethernet controller.
+//! with DMA that receives by one of the policies; for policies `via` and `via-zero-copy` a VIA NIC; for policies
+//! `tcp` and `mvia` an Ethernet controller.
 //!
 //! Reading order: `registers.rs`, `parameters.rs`, `link.rs`, `nic/mod.rs`, `nic/transmit.rs`, `nic/receive.rs`,
 //! `nic/deliver.rs`, then `device.c`. Of `via`: `via/registers.rs`, `via/mod.rs`, `via/sequence.rs`, `via/vi.rs`,
@@ -30,11 +30,11 @@ use chasqui_node::NodeConfiguration;
 use chasqui_placement::JobId;
 
 use ethernet::parameters::{EthernetUnit, TcpUnit};
-use ethernet::{Ethernet, EthernetPlan, TcpPeers};
+use ethernet::{Above, Ethernet, EthernetPlan, TcpPeers};
 use nic::{Nic, NicPlan};
 use parameters::{MpiUnit, NicUnit, Policy};
-use via::parameters::ViaUnit;
-use via::{ViaNic, ViaPeers, ViaPlan};
+use via::parameters::{MviaUnit, ViaUnit};
+use via::{Line, ViaNic, ViaPeers, ViaPlan};
 use wire::NicWire;
 
 /// Processes of a node, at most: each pair of them takes a virtual network, of which links number 255 channels.
@@ -72,6 +72,7 @@ impl Machine for NetcacheMachine {
             .with::<NicUnit>("netcache.nic")
             .with::<MpiUnit>("netcache.mpi")
             .with::<ViaUnit>("netcache.via")
+            .with::<MviaUnit>("netcache.mvia")
             .with::<EthernetUnit>("netcache.ethernet")
             .with::<TcpUnit>("netcache.tcp")
             .with::<NetworkParameters>("network")
@@ -88,13 +89,18 @@ impl Machine for NetcacheMachine {
         found.extend(network.mistakes(resolved, self.copes_with(resolved)));
         let longest = match nic.policy {
             Policy::Via => via::packet_bytes_max(&nic, &resolved.read("netcache.via")),
-            Policy::Tcp => ethernet::packet_bytes_max(&resolved.read("netcache.ethernet")),
+            Policy::Tcp | Policy::Mvia => ethernet::packet_bytes_max(&resolved.read("netcache.ethernet")),
             _ => nic::packet_bytes_max(&nic, &mpi),
         };
-        match nic.policy {
-            Policy::Via => found.extend(resolved.read::<ViaUnit>("netcache.via").mistakes(&nic, &mpi)),
-            Policy::Tcp => found.extend(resolved.read::<EthernetUnit>("netcache.ethernet").mistakes()),
-            _ => {}
+        let via: ViaUnit = resolved.read("netcache.via");
+        if matches!(nic.policy, Policy::Via | Policy::Mvia) {
+            found.extend(via.mistakes(&nic, &mpi));
+        }
+        if nic.policy == Policy::Mvia {
+            found.extend(via.mistakes_in_software());
+        }
+        if matches!(nic.policy, Policy::Tcp | Policy::Mvia) {
+            found.extend(resolved.read::<EthernetUnit>("netcache.ethernet").mistakes());
         }
         if nic.policy.needs_kernel() && !node.software.kernel {
             found.push(format!(
@@ -136,9 +142,9 @@ impl Machine for NetcacheMachine {
     }
 
     fn copes_with(&self, resolved: &Resolved) -> &'static [FaultKind] {
-        // TCP, in the kernel, finds out and sends again.
+        // The kernel finds out and sends again.
         match resolved.read::<NicUnit>("netcache.nic").policy {
-            Policy::Tcp => FAULTS,
+            Policy::Tcp | Policy::Mvia => FAULTS,
             _ => &[],
         }
     }
@@ -146,7 +152,8 @@ impl Machine for NetcacheMachine {
     fn nodes_max(&self, resolved: &Resolved) -> u32 {
         let nic: NicUnit = resolved.read("netcache.nic");
         let via: ViaUnit = resolved.read("netcache.via");
-        (if nic.policy == Policy::Via { nic.nodes.min(via.ranks_max()) } else { nic.nodes }) as u32
+        let has_vis = matches!(nic.policy, Policy::Via | Policy::Mvia);
+        (if has_vis { nic.nodes.min(via.ranks_max()) } else { nic.nodes }) as u32
     }
 
     /// Each message takes an element at least of the rings of its policy; by `tcp` also its bytes of the socket's buffers.
@@ -157,6 +164,9 @@ impl Machine for NetcacheMachine {
         match nic.policy {
             Policy::Tcp => resolved.read::<EthernetUnit>("netcache.ethernet").warm_up(bytes),
             Policy::Via => rings.max(resolved.read::<ViaUnit>("netcache.via").depth),
+            Policy::Mvia => rings
+                .max(resolved.read::<ViaUnit>("netcache.via").depth)
+                .max(resolved.read::<EthernetUnit>("netcache.ethernet").descriptors()),
             Policy::NetworkCache => rings.max(NodeConfiguration::read(resolved).network_cache.warm_up()),
             Policy::Processor | Policy::Buffer | Policy::Direct => rings,
         }
@@ -166,7 +176,7 @@ impl Machine for NetcacheMachine {
     fn waits_by_polling(&self, resolved: &Resolved, _: usize) -> bool {
         match resolved.read::<NicUnit>("netcache.nic").policy {
             Policy::Tcp => false,
-            Policy::Via => !via::blocks(&resolved.read("netcache.via")),
+            Policy::Via | Policy::Mvia => !via::blocks(&resolved.read("netcache.via")),
             _ => true,
         }
     }
@@ -182,16 +192,21 @@ impl Machine for NetcacheMachine {
     fn build(&self, resolved: &Resolved, work: &Workload, threads: usize) -> Result<Built, String> {
         let unit: NicUnit = resolved.read("netcache.nic");
         let ranks = work.placement.ranks(JobId(0));
-        if unit.policy == Policy::Via {
+        if matches!(unit.policy, Policy::Via | Policy::Mvia) {
             resolved.read::<ViaUnit>("netcache.via").check_ranks(ranks)?;
         }
         let ni = |configuration: &NodeConfiguration, port| {
             let unit: NicUnit = resolved.read("netcache.nic");
-            if unit.policy == Policy::Tcp {
+            if matches!(unit.policy, Policy::Tcp | Policy::Mvia) {
+                let above = match unit.policy {
+                    Policy::Mvia => Above::Via(resolved.read("netcache.mpi"), resolved.read("netcache.mvia")),
+                    _ => Above::Sockets(resolved.read("netcache.tcp")),
+                };
                 let ethernet = Ethernet::new(EthernetPlan {
                     placement: work.placement.clone(),
                     unit: resolved.read("netcache.ethernet"),
-                    tcp: resolved.read("netcache.tcp"),
+                    above,
+                    via: resolved.read("netcache.via"),
                     clock: configuration.bus.clock(),
                     line_bytes: configuration.longest_line().bytes(),
                     network: resolved.read("network"),
@@ -231,7 +246,7 @@ impl Machine for NetcacheMachine {
             return build_alone_on_network(resolved, work, replay, VirtualNetworks::ONE, peers, ni);
         }
         let shortest = match unit.policy {
-            Policy::Tcp => resolved.read::<EthernetUnit>("netcache.ethernet").shortest(),
+            Policy::Tcp | Policy::Mvia => resolved.read::<EthernetUnit>("netcache.ethernet").shortest(),
             _ => unit.packet_overhead.bytes(),
         };
         let on = OnNetwork {
@@ -243,7 +258,7 @@ impl Machine for NetcacheMachine {
     }
 }
 
-/// What the peers of a rank that is simulated alone have: their NICs, and for `tcp` their kernels.
+/// What the peers of a rank that is simulated alone have: their NICs, and for `tcp` and `mvia` their kernels.
 fn between_peers_and_line(resolved: &Resolved, here: (u32, u32)) -> Box<dyn Transport> {
     let nic: NicUnit = resolved.read("netcache.nic");
     let mpi = resolved.read("netcache.mpi");
@@ -252,7 +267,15 @@ fn between_peers_and_line(resolved: &Resolved, here: (u32, u32)) -> Box<dyn Tran
             let (unit, tcp) = (resolved.read("netcache.ethernet"), resolved.read("netcache.tcp"));
             Box::new(TcpPeers::new(unit, tcp, here))
         }
-        Policy::Via => Box::new(ViaPeers::new(nic, resolved.read("netcache.via"), mpi, here)),
+        Policy::Via => {
+            let line = Line::nics(&nic);
+            Box::new(ViaPeers::new(line, resolved.read("netcache.via"), mpi, here))
+        }
+        Policy::Mvia => {
+            let mvia: MviaUnit = resolved.read("netcache.mvia");
+            let line = Line::kernels(&resolved.read("netcache.ethernet"), &mvia);
+            Box::new(ViaPeers::new(line, resolved.read("netcache.via"), mpi, here))
+        }
         _ => Box::new(Datagrams::new(NicWire { nic, mpi })),
     }
 }

@@ -17,6 +17,8 @@ chasqui_config::choice! {
         NetworkCache = "network-cache",
         /// A NIC of the Virtual Interface Architecture, with buffers from which the processor copies.
         Via = "via",
+        /// The same by the kernel, over an Ethernet controller instead of the NIC (`netcache.ethernet`).
+        Mvia = "mvia",
         /// The kernel's TCP brings it, over an Ethernet controller instead of the NIC (`netcache.ethernet`).
         Tcp = "tcp",
     }
@@ -25,7 +27,7 @@ chasqui_config::choice! {
 impl Policy {
     /// A kernel's driver is a part of it.
     pub(crate) fn needs_kernel(self) -> bool {
-        matches!(self, Policy::Via | Policy::Tcp)
+        matches!(self, Policy::Via | Policy::Mvia | Policy::Tcp)
     }
 
     /// As the identification page says it.
@@ -35,7 +37,7 @@ impl Policy {
             Policy::Buffer => registers::POLICY_BUFFER,
             Policy::Direct => registers::POLICY_DIRECT,
             Policy::NetworkCache => registers::POLICY_CACHE,
-            Policy::Via | Policy::Tcp => unreachable!("they have controllers of their own"),
+            Policy::Via | Policy::Mvia | Policy::Tcp => unreachable!("they have controllers of their own"),
         }
     }
 }
@@ -83,7 +85,7 @@ chasqui_config::parameters! {
         slots: Count = 32, range 2 ..= 64, source "ours";
         /// Arrivals that their ring holds, a power of two.
         arrivals: Count = 64, range 2 ..= 64, source "ours";
-        /// Buffers beside those that arrivals, or receive descriptors, have (policies `buffer` and `via`): as many messages
+        /// Buffers beside those that arrivals, or receive descriptors, have (policies `buffer`, `via`, `mvia`): as many messages
         /// stay where the NIC has written them until their receive comes.
         spare: Count = 64, range 0 ..= 4096, source "ours: as many as arrivals";
     }

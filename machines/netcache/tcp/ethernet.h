@@ -9,7 +9,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_ETHERNET_INTERFACE 0xa48ff086u /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_ETHERNET_INTERFACE 0xf64bf14u /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 
@@ -32,11 +32,13 @@
 #define CHASQUI_ETHERNET_STATUS_END 0x2ull /* Status of a receive descriptor: the frame ends with it. All do. */
 #define CHASQUI_ETHERNET_HEADER_BYTES 0xeull /* Bytes of a frame before its packet: destination, source, type (IEEE 802.3, 3.1.1). */
 #define CHASQUI_ETHERNET_BUFFER_BYTES 0x7e0ull /* Room of a receive buffer [bytes]. */
-#define CHASQUI_ETHERNET_SETTING_MTU 0x0ull /* Setting: longest packet of a frame [bytes]. */
-#define CHASQUI_ETHERNET_SETTING_TRANSMIT_SLOTS 0x1ull /* Setting: descriptors of the transmit ring, a power of two. */
-#define CHASQUI_ETHERNET_SETTING_RECEIVE_SLOTS 0x2ull /* Setting: descriptors of the receive ring, a power of two. */
-#define CHASQUI_ETHERNET_SETTING_EAGER 0x3ull /* Setting: longest message that goes without rendezvous [bytes]. */
-#define CHASQUI_ETHERNET_SETTING_POLLS 0x4ull /* Setting: 1: a process that waits in MPI polls, and never sleeps. */
+#define CHASQUI_ETHERNET_TYPE_IP 0x800ull /* Type of a frame with an IP packet (RFC 894). */
+#define CHASQUI_ETHERNET_TYPE_VIA 0x88b5ull /* Type of a frame of VIA's: Local Experimental EtherType 1 (IEEE 802). */
+#define CHASQUI_ETHERNET_SETTING_EAGER 0x0ull /* Setting of MPI over sockets: longest message that goes without rendezvous [bytes]. */
+#define CHASQUI_ETHERNET_SETTING_POLLS 0x1ull /* Setting of MPI over sockets: 1: a process that waits in MPI polls, and never sleeps. */
+#define CHASQUI_ETHERNET_SETTING_MTU 0xdull /* Setting: longest packet of a frame [bytes]. This one and those behind it stand beside VIA's. */
+#define CHASQUI_ETHERNET_SETTING_TRANSMIT_SLOTS 0xeull /* Setting: descriptors of the transmit ring, a power of two. */
+#define CHASQUI_ETHERNET_SETTING_RECEIVE_SLOTS 0xfull /* Setting: descriptors of the receive ring, a power of two. */
 #define CHASQUI_ETHERNET_MPI_PORT 0xfa0ull /* Port on which each rank's MPI library listens. */
 
 struct chasqui_ethernet_receive {

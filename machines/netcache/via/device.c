@@ -313,10 +313,10 @@ static bool via_send(const struct chasqui_envelope *envelope, const void *payloa
     if (bytes > 0)
         chq_copy(buffer->data, payload, bytes);
     buffer->under_way = 1 + apart;
+    MARK_READY(envelope); /* A doorbell that is a trap does all that follows. */
     post_send(&peer->vi, &buffer->descriptor, 0, &buffer->envelope, sizeof *envelope + (apart ? 0 : bytes), envelope);
     if (apart)
         post_send(&peer->data, &buffer->second, offsetof(struct buffer, second), buffer->data, bytes, envelope);
-    MARK_READY(envelope);
     note_busy(peer);
     return true;
 }
@@ -397,10 +397,7 @@ static bool via_hold(const void *payload, uint64_t held[MPI_HELD_WORDS])
     return true;
 }
 
-static const void *via_resume(const uint64_t held[MPI_HELD_WORDS])
-{
-    return ((struct buffer *)held[0])->data;
-}
+static const void *via_resume(const uint64_t held[MPI_HELD_WORDS]) { return ((struct buffer *)held[0])->data; }
 
 static void via_drop(const uint64_t held[MPI_HELD_WORDS])
 {

@@ -9,7 +9,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_VIA_INTERFACE 0xc3321ca2u /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_VIA_INTERFACE 0x30d37177u /* Names all that is defined here and in chasqui/abi.h. */
 
 #define CHASQUI_VIA_DEVICE 0x4ull /* Number by which MPI_Init picks this device. */
 #define CHASQUI_VIA_REGION_DOORBELLS 0x0ull /* Region: doorbells, uncached, all that a process sees of the NIC. */
@@ -74,6 +74,9 @@
 #define CHASQUI_VIA_SETTING_QUEUES 0x9ull /* Setting: completion queues. */
 #define CHASQUI_VIA_SETTING_TRANSFER 0x8ull /* Setting: longest message [bytes]. */
 #define CHASQUI_VIA_SETTING_SPARE 0xaull /* Setting: buffers of the MPI device beside those that its receive descriptors have. */
+#define CHASQUI_VIA_SETTING_WINDOW 0xbull /* Setting: the kernel is the NIC, over an Ethernet controller, and doorbells are traps. Packets of a VI that may be under */
+#define CHASQUI_VIA_SETTING_TIMES 0xcull /* Setting, with that: after a refusal the time until it is sent again [ns]; in the high half after silence. */
+#define CHASQUI_VIA_TRAP 0x700ull /* Number of the system call that is a doorbell, if the kernel is the NIC: in a0 twice the VI's number, and 1 more for its */
 #define CHASQUI_VIA_CONTROL_OPEN 0x7100ull /* `ioctl`: opens the NIC; `ViaOpen`. */
 #define CHASQUI_VIA_CONTROL_REGISTER 0x7101ull /* `ioctl`: registers memory; `ViaMemory`. */
 #define CHASQUI_VIA_CONTROL_DEREGISTER 0x7102ull /* `ioctl`: ends that; `ViaMemory`. */
@@ -83,6 +86,14 @@
 #define CHASQUI_VIA_CONTROL_DESTROY_VI 0x7106ull /* `ioctl`: ends the VI of that number. */
 #define CHASQUI_VIA_CONTROL_CONNECT 0x7107ull /* `ioctl`: connects a VI; `ViaConnection`. */
 #define CHASQUI_VIA_CONTROL_WAIT 0x7108ull /* `ioctl`: sleeps until a completion queue has an entry; `ViaWait`. */
+
+#define CHASQUI_VIA_PACKET_SEND 0x1ull /* Kind of a packet: a message for a receive descriptor. */
+#define CHASQUI_VIA_PACKET_WRITE 0x2ull /* Kind: a piece of an RDMA write. */
+#define CHASQUI_VIA_PACKET_REPLY 0x3ull /* Kind: a reply. */
+#define CHASQUI_VIA_PACKET_ASKS 0x1ull /* Flag: the sender wants a reply. */
+#define CHASQUI_VIA_PACKET_HAS_IMMEDIATE 0x2ull /* Flag: there are immediate data. */
+#define CHASQUI_VIA_PACKET_ACCEPTED 0x0ull /* Reply: all packets before the one that is awaited have come. */
+#define CHASQUI_VIA_PACKET_NOT_READY 0x1ull /* Reply: the same, and the one that is awaited came and found no descriptor. */
 
 struct chasqui_via_segment {
     uint64_t address; /* Virtual address: here, or at the other side. */
@@ -195,5 +206,35 @@ struct chasqui_via_wait {
 _Static_assert(sizeof(struct chasqui_via_wait) == 8, "chasqui_via_wait");
 _Static_assert(offsetof(struct chasqui_via_wait, queue) == 0, "chasqui_via_wait.queue");
 _Static_assert(offsetof(struct chasqui_via_wait, consumed) == 4, "chasqui_via_wait.consumed");
+
+struct chasqui_via_header {
+    uint16_t kind; /* `SEND`, `WRITE` or `REPLY`. */
+    uint16_t flags; /* `ASKS`, `HAS_IMMEDIATE`. */
+    uint32_t to; /* The VI that it is for. */
+    uint32_t from; /* The VI that it is from. */
+    uint32_t sequence; /* Its number among the packets of the connection; of a reply the number of the packet that is awaited. */
+    uint32_t value; /* Immediate data; of a reply `ACCEPTED`, `NOT_READY` or the status of an error. */
+    uint32_t handle; /* Memory handle of a piece. */
+    uint64_t address; /* Where a piece goes; of a message in several frames the offset of the frame's data. */
+};
+_Static_assert(sizeof(struct chasqui_via_header) == 32, "chasqui_via_header");
+_Static_assert(offsetof(struct chasqui_via_header, kind) == 0, "chasqui_via_header.kind");
+_Static_assert(offsetof(struct chasqui_via_header, flags) == 2, "chasqui_via_header.flags");
+_Static_assert(offsetof(struct chasqui_via_header, to) == 4, "chasqui_via_header.to");
+_Static_assert(offsetof(struct chasqui_via_header, from) == 8, "chasqui_via_header.from");
+_Static_assert(offsetof(struct chasqui_via_header, sequence) == 12, "chasqui_via_header.sequence");
+_Static_assert(offsetof(struct chasqui_via_header, value) == 16, "chasqui_via_header.value");
+_Static_assert(offsetof(struct chasqui_via_header, handle) == 20, "chasqui_via_header.handle");
+_Static_assert(offsetof(struct chasqui_via_header, address) == 24, "chasqui_via_header.address");
+
+struct chasqui_via_frame {
+    struct chasqui_via_header header; /* The packet's. */
+    uint32_t bytes; /* Data of this frame [bytes]. */
+    uint32_t left; /* Data of the message in frames behind it [bytes]. */
+};
+_Static_assert(sizeof(struct chasqui_via_frame) == 40, "chasqui_via_frame");
+_Static_assert(offsetof(struct chasqui_via_frame, header) == 0, "chasqui_via_frame.header");
+_Static_assert(offsetof(struct chasqui_via_frame, bytes) == 32, "chasqui_via_frame.bytes");
+_Static_assert(offsetof(struct chasqui_via_frame, left) == 36, "chasqui_via_frame.left");
 
 #endif

@@ -35,6 +35,8 @@ VIP_RETURN VipOpenNic(struct vip_nic *nic, const struct chasqui_ni_identificatio
         .vis_max = (uint32_t)ni->settings[CHASQUI_VIA_SETTING_VIS],
         .vis = vis,
     };
+    if (ni->settings[CHASQUI_VIA_SETTING_WINDOW])
+        return open_nic(nic, 0);
     uint64_t region = CHASQUI_VIA_REGION_DOORBELLS;
     nic->doorbells = chq_platform_map(fd, (region + 1) * CHASQUI_NI_REGION_STRIDE, ni->regions[region].bytes);
     return nic->doorbells ? open_nic(nic, 0) : VIP_ERROR_RESOURCE;
@@ -94,11 +96,15 @@ VIP_RETURN VipCreateVi(struct vip_nic *nic, uint32_t number, struct vip_cq *send
     VIP_RETURN done = control(nic, CHASQUI_VIA_CONTROL_CREATE_VI, (uintptr_t)&endpoint);
     if (done != VIP_SUCCESS)
         return done;
-    volatile char *doorbells = nic->doorbells + number * CHASQUI_VIA_DOORBELL_BYTES;
     *vi = (struct vip_vi){.number = number, .nic = nic};
     vi->send.depth = vi->receive.depth = nic->depth;
-    vi->send.doorbell = (volatile uint64_t *)(doorbells + CHASQUI_VIA_DOORBELL_SEND);
-    vi->receive.doorbell = (volatile uint64_t *)(doorbells + CHASQUI_VIA_DOORBELL_RECEIVE);
+    vi->send.trap = 2 * number;
+    vi->receive.trap = 2 * number + 1;
+    if (nic->doorbells) {
+        volatile char *doorbells = nic->doorbells + number * CHASQUI_VIA_DOORBELL_BYTES;
+        vi->send.doorbell = (volatile uint64_t *)(doorbells + CHASQUI_VIA_DOORBELL_SEND);
+        vi->receive.doorbell = (volatile uint64_t *)(doorbells + CHASQUI_VIA_DOORBELL_RECEIVE);
+    }
     nic->vis[number] = vi;
     return VIP_SUCCESS;
 }
@@ -123,6 +129,26 @@ VIP_RETURN VipCQWait(struct vip_cq *cq)
 
 /* --- what the process does by itself ---------------------------------------------------------------------- */
 
+/* As a function: what a caller saves is lost. */
+static VIP_RETURN ring_by_trap(uint32_t queue, uint64_t value)
+{
+    register uint64_t a0 __asm__("a0") = queue, a1 __asm__("a1") = value, a7 __asm__("a7") = CHASQUI_VIA_TRAP;
+    __asm__ volatile("ecall"
+                     : "+r"(a0), "+r"(a1), "+r"(a7)
+                     :
+                     : "memory", "a2", "a3", "a4", "a5", "a6", "t0", "t1", "t2", "t3", "t4", "t5", "t6");
+    return a0 == 0 ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
+}
+
+static inline VIP_RETURN ring(const struct vip_queue *queue, uint64_t value)
+{
+    if (unlikely(!queue->doorbell))
+        return ring_by_trap(queue->trap, value);
+    fence_before_doorbell();
+    *queue->doorbell = value;
+    return VIP_SUCCESS;
+}
+
 static inline VIP_RETURN post(struct vip_queue *queue, VIP_DESCRIPTOR *descriptor, VIP_MEM_HANDLE handle)
 {
     if (unlikely(queue->length == queue->depth))
@@ -136,10 +162,8 @@ static inline VIP_RETURN post(struct vip_queue *queue, VIP_DESCRIPTOR *descripto
         queue->first = descriptor;
     }
     queue->last = descriptor;
-    fence_before_doorbell();
-    *queue->doorbell =
-        (uint64_t)handle << CHASQUI_VIA_DOORBELL_HANDLE_SHIFT | (uintptr_t)descriptor >> CHASQUI_VIA_DESCRIPTOR_SHIFT;
-    return VIP_SUCCESS;
+    return ring(queue, (uint64_t)handle << CHASQUI_VIA_DOORBELL_HANDLE_SHIFT |
+                           (uintptr_t)descriptor >> CHASQUI_VIA_DESCRIPTOR_SHIFT);
 }
 
 static inline VIP_RETURN done(struct vip_queue *queue, VIP_DESCRIPTOR **descriptor)

@@ -31,7 +31,7 @@ struct vip_vi;
 /* The NIC as this process sees it. */
 struct vip_nic {
     int fd;
-    volatile char *doorbells;
+    volatile char *doorbells; /* null: they are traps, for the kernel is the NIC */
     uint32_t tag, depth;
     uint32_t vis_max;
     struct vip_vi **vis; /* by their numbers */
@@ -49,7 +49,8 @@ struct vip_cq {
 struct vip_queue {
     VIP_DESCRIPTOR *first, *last;
     uint32_t length, depth;
-    volatile uint64_t *doorbell;
+    volatile uint64_t *doorbell; /* null: it is a trap, of this number */
+    uint32_t trap;
 };
 
 struct vip_vi {

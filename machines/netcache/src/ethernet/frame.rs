@@ -1,15 +1,13 @@
 //! Frames with segments of TCP between ranks, as the kernel makes them (`guest/kernel/net`): IEEE 802.3, IP (RFC 791), TCP
 //! (RFC 9293), without options but the segment size.
 
-use super::registers::HEADER_BYTES;
+use super::registers::{HEADER_BYTES, TYPE_IP};
 
 /// Bytes of an IP header and, at least, of TCP's.
 const IP_BYTES: usize = 20;
 const TCP_BYTES: usize = 20;
 /// Bytes of a segment beside its data, as far as a frame's longest packet counts them.
 pub(super) const SEGMENT_HEADERS: u64 = (IP_BYTES + TCP_BYTES) as u64;
-/// Type of a frame with an IP packet (RFC 894).
-const TYPE_IP: u16 = 0x0800;
 /// Version 4, and a header of five words.
 const VERSION: u8 = 0x45;
 const DO_NOT_FRAGMENT: u16 = 0x4000;
@@ -71,7 +69,7 @@ fn pseudo_header(ip: &[u8], bytes: usize) -> [u8; 12] {
 }
 
 /// The controller's address of a rank (IEEE 802, 8.4).
-fn address(rank: u32) -> [u8; 6] {
+pub(super) fn address(rank: u32) -> [u8; 6] {
     let [high, low] = (rank as u16).to_be_bytes();
     [2, 0, 0, 0, high, low]
 }

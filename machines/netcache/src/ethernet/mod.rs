@@ -1,4 +1,4 @@
-//! A conventional Ethernet controller (policy `tcp`): rings of descriptors in memory, DMA by physical addresses, an
+//! A conventional Ethernet controller (policies `tcp` and `mvia`): rings of descriptors in memory, DMA by physical addresses, an
 //! interrupt line with causes and a mask. The kernel's driver is the only one that uses it (`kernel/ethernet.c`).
 //!
 //! Its parts are the 8254x's, as far as they cost time or can lose a frame (`registers.rs` names the manual). It makes
@@ -13,6 +13,7 @@ mod receive;
 pub mod registers;
 mod stream;
 mod transmit;
+pub(crate) mod via;
 
 use std::ops::Range;
 
@@ -22,11 +23,14 @@ use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_memory::DEVICE_BASE;
 use chasqui_network::{NetworkParameters, NodeEvent, NodePort};
 use chasqui_ni::{
-    BusOperation, BusRequest, Context, DescriptorRing, LinkEnd, NetworkInterface, Pipeline, Promises, Region,
-    Reply,
+    BusOperation, BusRequest, Context, DescriptorRing, LinkEnd, MessageKey, NetworkInterface, Pipeline,
+    Promises, Region, Reply,
 };
 use chasqui_placement::{JobId, Placement, ProcessId, Rank};
 
+use crate::mechanism::Mechanism;
+use crate::parameters::MpiUnit;
+use crate::via::parameters::{MviaUnit, ViaUnit};
 use events::{EthernetEvent, Purpose};
 use frame::Segment;
 use interrupt::Interrupts;
@@ -60,10 +64,19 @@ fn node_of(frame: &[u8]) -> Option<u32> {
     }
 }
 
+/// Which MPI device the processes have, above the controller's driver.
+pub(crate) enum Above {
+    /// That over sockets.
+    Sockets(TcpUnit),
+    /// That over VIA, of which the kernel is the NIC.
+    Via(MpiUnit, MviaUnit),
+}
+
 /// What a controller is made from.
 pub(crate) struct EthernetPlan {
     pub unit: EthernetUnit,
-    pub tcp: TcpUnit,
+    pub above: Above,
+    pub via: ViaUnit,
     /// The bus clock, which is also the controller's.
     pub clock: Clock,
     /// Length of the outermost cache's lines [bytes], in which the controller reads and writes.
@@ -105,6 +118,8 @@ struct Shared {
     pipeline: Pipeline<EthernetEvent>,
     interrupts: Interrupts,
     streams: Streams,
+    /// VIs of each process.
+    vis: u64,
     placement: Placement,
     /// But for the interrupts, which [`Interrupts`] counts.
     counters: EthernetStatistics,
@@ -121,9 +136,18 @@ impl Shared {
         true
     }
 
-    /// The processes of whose sockets' connection a frame is, each a number on its node: who sends, and who gets it. Records
-    /// alone depend on this.
+    /// The message that a frame on its way out counts for, and by what it travels.
+    fn name(&mut self, frame: &[u8]) -> (MessageKey, Mechanism) {
+        via::message(frame).unwrap_or_else(|| (self.streams.name(frame), Mechanism::Stream))
+    }
+
+    /// The processes of whose sockets' connection, or VIs, a frame is, each a number on its node: who sends, and who gets it.
+    /// Records alone depend on this.
     fn processes_of(&self, frame: &[u8]) -> [ProcessId; 2] {
+        if let Some((head, _)) = via::parse(frame) {
+            let of = |vi: u32| ProcessId((u64::from(vi) / self.vis) as u32);
+            return [of(head.header.from), of(head.header.to)];
+        }
         let ranks = Segment::parse(frame).map_or([0; 2], |segment| [segment.source, segment.destination]);
         let place =
             |rank: u32| (rank < self.placement.ranks(JOB)).then(|| self.placement.place(JOB, Rank(rank)));
@@ -145,12 +169,13 @@ pub(crate) struct Ethernet {
     shared: Shared,
     transmitter: Transmitter,
     receiver: Receiver,
-    tcp: TcpUnit,
+    above: Above,
+    via: ViaUnit,
 }
 
 impl Ethernet {
     pub fn new(plan: EthernetPlan) -> Ethernet {
-        let EthernetPlan { unit, tcp, clock, line_bytes, placement, network, port } = plan;
+        let EthernetPlan { unit, above, via, clock, line_bytes, placement, network, port } = plan;
         let link = LinkEnd::new(&network, port, unit.shortest(), EthernetEvent::Start.into());
         let takes = [
             (EthernetEvent::Prepared, unit.transmit.cycles()),
@@ -159,7 +184,7 @@ impl Ethernet {
         Ethernet {
             transmitter: Transmitter::new(unit.transmit_slots as u32, line_bytes),
             receiver: Receiver::new(unit.receive_slots as u32, line_bytes),
-            tcp,
+            above,
             shared: Shared {
                 clock,
                 line_bytes,
@@ -167,10 +192,12 @@ impl Ethernet {
                 link,
                 interrupts: Interrupts::new(Time(unit.interrupt_gap.ps())),
                 streams: Streams::default(),
+                vis: via.vis,
                 placement,
                 counters: EthernetStatistics::default(),
                 unit,
             },
+            via,
         }
     }
 
@@ -185,13 +212,21 @@ impl Ethernet {
 impl NetworkInterface for Ethernet {
     fn identify(&self, page: &mut NiIdentification) {
         let unit = &self.shared.unit;
-        page.device = registers::DEVICE as u32;
-        page.interface = registers::HEADER.interface();
         page.settings[registers::SETTING_MTU as usize] = unit.mtu.bytes();
         page.settings[registers::SETTING_TRANSMIT_SLOTS as usize] = unit.transmit_slots;
         page.settings[registers::SETTING_RECEIVE_SLOTS as usize] = unit.receive_slots;
-        page.settings[registers::SETTING_EAGER as usize] = self.tcp.eager.bytes();
-        page.settings[registers::SETTING_POLLS as usize] = u64::from(self.tcp.waits == Waits::Polls);
+        match &self.above {
+            Above::Sockets(tcp) => {
+                page.device = registers::DEVICE as u32;
+                page.interface = registers::HEADER.interface();
+                page.settings[registers::SETTING_EAGER as usize] = tcp.eager.bytes();
+                page.settings[registers::SETTING_POLLS as usize] = u64::from(tcp.waits == Waits::Polls);
+            }
+            Above::Via(mpi, mvia) => {
+                self.via.identify(mpi, page);
+                self.via.identify_software(mvia, page);
+            }
+        }
     }
 
     /// The controller is the kernel's alone.

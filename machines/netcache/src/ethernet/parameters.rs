@@ -1,4 +1,4 @@
-//! Parameters of the Ethernet controller and of MPI over sockets (policy `tcp`).
+//! Parameters of the Ethernet controller and of MPI over sockets (policies `tcp`, `mvia`).
 
 use chasqui_abi::kernel::SOCKET_BUFFER_BYTES;
 use chasqui_config::{Bytes, Count, Cycles, Duration};
@@ -68,8 +68,12 @@ impl EthernetUnit {
     pub fn warm_up(&self, bytes: u64) -> u64 {
         let stream = size_of::<registers::StreamHeader>() as u64 + bytes;
         let frames = stream.div_ceil(self.mtu.bytes());
-        let descriptors = self.transmit_slots.max(self.receive_slots);
-        SOCKET_BUFFER_BYTES.div_ceil(stream).max(descriptors.div_ceil(frames))
+        SOCKET_BUFFER_BYTES.div_ceil(stream).max(self.descriptors().div_ceil(frames))
+    }
+
+    /// Descriptors of the longer ring.
+    pub fn descriptors(&self) -> u64 {
+        self.transmit_slots.max(self.receive_slots)
     }
 
     /// What does not fit, in words.

@@ -51,16 +51,21 @@ chasqui_abi::guest_constants! {
     /// Room of a receive buffer [bytes].
     pub const BUFFER_BYTES: u64 = 2016;
 
-    /// Setting: longest packet of a frame [bytes].
-    pub const SETTING_MTU: u64 = 0;
+    /// Type of a frame with an IP packet (RFC 894).
+    pub const TYPE_IP: u16 = 0x0800;
+    /// Type of a frame of VIA's: Local Experimental EtherType 1 (IEEE 802).
+    pub const TYPE_VIA: u16 = 0x88b5;
+
+    /// Setting of MPI over sockets: longest message that goes without rendezvous [bytes].
+    pub const SETTING_EAGER: u64 = 0;
+    /// Setting of MPI over sockets: 1: a process that waits in MPI polls, and never sleeps.
+    pub const SETTING_POLLS: u64 = 1;
+    /// Setting: longest packet of a frame [bytes]. This one and those behind it stand beside VIA's.
+    pub const SETTING_MTU: u64 = 13;
     /// Setting: descriptors of the transmit ring, a power of two.
-    pub const SETTING_TRANSMIT_SLOTS: u64 = 1;
+    pub const SETTING_TRANSMIT_SLOTS: u64 = 14;
     /// Setting: descriptors of the receive ring, a power of two.
-    pub const SETTING_RECEIVE_SLOTS: u64 = 2;
-    /// Setting: longest message that goes without rendezvous [bytes].
-    pub const SETTING_EAGER: u64 = 3;
-    /// Setting: 1: a process that waits in MPI polls, and never sleeps.
-    pub const SETTING_POLLS: u64 = 4;
+    pub const SETTING_RECEIVE_SLOTS: u64 = 15;
 
     /// Port on which each rank's MPI library listens.
     pub const MPI_PORT: u64 = 4000;

@@ -10,7 +10,6 @@ use chasqui_record::Stage;
 use super::events::{EthernetEvent, Purpose};
 use super::registers::{CAUSE_TRANSMITTED, COMMAND_REPORT, EthernetTransmit, STATUS_DONE};
 use super::{DESCRIPTOR, FIRST, Ring, Shared};
-use crate::mechanism::Mechanism;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -104,10 +103,10 @@ impl Transmitter {
             s.counters.strays += 1;
             return;
         };
-        let message = s.streams.name(&bytes);
+        let (message, mechanism) = s.name(&bytes);
         let [process, _] = s.processes_of(&bytes);
         c.stamp(process, message, Stage::Accept, self.begun);
-        c.travels_by(process, message, Mechanism::Stream);
+        c.travels_by(process, message, mechanism);
         bytes.resize(bytes.len().max(s.unit.frame_min.bytes() as usize), 0);
         s.counters.sent += 1;
         self.fifo_bytes += bytes.len() as u64;

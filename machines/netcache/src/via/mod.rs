@@ -11,7 +11,8 @@
 
 mod complete;
 mod events;
-mod packet;
+mod line;
+pub(crate) mod packet;
 pub mod parameters;
 mod peers;
 mod receive;
@@ -38,6 +39,7 @@ use chasqui_placement::ProcessId;
 use crate::parameters::{MpiUnit, NicUnit};
 use complete::{Completer, Completion, Queue};
 use events::{Owner, ViaEvent};
+pub(crate) use line::Line;
 use packet::{ACCEPTED, HEADER, REPLY, ViaHeader};
 use parameters::ViaUnit;
 pub(crate) use peers::ViaPeers;
@@ -439,24 +441,7 @@ impl ViaNic {
 
 impl NetworkInterface for ViaNic {
     fn identify(&self, page: &mut NiIdentification) {
-        page.device = registers::DEVICE as u32;
-        page.interface = registers::HEADER.interface();
-        let via = &self.shared.via;
-        for (setting, value) in [
-            (registers::SETTING_EAGER, self.mpi.eager.bytes()),
-            (registers::SETTING_SLOTS, self.mpi.slots),
-            (registers::SETTING_RECEIVES, via.receives),
-            (registers::SETTING_ZERO_COPY, via.zero_copy.into()),
-            (registers::SETTING_BLOCKS, via.blocks.into()),
-            (registers::SETTING_VIS, via.vis),
-            (registers::SETTING_PAGES, via.table),
-            (registers::SETTING_DEPTH, via.depth),
-            (registers::SETTING_QUEUES, via.queues),
-            (registers::SETTING_TRANSFER, via.transfer.bytes()),
-            (registers::SETTING_SPARE, self.mpi.spare),
-        ] {
-            page.settings[setting as usize] = value;
-        }
+        self.shared.via.identify(&self.mpi, page);
     }
 
     fn regions(&self, process: ProcessId) -> Vec<Region> {

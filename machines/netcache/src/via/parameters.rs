@@ -2,6 +2,9 @@
 
 use chasqui_config::{Bytes, Count, Cycles, Duration, Flag};
 
+use chasqui_abi::NiIdentification;
+
+use super::registers;
 use crate::parameters::{MpiUnit, NicUnit};
 
 chasqui_config::parameters! {
@@ -39,10 +42,35 @@ chasqui_config::parameters! {
     }
 }
 
+chasqui_config::parameters! {
+    /// VIA in the kernel, policy "mvia"; what it has in common with the NIC is in `netcache.via`.
+    pub struct MviaUnit {
+        /// From the latest packet that was acknowledged, or the first that is under way, until they are sent again: frames may
+        /// be lost.
+        timeout: Duration = "1 ms", range "10 us" ..= "1 s", source "ours: the least of the kernel's TCP";
+    }
+}
+
 /// Bytes of an envelope, which goes in front of the payload.
 pub(crate) const ENVELOPE_BYTES: u64 = size_of::<chasqui_abi::Envelope>() as u64;
 
 impl ViaUnit {
+    /// What the kernel, which stands for the NIC, has not, in words.
+    pub fn mistakes_in_software(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        if self.zero_copy {
+            found
+                .push("netcache.via.zero_copy: the kernel copies; it needs netcache.nic.policy = via".into());
+        }
+        if self.staging.bytes() > 0 {
+            found.push(format!(
+                "netcache.via.staging: the kernel keeps no messages; allowed without netcache.nic.policy = via: 0 B, not {}",
+                self.staging
+            ));
+        }
+        found
+    }
+
     /// What does not fit, in words.
     pub fn mistakes(&self, nic: &NicUnit, mpi: &MpiUnit) -> Vec<String> {
         let mut found = Vec::new();
@@ -71,6 +99,34 @@ impl ViaUnit {
             found.push(format!("netcache.nic.packet_data: {} is not a power of two", nic.packet_data));
         }
         found
+    }
+
+    /// What the identification page says to the MPI device, and the driver.
+    pub fn identify(&self, mpi: &MpiUnit, page: &mut NiIdentification) {
+        page.device = registers::DEVICE as u32;
+        page.interface = registers::HEADER.interface();
+        for (setting, value) in [
+            (registers::SETTING_EAGER, mpi.eager.bytes()),
+            (registers::SETTING_SLOTS, mpi.slots),
+            (registers::SETTING_RECEIVES, self.receives),
+            (registers::SETTING_ZERO_COPY, self.zero_copy.into()),
+            (registers::SETTING_BLOCKS, self.blocks.into()),
+            (registers::SETTING_VIS, self.vis),
+            (registers::SETTING_PAGES, self.table),
+            (registers::SETTING_DEPTH, self.depth),
+            (registers::SETTING_QUEUES, self.queues),
+            (registers::SETTING_TRANSFER, self.transfer.bytes()),
+            (registers::SETTING_SPARE, mpi.spare),
+        ] {
+            page.settings[setting as usize] = value;
+        }
+    }
+
+    /// The same of the kernel that stands for the NIC.
+    pub fn identify_software(&self, mvia: &MviaUnit, page: &mut NiIdentification) {
+        let ns = |time: Duration| time.ps().div_ceil(1000);
+        page.settings[registers::SETTING_WINDOW as usize] = self.window | self.retries << 32;
+        page.settings[registers::SETTING_TIMES as usize] = ns(self.retry) | ns(mvia.timeout) << 32;
     }
 
     /// VIs that the MPI device uses for each other process.

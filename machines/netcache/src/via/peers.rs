@@ -1,23 +1,24 @@
-//! The peers of a rank that is simulated alone: VIA NICs at the other end of its link, their VIs connected as the driver and
-//! the MPI device of each rank connect them (`kernel/via.c`, `via/device.c`). They number packets, answer at once, and send
-//! again what the rank's NIC has refused. They have memory and descriptors without end, and take no time.
+//! The peers of a rank that is simulated alone: VIA NICs, or kernels in their place, at the other end of its link, their VIs
+//! connected as the kernel agent and the MPI device of each rank connect them (`kernel/agent.c`, `via/device.c`). They number
+//! packets, answer at once, and send again what the rank's side has refused, and kernels what is lost. They have memory and
+//! descriptors without end, and take no time.
 //!
 //! Messages must come to the rank's library in the order of their recording, and a NIC refuses what finds no descriptor.
 //! So a message begins when those before it over other connections have been accepted. A NIC that holds messages for
 //! want of descriptors (`netcache.via.staging`) accepts them nevertheless: then others may pass.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use chasqui_abi::Envelope;
 use chasqui_counters::{Counters, Visitor, counters};
 use chasqui_engine::{Packet, Time};
 use chasqui_machine::replay::Transport;
 
-use super::packet::{ACCEPTED, ASKS, HEADER, NOT_READY, REPLY, SEND, ViaHeader, WRITE};
+use super::line::{Line, Part};
+use super::packet::{ACCEPTED, ASKS, NOT_READY, REPLY, SEND, ViaHeader, WRITE};
 use super::parameters::{ENVELOPE_BYTES, ViaUnit};
 use super::sequence::{Outgoing, Told, before, should_ask};
-use super::transmit::{piece_of_block, pieces_of_block};
-use crate::parameters::{MpiUnit, NicUnit};
+use crate::parameters::MpiUnit;
 use crate::wire::{belongs_to, is_message};
 
 /// An address of a put has the entry of its page in the high bits (`via_expose` in `via/device.c`).
@@ -32,8 +33,14 @@ struct Connection {
     packets: VecDeque<Packet>,
     /// It is among those that have something to send.
     is_queued: bool,
+    /// When the oldest packet under way was sent, or its predecessor acknowledged.
+    since: Time,
     /// The packet that is awaited.
     expected: u32,
+    /// What has come of a message in several packets.
+    partial: Vec<u8>,
+    /// It is among those that wait for an answer.
+    is_watched: bool,
     /// It is among those that owe a reply.
     owes_reply: bool,
     is_broken: bool,
@@ -51,6 +58,8 @@ counters! {
         refused: "count";
         /// Packets sent again.
         resent: "packets";
+        /// Times that packets were under way for too long, and were sent again.
+        lost: "count";
         /// Connections that an error has ended.
         broken: "connections";
     }
@@ -58,7 +67,7 @@ counters! {
 
 /// The NICs of all ranks but one, and their MPI devices.
 pub(crate) struct ViaPeers {
-    nic: NicUnit,
+    line: Line,
     via: ViaUnit,
     mpi: MpiUnit,
     rank: u32,
@@ -69,6 +78,8 @@ pub(crate) struct ViaPeers {
     replies: VecDeque<u32>,
     ready: VecDeque<u32>,
     retries: VecDeque<(Time, u32)>,
+    /// Connections that wait for answers, and when each is looked at.
+    watched: BTreeSet<(Time, u32)>,
     /// Recorded messages that have not been accepted: connection and number of the packet.
     begun: VecDeque<(u32, u32)>,
     counters: ViaPeersStatistics,
@@ -76,10 +87,10 @@ pub(crate) struct ViaPeers {
 
 impl ViaPeers {
     /// The peers of `rank` of `ranks`.
-    pub fn new(nic: NicUnit, via: ViaUnit, mpi: MpiUnit, (rank, ranks): (u32, u32)) -> ViaPeers {
+    pub fn new(line: Line, via: ViaUnit, mpi: MpiUnit, (rank, ranks): (u32, u32)) -> ViaPeers {
         let connections = (0..u64::from(ranks) * via.vis_per_rank()).map(|_| Connection::default()).collect();
         ViaPeers {
-            nic,
+            line,
             via,
             mpi,
             rank,
@@ -88,6 +99,7 @@ impl ViaPeers {
             replies: VecDeque::new(),
             ready: VecDeque::new(),
             retries: VecDeque::new(),
+            watched: BTreeSet::new(),
             begun: VecDeque::new(),
             counters: ViaPeersStatistics::default(),
         }
@@ -102,20 +114,33 @@ impl ViaPeers {
         number / self.ranks * self.ranks + self.rank
     }
 
-    fn packet(&self, number: u32, header: &ViaHeader, data: &[&[u8]], envelope: Option<&Envelope>) -> Packet {
-        let bytes = [&header.to_bytes()[..], &data.concat()].concat();
+    fn packet(
+        &self,
+        number: u32,
+        header: &ViaHeader,
+        (data, left): (&[u8], u32),
+        envelope: Option<&Envelope>,
+    ) -> Packet {
+        let source = number % self.ranks;
+        let (bytes, wire_bytes) = self.line.packet((source, self.rank), header, data, left);
         Packet {
-            source: number % self.ranks,
+            source,
             destination: self.rank,
-            wire_bytes: (bytes.len() as u64 + self.nic.packet_overhead.bytes()) as u32,
+            wire_bytes,
             bytes,
             message: envelope.and_then(belongs_to),
             ..Packet::default()
         }
     }
 
-    /// Adds packets of one descriptor: each has its own header and data.
-    fn post(&mut self, number: u32, envelope: &Envelope, parts: &[(ViaHeader, &[&[u8]])]) {
+    /// Adds packets of one descriptor: `data` in parts, each behind the header that it gets.
+    fn post(
+        &mut self,
+        number: u32,
+        envelope: &Envelope,
+        (parts, data): (&[Part], &[u8]),
+        header_of: impl Fn(&Part) -> ViaHeader,
+    ) {
         let count = parts.len() as u32;
         let window = self.window();
         let connection = &mut self.connections[number as usize];
@@ -123,7 +148,7 @@ impl ViaPeers {
             return;
         }
         let first = connection.out.add(count);
-        for (i, (header, data)) in (0..).zip(parts) {
+        for (i, part) in (0..).zip(parts) {
             let sequence = first.wrapping_add(i);
             let asks = should_ask(i, count, sequence, window);
             let header = ViaHeader {
@@ -131,9 +156,10 @@ impl ViaPeers {
                 to: number,
                 from: self.other_end(number),
                 sequence,
-                ..*header
+                ..header_of(part)
             };
-            let packet = self.packet(number, &header, data, Some(envelope));
+            let data = &data[part.from..][..part.bytes];
+            let packet = self.packet(number, &header, (data, part.left), Some(envelope));
             self.connections[number as usize].packets.push_back(packet);
         }
         self.wants_to_send(number);
@@ -149,12 +175,56 @@ impl ViaPeers {
         }
     }
 
-    /// What was refused is sent again when its time has come.
+    /// A message for a receive descriptor.
+    fn post_message(&mut self, number: u32, envelope: &Envelope, data: &[u8]) {
+        let parts = self.line.parts_of_message(data.len());
+        self.post(number, envelope, (&parts, data), |part| ViaHeader {
+            kind: SEND,
+            address: part.from as u64,
+            ..ViaHeader::default()
+        });
+    }
+
+    /// What was refused or lost is sent again when its time has come.
     fn go_back(&mut self, now: Time) {
+        self.look_for_lost(now);
         while let Some(&(_, number)) = self.retries.front().filter(|(at, _)| *at <= now) {
             self.retries.pop_front();
             self.connections[number as usize].out.waits = false;
             self.wants_to_send(number);
+        }
+    }
+
+    /// A packet leaves over the rank's VI `number`, and something may be lost from then on.
+    fn watch(&mut self, now: Time, number: u32) {
+        let Some(timeout) = self.line.timeout() else { return };
+        let connection = &mut self.connections[number as usize];
+        if !connection.is_watched {
+            (connection.is_watched, connection.since) = (true, now);
+            self.watched.insert((now + timeout, number));
+        }
+    }
+
+    fn look_for_lost(&mut self, now: Time) {
+        let Some(timeout) = self.line.timeout() else { return };
+        while let Some(&(_, number)) = self.watched.first().filter(|(at, _)| *at <= now) {
+            self.watched.pop_first();
+            let connection = &mut self.connections[number as usize];
+            connection.is_watched = false;
+            if connection.out.waits || !connection.out.is_waiting() {
+                continue;
+            }
+            if connection.since + timeout <= now {
+                connection.out.lost();
+                self.counters.lost += 1;
+                if connection.out.refusals > self.via.retries {
+                    self.break_off(number);
+                }
+                self.wants_to_send(number);
+            } else {
+                connection.is_watched = true;
+                self.watched.insert((connection.since + timeout, number));
+            }
         }
     }
 
@@ -164,6 +234,9 @@ impl ViaPeers {
         let connection = &mut self.connections[number as usize];
         let base = connection.out.base;
         let told = connection.out.told(header.sequence, refused);
+        if connection.out.base != base {
+            connection.since = now;
+        }
         connection.packets.drain(..connection.out.base.wrapping_sub(base) as usize);
         match told {
             Told::Nothing => {}
@@ -186,6 +259,7 @@ impl ViaPeers {
         self.connections[number as usize] = Connection {
             is_broken: true,
             is_queued: self.connections[number as usize].is_queued,
+            is_watched: self.connections[number as usize].is_watched,
             ..Connection::default()
         };
         self.retries.retain(|(_, of)| *of != number);
@@ -215,6 +289,16 @@ impl ViaPeers {
             self.replies.push_back(number);
         }
         is_new
+    }
+
+    /// A packet of a message has come over the rank's VI `number`.
+    fn take_part(&mut self, number: u32, data: &[u8], left: u32, brought: &mut Vec<(Envelope, Vec<u8>)>) {
+        let partial = &mut self.connections[number as usize].partial;
+        partial.extend_from_slice(data);
+        if left == 0 {
+            let whole = std::mem::take(partial);
+            self.take_message(number, &whole, brought);
+        }
     }
 
     /// A message has come over the rank's VI `number`.
@@ -272,30 +356,24 @@ impl Transport for ViaPeers {
         if is_message(envelope) && !is_broken {
             self.begun.push_back((number, out.end));
         }
-        let header = ViaHeader { kind: SEND, ..ViaHeader::default() };
         let bytes = envelope.to_bytes();
         if data.is_empty() || !self.is_apart(envelope) {
-            return self.post(number, envelope, &[(header, &[&bytes, data])]);
+            return self.post_message(number, envelope, &[&bytes[..], data].concat());
         }
-        self.post(number, envelope, &[(header, &[&bytes])]);
-        self.post(self.ranks + number, envelope, &[(header, &[data])]);
+        self.post_message(number, envelope, &bytes);
+        self.post_message(self.ranks + number, envelope, data);
     }
 
     fn put(&mut self, now: Time, finished: &Envelope, to: u64, data: &[u8]) {
-        let (piece, bytes) = (self.nic.packet_data.bytes(), data.len() as u64);
         let (entry, address) = ((to >> ADDRESS_BITS) as u32, to & ((1 << ADDRESS_BITS) - 1));
         let handle = entry.wrapping_sub((address >> PAGE_SHIFT) as u32);
-        let parts: Vec<(ViaHeader, [&[u8]; 1])> = (0..pieces_of_block(address, bytes, piece) as u32)
-            .map(|number| {
-                let (from, length) = piece_of_block(address, bytes, number, piece);
-                let header =
-                    ViaHeader { kind: WRITE, address: address + from, handle, ..ViaHeader::default() };
-                (header, [&data[from as usize..][..length as usize]])
-            })
-            .collect();
-        let parts: Vec<(ViaHeader, &[&[u8]])> =
-            parts.iter().map(|(header, data)| (*header, &data[..])).collect();
-        self.post(u32::from(finished.source), finished, &parts);
+        let parts = self.line.parts_of_block(address, data.len());
+        self.post(u32::from(finished.source), finished, (&parts, data), |part| ViaHeader {
+            kind: WRITE,
+            address: address + part.from as u64,
+            handle,
+            ..ViaHeader::default()
+        });
         self.send(now, finished, &[]);
     }
 
@@ -309,7 +387,7 @@ impl Transport for ViaPeers {
             let from = self.other_end(number);
             let header =
                 ViaHeader { kind, to: number, from, sequence, value: ACCEPTED, ..ViaHeader::default() };
-            return Some(self.packet(number, &header, &[], None));
+            return Some(self.packet(number, &header, (&[], 0), None));
         }
         while let Some(number) = self.ready.pop_front() {
             let window = self.window();
@@ -322,13 +400,14 @@ impl Transport for ViaPeers {
             let packet = connection.packets[sequence.wrapping_sub(connection.out.base) as usize].clone();
             self.counters.resent += u64::from(connection.out.sends(sequence));
             self.wants_to_send(number);
+            self.watch(now, number);
             return Some(packet);
         }
         None
     }
 
     fn receive(&mut self, now: Time, packet: Packet, brought: &mut Vec<(Envelope, Vec<u8>)>) {
-        let header = ViaHeader::from_bytes(&packet.bytes);
+        let Some((header, data, left)) = self.line.parse(&packet.bytes) else { return };
         let number = header.from;
         let is_connected = self.connections.get(number as usize).is_some_and(|c| !c.is_broken);
         if !is_connected {
@@ -338,14 +417,16 @@ impl Transport for ViaPeers {
             REPLY => self.told(now, number, &header),
             kind => {
                 if self.takes_packet(number, &header) && kind == SEND {
-                    self.take_message(number, &packet.bytes[HEADER..], brought);
+                    self.take_part(number, data, left, brought);
                 }
             }
         }
     }
 
     fn wakes(&self) -> Option<Time> {
-        self.retries.front().map(|(at, _)| *at)
+        let retry = self.retries.front().map(|(at, _)| *at);
+        let watched = self.watched.first().map(|(at, _)| *at);
+        retry.into_iter().chain(watched).min()
     }
 
     fn trouble(&self) -> Option<String> {
@@ -366,6 +447,7 @@ impl Transport for ViaPeers {
 
 #[cfg(test)]
 mod tests {
+    use super::super::packet::HEADER;
     use super::*;
     use chasqui_config::Resolved;
     use chasqui_machine::Machine;
@@ -377,7 +459,12 @@ mod tests {
     fn peers(zero_copy: bool) -> ViaPeers {
         let resolved = Resolved::defaults(&crate::NETCACHE.schema());
         let via = ViaUnit { window: 4, zero_copy, ..resolved.read("netcache.via") };
-        ViaPeers::new(resolved.read("netcache.nic"), via, resolved.read("netcache.mpi"), (RANK, RANKS))
+        ViaPeers::new(
+            Line::nics(&resolved.read("netcache.nic")),
+            via,
+            resolved.read("netcache.mpi"),
+            (RANK, RANKS),
+        )
     }
 
     fn envelope(kind: u8, source: u16, sequence: u32, bytes: u64) -> Envelope {

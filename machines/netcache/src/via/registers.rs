@@ -3,6 +3,8 @@
 
 use chasqui_abi::header::{DeviceHeader, GuestStruct, defines};
 
+use super::packet::{self, ViaFrame, ViaHeader};
+
 chasqui_abi::guest_constants! {
     /// Number by which MPI_Init picks this device.
     pub const DEVICE: u64 = 4;
@@ -140,6 +142,15 @@ chasqui_abi::guest_constants! {
     pub const SETTING_TRANSFER: u64 = 8;
     /// Setting: buffers of the MPI device beside those that its receive descriptors have.
     pub const SETTING_SPARE: u64 = 10;
+    /// Setting: the kernel is the NIC, over an Ethernet controller, and doorbells are traps. Packets of a VI that may be under
+    /// way; in the high half refusals in a row that end a connection. 0: the NIC is hardware.
+    pub const SETTING_WINDOW: u64 = 11;
+    /// Setting, with that: after a refusal the time until it is sent again [ns]; in the high half after silence.
+    pub const SETTING_TIMES: u64 = 12;
+
+    /// Number of the system call that is a doorbell, if the kernel is the NIC: in a0 twice the VI's number, and 1 more for its
+    /// receive queue; in a1 the doorbell's value. As of a function, registers that a caller saves are lost.
+    pub const TRAP: u64 = chasqui_abi::kernel::FAST_CALL;
 
     /// `ioctl`: opens the NIC; `ViaOpen`.
     pub const CONTROL_OPEN: u64 = 0x7100;
@@ -297,6 +308,7 @@ pub static HEADER: DeviceHeader = DeviceHeader::new("VIA", "machines/netcache/sr
 fn body() -> String {
     [
         defines("VIA_", CONSTANTS),
+        defines("VIA_PACKET_", packet::CONSTANTS),
         ViaSegment::definition(),
         ViaDescriptor::definition(),
         ViaEntry::definition(),
@@ -306,6 +318,8 @@ fn body() -> String {
         ViaEndpoint::definition(),
         ViaConnection::definition(),
         ViaWait::definition(),
+        ViaHeader::definition(),
+        ViaFrame::definition(),
     ]
     .join("\n")
 }

@@ -67,6 +67,17 @@ impl Outgoing {
         again
     }
 
+    /// Packets are under way that have not been acknowledged.
+    pub fn is_waiting(&self) -> bool {
+        self.base != self.next
+    }
+
+    /// What is under way counts as lost.
+    pub fn lost(&mut self) {
+        self.next = self.base;
+        self.refusals += 1;
+    }
+
     /// All packets before `awaited` have come; `awaited` itself was refused, or not.
     pub fn told(&mut self, awaited: u32, refused: bool) -> Told {
         if before(awaited, self.base) || before(self.sent, awaited) {

@@ -1,0 +1,299 @@
+"""VIA in the kernel over an Ethernet controller (netcache/mvia): the same programs over VIPL as on
+the hardware NIC, frames that are lost, messages cut into frames, doorbells that are wrong, and
+ranks of a node.
+
+Use this when machines/netcache/kernel/mvia.c, the kernel agent, fast calls of guest/kernel, or
+VIPL's doorbells change. test_via.py has the hardware's; the sweeps over machines (test_machines,
+test_determinism, test_guest_library, test_netcache, test_replay) take the variant in, too.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Compiler
+from pyarrow import parquet
+from simulated import command, example
+from test_determinism import COMBINATIONS, EXECUTED, THREADS, check
+from test_placement import together
+from test_via import COUNT, MODULE, PLACE, carry_out, counters, vipl
+
+from chasqui.experiment import running
+
+pytestmark = pytest.mark.core
+
+__all__ = ["vipl"]  # A fixture.
+
+MVIA = "netcache/mvia"
+
+
+@pytest.mark.parametrize("case", [("polled", "5000"), ("slept", "5000"), ("errors",), ("remote",)])
+def test_vipl_is_what_it_is_on_the_hardware(
+    vipl: Path, tmp_path: Path, case: tuple[str, ...]
+) -> None:
+    carry_out(tmp_path, vipl, *case, machine=MVIA, sets=[])
+
+
+@pytest.mark.parametrize("window", [1, 3, 16])
+def test_what_finds_no_descriptor_is_dropped_and_sent_again(
+    vipl: Path, tmp_path: Path, window: int
+) -> None:
+    run = carry_out(
+        tmp_path, vipl, "late", "3000", machine=MVIA, sets=[f"netcache.via.window={window}"]
+    )
+    assert counters(run, 0)["sent"] > COUNT
+    assert counters(run, 0)["missed"] == counters(run, 1)["missed"] == 0
+
+
+def carry_out_flood(
+    compile_c: Compiler, place: Path, *sets: str, ranks: int = 3, turns: str = "2"
+) -> list[dict[str, int]]:
+    program = compile_c("flood", (PLACE / "flood.c").read_text())
+    options = [word for each in ["check.coherence=true", *sets] for word in ("--set", each)]
+    done = command(
+        "run", "--out", place / "run", "-np", str(ranks), "--machine", MVIA, *options, "--",
+        program, turns, directory=place,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "PASSED" in done.stdout
+    return [counters(place / "run", node) for node in range(ranks)]
+
+
+@pytest.mark.parametrize(
+    ("sets", "lost"),
+    [
+        (["netcache.ethernet.receive_slots=4"], "missed"),
+        (["netcache.ethernet.receive_fifo=2 KiB", "node.dram.write=1 us"], "overruns"),
+        (["network.fault.link=router 0 port 1", "network.fault.rate=2 %"], "crc_errors"),
+    ],
+)
+def test_lost_frames_come_again(
+    compile_c: Compiler, tmp_path: Path, sets: list[str], lost: str
+) -> None:
+    found = carry_out_flood(compile_c, tmp_path, *sets)
+    assert sum(each[lost] for each in found) > 0
+
+
+@pytest.mark.parametrize("mtu", [576, 1000, 1800])
+def test_messages_are_cut_into_frames(compile_c: Compiler, tmp_path: Path, mtu: int) -> None:
+    """An eager message of 1,968 bytes and its envelope take two to four."""
+    sets = [f"netcache.ethernet.mtu={mtu} B", "netcache.mpi.eager=1968 B"]
+    found = carry_out_flood(compile_c, tmp_path, *sets, turns="1")
+    sent, received, missed = (
+        sum(each[name] for each in found) for name in ("sent", "received", "missed")
+    )
+    assert sent == received + missed
+
+
+def test_few_descriptors_and_a_small_table_hold_up_nobody(
+    compile_c: Compiler, tmp_path: Path
+) -> None:
+    program = compile_c("late", (PLACE / "late.c").read_text())
+    sets = ["netcache.via.receives=2", "netcache.mpi.slots=2", "netcache.via.depth=4",
+            "netcache.via.window=2", "netcache.via.table=64",
+            "netcache.via.retry=2 us"]  # fmt: skip
+    options = [word for each in sets for word in ("--set", each)]
+    done = command(
+        "run", "--out", "run", "-np", "2", "--machine", MVIA, *options, "--", program, "300",
+        directory=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "late: PASSED" in done.stdout
+
+
+def test_memory_that_is_unmapped_is_not_registered_any_more(
+    compile_c: Compiler, tmp_path: Path
+) -> None:
+    program = compile_c("unmapped", (PLACE / "unmapped.c").read_text())
+    carry_out(tmp_path, program, machine=MVIA, sets=[])
+
+
+@pytest.mark.parametrize("blocks", ["false", "true"])
+def test_ranks_of_a_node_share_a_hart(examples: Path, tmp_path: Path, blocks: str) -> None:
+    """What one rank sends another of its node never leaves the kernel, which stores it while the
+    other has no turn: nothing that waits may count as stuck meanwhile."""
+    for ranks in (2, 4):
+        words = ["--ranks-per-node", str(ranks), "--set", f"netcache.via.blocks={blocks}"]
+        done = command("run", "-q", *words, *example(examples, "heat", MVIA), directory=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert "heat: PASSED" in done.stdout
+
+
+TRAPS = """\
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static long fast_call(uint64_t which, uint64_t value)
+{
+    register uint64_t a0 __asm__("a0") = which, a1 __asm__("a1") = value, a7 __asm__("a7") = 0x700;
+    __asm__ volatile("ecall"
+                     : "+r"(a0), "+r"(a1), "+r"(a7)
+                     :
+                     : "memory", "a2", "a3", "a4", "a5", "a6", "t0", "t1", "t2", "t3", "t4", "t5",
+                       "t6");
+    return (long)a0;
+}
+
+/* Rank 0 rings for queues and descriptors that there are not; the others have their messages. */
+int main(int argc, char **argv)
+{
+    int rank, ranks;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    uint64_t x = strtoull(argv[1], NULL, 10), refused = 0;
+    register uint64_t kept __asm__("s5") = 0x123456789abcdefull;
+    __asm__ volatile("" : "+r"(kept));
+    for (int i = 0; i < 200 && rank == 0; i++) {
+        x = x * 6364136223846793005u + 1442695040888963407u;
+        /* VIs of no rank: those that MPI has must not be disturbed. */
+        uint64_t which = i % 2 ? x >> 33 : 2 * (200 + x % 56);
+        refused += fast_call(which | (which < 512 ? 400 : 0), x) != 0;
+    }
+    __asm__ volatile("" : "+r"(kept));
+    int sum = 0;
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (rank == 0)
+        printf("%s\\n", refused == 200 && sum == ranks * (ranks - 1) / 2 &&
+                               kept == 0x123456789abcdefull ? "traps: PASSED" : "traps: FAILED");
+    MPI_Finalize();
+}
+"""
+
+
+@pytest.mark.parametrize("words", [["-np", "2"], ["-np", "4", *together(2)]])
+def test_wrong_doorbells_are_refused(compile_c: Compiler, tmp_path: Path, words: list[str]) -> None:
+    program = compile_c("traps", TRAPS)
+    for seed in ("1", "2"):
+        done = command("run", "-q", *words, "-m", MVIA, "--", program, seed, directory=tmp_path)
+        assert (done.returncode, done.stdout) == (0, "traps: PASSED\n"), f"{seed}: {done.stderr}"
+
+
+def test_the_controller_knows_whose_frames_are(examples: Path, tmp_path: Path) -> None:
+    done = command("run", "--out", "run", *example(examples, "pingpong", MVIA), directory=tmp_path)
+    assert done.returncode == 0, done.stderr
+    rows = parquet.read_table(tmp_path / "run" / "messages.parquet").to_pylist()
+    assert {row["mechanism"] for row in rows} == {"vi", "rdma-write"}
+    stages = ["call", "ready", "accept", "inject", "arrive", "land", "match", "deliver"]
+    for row in rows:
+        # What follows a block's end by RDMA is a frame of its own.
+        if row["mechanism"] == "vi":
+            times = [row[f"{stage}_ps"] for stage in stages if row[f"{stage}_ps"] is not None]
+            assert times == sorted(times)
+        assert row["arrive_ps"] is not None
+
+
+@pytest.mark.parametrize("blocks", ["false", "true"])
+def test_the_same_bits(examples: Path, tmp_path: Path, blocks: str) -> None:
+    run = ["--set", f"netcache.via.blocks={blocks}", *example(examples, "heat", MVIA)]
+    some = list(COMBINATIONS)[-1]
+    variations = {
+        **EXECUTED,
+        "by the reference": ["--set", "check.reference=true"],
+        "2 threads": THREADS["2 threads"],
+        some: COMBINATIONS[some][1],
+    }
+    check(tmp_path, run, variations, 0)
+
+
+@pytest.mark.parametrize("blocks", ["false", "true"])
+def test_a_deadlock_is_found(compile_c: Compiler, tmp_path: Path, blocks: str) -> None:
+    """Nothing is under way, so no timer is set."""
+    text = (
+        "#include <mpi.h>\nint main(int c, char **v)\n{\n    int rank, x;\n    MPI_Init(&c, &v);\n"
+        "    MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n"
+        "    MPI_Recv(&x, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);\n}\n"
+    )
+    program = compile_c("mvia_deadlock", text)
+    done = command(
+        "run", "--out", "run", "-np", "2", "--machine", MVIA,
+        "--set", f"netcache.via.blocks={blocks}", "--", program, directory=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 125
+    assert "MPI_Recv" in done.stderr
+    assert ("a completion" in done.stderr) == (blocks == "true")
+
+
+def test_a_receive_costs_the_traps_and_the_interrupt_that_hardware_saves(tmp_path: Path) -> None:
+    """netcache/receive-overhead: all groups are there, and hardware VIA, VIA in the kernel and TCP
+    come in this order."""
+    experiment = running.load("netcache/receive-overhead")
+    wanted = ("via-polling-32", "mvia-polling-32", "mvia-blocking-32", "tcp-blocking-32")
+    jobs = [run for run in experiment.runs(True) if run.name in wanted]
+    outputs = running.run_all("netcache/receive-overhead", jobs, tmp_path, 2, lambda *_: None)
+    module = importlib.import_module(MODULE)
+    parts = {name: module.spent(outputs[name], name.split("-")[0]) for name in wanted}
+    total = {name: sum(cycles for cycles, _ in each.values()) for name, each in parts.items()}
+    assert all(cycles > 0 for cycles, _ in parts["mvia-polling-32"].values())
+    assert [total[name] for name in wanted] == sorted(total.values())
+
+
+@pytest.mark.parametrize(
+    ("sets", "said"),
+    [
+        (["node.software.kernel=false"], "netcache.nic.policy: mvia needs a kernel"),
+        (["netcache.via.zero_copy=true"], "netcache.via.zero_copy: the kernel copies"),
+        (["netcache.via.staging=2 KiB"], "netcache.via.staging: the kernel keeps no messages"),
+        (["netcache.via.vis=1"], "2 ranks"),
+    ],
+)
+def test_what_does_not_fit_is_said(
+    examples: Path, tmp_path: Path, sets: list[str], said: str
+) -> None:
+    options = [word for each in sets for word in ("--set", each)]
+    done = command(
+        "run", "-np", "2", "--machine", MVIA, *options, "--", examples / "ring", directory=tmp_path
+    )
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_what_a_rank_has_sent_arrives_when_it_has_ended(
+    compile_c: Compiler, tmp_path: Path
+) -> None:
+    """Its kernel goes on: the last message is lost until the other posts a descriptor."""
+    text = """
+#include "mpi/runtime/platform.h"
+#include "via/vipl.h"
+#include <stdio.h>
+static char memory[8192] __attribute__((aligned(4096)));
+int main(void)
+{
+    int fd;
+    const struct chasqui_ni_identification *ni = chq_platform_open_ni(&fd);
+    struct vip_nic nic;
+    static struct vip_vi vi, *vis[4096];
+    VIP_MEM_HANDLE handle;
+    VIP_DESCRIPTOR *descriptor = (VIP_DESCRIPTOR *)memory, *done;
+    VipOpenNic(&nic, ni, fd, vis);
+    VipRegisterMem(&nic, memory, sizeof memory, false, &handle);
+    VipCreateVi(&nic, 0, NULL, NULL, &vi);
+    VipConnectPeer(&vi, 1 - ni->rank, 0);
+    descriptor->segments = 1;
+    descriptor->length = 8;
+    descriptor->segment[0].address = (uint64_t)(memory + 4096);
+    descriptor->segment[0].handle = handle;
+    descriptor->segment[0].bytes = 8;
+    if (ni->rank == 0) {
+        memory[4096] = 7;
+        return VipPostSend(&vi, descriptor, handle);
+    }
+    for (volatile int i = 0; i < 200000; i++)
+        ;
+    VipPostRecv(&vi, descriptor, handle);
+    while (VipRecvDone(&vi, &done) == VIP_NOT_DONE)
+        chq_pause();
+    printf("%d\\n", memory[4096]);
+}
+"""
+    include = [f"-I{ROOT / 'guest'}", f"-I{ROOT / 'machines' / 'netcache'}"]
+    program = compile_c("mvia_last", text, *include)
+    done = command("run", "--out", "run", "-np", "2", "-m", MVIA, "--", program, directory=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "7\n"), done.stderr
+    nodes = json.loads((tmp_path / "run" / "summary.json").read_text())["ranks"]
+    assert nodes[0]["time_ps"] < nodes[1]["time_ps"]
