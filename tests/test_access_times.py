@@ -101,7 +101,8 @@ def test_first_and_last_access_are_those_of_the_program(
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     resolved = (tmp_path / "run" / "resolved.toml").read_text()
-    found = re.search(r"\[node\.core\][^\[]*?\bload = (?:\{ value = )?\"?(\d+)", resolved)
+    core = resolved.split("\n[node.core]\n")[1].split("\n[")[0]
+    found = re.search(r"^load = \{ value = \"?(\d+)", core, re.MULTILINE)
     assert found, resolved
     own = int(found[1])
     lines = [line.split() for line in (tmp_path / "run" / "stdout.0").read_text().splitlines()]
