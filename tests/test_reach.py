@@ -172,6 +172,19 @@ def test_a_file_elsewhere_is_seen_when_it_is_bound(
 
 
 @pytest.mark.core
+def test_the_working_directory_is_seen_by_the_shells_name(
+    chasqui: Run, reacher: Path, places: tuple[Path, Path], tmp_path: Path
+) -> None:
+    work, _ = places
+    (tmp_path / "way").symlink_to(work)
+    words = (reacher, "show", tmp_path / "way/own")
+    done = chasqui(*LOGGP, "--", *map(str, words), cwd=work, env={"PWD": str(tmp_path / "way")})
+    assert "own: own" in done.stdout
+    done = chasqui(*LOGGP, "--", *map(str, words), cwd=work, env={"PWD": str(tmp_path)})
+    assert "own: No such file" in done.stdout + done.stderr
+
+
+@pytest.mark.core
 def test_nothing_elsewhere_is_changed(
     chasqui: Run, reacher: Path, places: tuple[Path, Path]
 ) -> None:

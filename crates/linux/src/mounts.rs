@@ -84,6 +84,8 @@ impl Target {
 pub struct Mounts {
     /// The place of the working directory, `/cwd`; empty: there is none.
     working: String,
+    /// Another name of it, by which the user came there.
+    alias: Option<String>,
     mounts: BTreeMap<String, Mount>,
 }
 
@@ -95,9 +97,26 @@ impl Mounts {
     /// It cannot be opened.
     pub fn new(directory: &Path) -> io::Result<Mounts> {
         let working = directory.canonicalize()?;
-        let mut mounts = Mounts { working: normal(&working.to_string_lossy()), mounts: BTreeMap::new() };
+        let working = normal(&working.to_string_lossy());
+        let mut mounts = Mounts { working, alias: None, mounts: BTreeMap::new() };
         mounts.mount(mounts.working.clone(), directory, false)?;
         Ok(mounts)
+    }
+
+    /// The working directory has the name `name`, too, if that leads to it: as a shell says it (`$PWD`) where symbolic links
+    /// are on the way.
+    pub fn name_working(&mut self, name: &Path) {
+        let is_it =
+            name.is_absolute() && name.canonicalize().is_ok_and(|path| path == Path::new(&self.working));
+        if is_it && let Some(name) = name.to_str() {
+            self.alias = Some(normal(name));
+        }
+    }
+
+    /// Whether `place` is another name of the working directory.
+    pub(crate) fn is_alias(&self, place: &str) -> bool {
+        let is_name = place == WORKING_DIRECTORY || self.alias.as_deref() == Some(place);
+        is_name && !self.working.is_empty() && place != self.working
     }
 
     /// Adds what `bind` says. It may stand for the working directory, or for what is in it.

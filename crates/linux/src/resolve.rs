@@ -15,7 +15,6 @@ use cap_std::fs::{Dir, Metadata};
 use crate::descriptors::Stream;
 use crate::errno::Errno;
 use crate::mounts::{Mounts, Target};
-use crate::places::WORKING_DIRECTORY;
 
 /// Symbolic links on the way (Linux `MAXSYMLINKS`).
 const LINKS_MAX: u32 = 40;
@@ -111,7 +110,7 @@ struct Walk<'a> {
     /// Components still to follow, the next one last.
     rest: Vec<String>,
     links: u32,
-    /// `/cwd` was met, and the working directory is not reached yet.
+    /// Another name of the working directory was met, and the directory itself is not reached yet.
     to_working: bool,
 }
 
@@ -206,7 +205,7 @@ impl Walk<'_> {
         let place = format!("{}/{name}", self.place);
         let is_last = self.rest.is_empty();
         let working = self.mounts.working();
-        if place == WORKING_DIRECTORY && !working.is_empty() && !self.to_working {
+        if self.mounts.is_alias(&place) && !self.to_working {
             self.begin();
             self.push(working);
             self.to_working = working != "/";

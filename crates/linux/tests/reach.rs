@@ -191,6 +191,27 @@ fn the_working_directory_and_what_is_bound_are_seen_by_their_names() {
 }
 
 #[test]
+fn the_working_directory_has_the_users_name_too() {
+    let host = Host::new("alias");
+    symlink(host.base().join("work"), host.base().join("outside/way")).unwrap();
+    let (way, work) = (host.name("outside/way"), host.base().join("work"));
+    let with_name = |name: &str| {
+        let mut mounts = Mounts::new(&work).unwrap();
+        mounts.name_working(Path::new(name));
+        Machine::new(|options| options.mounts = Arc::new(mounts))
+    };
+    let mut m = with_name(&way);
+    assert_eq!(read(&mut m, &format!("{way}/file")).unwrap(), "work");
+    assert_eq!(read(&mut m, &format!("{way}/../work/file")).unwrap(), "work");
+    assert_eq!(read(&mut m, &format!("{way}/../file")), Err(ENOENT));
+    assert_eq!((chdir(&mut m, &way), getcwd(&mut m)), (0, "/cwd".into()));
+    // A name that leads elsewhere is none.
+    for name in [host.name("outside"), "relative".into(), host.name("none")] {
+        assert_eq!(read(&mut with_name(&name), &format!("{name}/file")), Err(ENOENT));
+    }
+}
+
+#[test]
 fn what_is_outside_is_not_there() {
     let host = Host::new("outside");
     let mut m = host.with_binds();

@@ -19,6 +19,9 @@ pub(crate) fn mounts(sandbox: &Sandbox) -> Result<Arc<Mounts>, InputError> {
     let directory = std::env::current_dir().map_err(input)?;
     let mut mounts =
         Mounts::new(&directory).map_err(|e| InputError(format!("the working directory: {e}")))?;
+    if let Some(name) = std::env::var_os("PWD") {
+        mounts.name_working(Path::new(&name));
+    }
     for text in &sandbox.binds {
         let bound = Bind::parse(text, &directory).and_then(|bind| mounts.bind(&bind));
         bound.map_err(|why| InputError(format!("--bind {text}: {why}")))?;
