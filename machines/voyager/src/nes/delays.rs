@@ -24,6 +24,9 @@ pub(super) struct Delays {
     pub nothing: Effects,
     /// Anything else.
     pub other: Effects,
+    /// From a packet or a credit to what a processor may notice: control that takes cycles comes first, or a packet on the
+    /// link, behind which a DMA request ends.
+    pub input: Time,
 }
 
 impl Delays {
@@ -53,6 +56,7 @@ impl Delays {
             received,
             nothing: [Time::NEVER; 2 * GROUPS],
             other: either(packet, release),
+            input: plan.clock.edge(nes.transmit.cycles().min(nes.receive.cycles())).min(landing),
         }
     }
 }

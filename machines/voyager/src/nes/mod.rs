@@ -687,10 +687,8 @@ impl NetworkInterface for Nes {
         had_room && self.may_be_full()
     }
 
-    /// Packets and credits start control that takes cycles before anything else happens.
     fn input_latency(&self) -> Time {
-        let s = &self.shared;
-        s.clock.edge(s.nes.transmit.cycles().min(s.nes.receive.cycles()))
+        self.delays.input
     }
 
     fn take_profiles(&mut self) -> Vec<Profile> {
