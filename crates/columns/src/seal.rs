@@ -1,5 +1,5 @@
-//! A checksum of a whole file, CRC-32 (IEEE 802.3), that is in the file itself: a value of its metadata, which counts as
-//! zeros.
+//! A checksum of a whole file, CRC-32 (IEEE 802.3), that is in the file itself: a value of its metadata, which counts
+//! as zeros.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -12,7 +12,7 @@ use crate::Out;
 pub(crate) const KEY: &str = "chasqui.crc32";
 /// The value while the sum is not known; it is that many hexadecimal digits.
 pub(crate) const BLANK: &str = "00000000";
-/// What is between a name and its value in a footer: Thrift's compact protocol, field after field, a binary, its length.
+/// What is between a name and its value in a footer (Thrift's compact protocol): the next field, a binary, its length.
 const BETWEEN: [u8; 2] = [0x18, BLANK.len() as u8];
 /// At a Parquet file's end: the footer's length, and `PAR1`.
 const TAIL_BYTES: u64 = 8;

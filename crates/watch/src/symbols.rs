@@ -48,8 +48,8 @@ impl Symbols {
         }
     }
 
-    /// The address that a call returns to, with the symbol of the call: that of a function which never returns may be the
-    /// last instruction of its own function.
+    /// The address that a call returns to, with the symbol of the call: that of a function which never returns may be
+    /// the last instruction of its own function.
     pub fn caller(&self, return_address: u64) -> String {
         match return_address.checked_sub(1).and_then(|call| self.symbolize(call)) {
             Some((name, offset)) => format!("{return_address:#x} ({})", Named((name, offset + 1))),

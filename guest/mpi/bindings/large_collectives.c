@@ -1,5 +1,5 @@
-/* Collectives with counts of MPI_Count (MPI-4.0; MPI 5.0, section 19.2), by those with int counts. What means nothing in
- * this process may be anything. Of those with an array of counts the blocking forms alone are here: the others would
+/* Collectives with counts of MPI_Count (MPI-4.0; MPI 5.0, section 19.2), by those with int counts. What means nothing
+ * in this process may be anything. Of those with an array of counts the blocking forms alone are here: the others would
  * have to keep arrays of ints for as long as they last. */
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* What functions do that are nowhere, in programs linked with --stub-missing (python/chasqui/stubs.py): the first that is
- * called ends the job. */
+/* What functions do that are nowhere, in programs linked with --stub-missing (python/chasqui/stubs.py): the first that
+ * is called ends the job. */
 #include "mpi/runtime/process.h"
 #include "mpi/runtime/public.h"
 #include "mpi/runtime/text.h"

@@ -24,8 +24,8 @@ pub(super) struct Delays {
     pub nothing: Effects,
     /// Anything else.
     pub other: Effects,
-    /// From a packet or a credit to what a processor may notice: control that takes cycles comes first, or a packet on the
-    /// link, behind which a DMA request ends.
+    /// From a packet or a credit to what a processor may notice: control that takes cycles comes first, or a packet on
+    /// the link, behind which a DMA request ends.
     pub input: Time,
 }
 
