@@ -170,6 +170,16 @@ ALWAYS_INLINE bool take_tagged(uint32_t *data, size_t bytes, bool is_there)
     return true;
 }
 
+/* Reads a notice's first word, which says how long the block is. */
+ALWAYS_INLINE bool take_notice(void)
+{
+    uint64_t bytes;
+    if (!take_basic(&bytes, sizeof bytes))
+        return false;
+    __asm__ volatile("" : : "r"(bytes)); /* else nothing would be read */
+    return true;
+}
+
 static inline bool post_block(const uint32_t *data, size_t bytes)
 {
     const uint64_t notice[3] = {bytes};
@@ -204,11 +214,10 @@ ALWAYS_INLINE void send_packet(int by, const uint32_t *data, size_t bytes)
 
 ALWAYS_INLINE void receive_packet(int by, uint32_t *data, size_t bytes)
 {
-    _Alignas(8) uint32_t notice[2]; /* its first word says how long the block is */
     if (by == BASIC)
         ALONE(receiving, take_basic(data, bytes), wait_turn)
     else if (by == DMA)
-        ALONE(receiving, take_basic(notice, sizeof notice), wait_turn)
+        ALONE(receiving, take_notice(), wait_turn)
     else if (by == EXPRESS)
         receive_word(data);
     else if (by == HALVES)
