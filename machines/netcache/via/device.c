@@ -411,7 +411,9 @@ static struct buffer *give(struct buffer *buffer, size_t bytes)
 {
     arriving = buffer;
     mpi_arrived(&buffer->envelope, buffer->data, bytes);
-    if (likely(arriving))
+    bool is_kept = !arriving;
+    arriving = NULL; /* What comes past this device, from the process itself or by memory, can't be held here. */
+    if (likely(!is_kept))
         return buffer;
     struct buffer *spare = spares;
     spares = spare->next_free;
