@@ -375,8 +375,8 @@ def test_fifty_thousand_unexpected_messages_end(
     assert "unexpected: PASSED" in done.stdout
     receiver = rank_0(tmp_path / "run")
     assert receiver["unexpected"] >= 50000
-    # Under tcp they wait in the sockets, too.
-    if machine != "netcache/tcp":
+    # Those two keep nothing where it is.
+    if machine not in ("netcache/tcp", "netcache/via-zero-copy"):
         assert 0 < receiver["copied_aside"] < 50000
 
 

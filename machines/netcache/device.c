@@ -286,6 +286,7 @@ static bool hold_buffer(uint64_t held[MPI_HELD_WORDS])
 {
     if (!spares)
         return false;
+    __asm__ volatile("fence ir, o" : : : "memory"); /* The spare one has been read. */
     REGISTER(BUFFER) = (uint64_t)(arrived & arrivals_mask) << 32 | spare[--spares];
     held[0] = current->buffer;
     return true;

@@ -10,8 +10,6 @@ from chasqui import messages
 from chasqui.experiment import Experiment, Output, Replay, Report, Run, Table, sensitivity
 from chasqui.text import number
 
-from ._workloads import START
-
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -85,15 +83,15 @@ class Knee(NamedTuple):
 def runs(quick: bool) -> list[Run]:
     found = []
     for program, (ranks, arguments) in PROGRAMS.items():
-        whole = Run(
-            f"{program}/whole", f"netcache/{RECORDED}", ranks, f"examples/{program}",
-            flags=["-lm"], arguments=arguments,
-        )  # fmt: skip
-        found.append(whole)
-        found += [
-            Run(_start(program, policy), f"netcache/{policy}", ranks, START.program)
+        wholes = {
+            policy: Run(
+                _whole(program, policy), f"netcache/{policy}", ranks, f"examples/{program}",
+                flags=["-lm"], arguments=arguments,
+            )
             for policy in POLICIES
-        ]
+        }  # fmt: skip
+        whole = wholes[RECORDED]
+        found += wholes.values()
         found += [
             _replayed(f"{program}/{policy}/{ratio}", whole, policy, ratio)
             for policy in POLICIES
@@ -105,14 +103,14 @@ def runs(quick: bool) -> list[Run]:
     return found
 
 
-def _start(program: str, policy: str) -> str:
-    """Name of the run that shows when MPI_Init ends."""
-    return f"{program}/start/{policy}"
+def _whole(program: str, policy: str) -> str:
+    """Name of the run of all ranks: it is recorded, or shows when MPI_Init ends."""
+    return f"{program}/whole/{policy}"
 
 
 def _replayed(name: str, whole: Run, policy: str, ratio: str) -> Run:
     program, _, _ = whole.name.partition("/")
-    replay = Replay(whole.name, ratio=ratio, begins_as=_start(program, policy))
+    replay = Replay(whole.name, ratio=ratio, begins_as=_whole(program, policy))
     return Run(
         name, f"netcache/{policy}", whole.ranks, whole.program, flags=whole.flags,
         arguments=whole.arguments, replay=replay,

@@ -27,20 +27,19 @@ chasqui_abi::guest_constants! {
     pub const TRANSMIT_CONSUMER: u64 = 0x20;
     /// Register, stored: arrivals that the processor is done with.
     pub const ARRIVAL_CONSUMER: u64 = 0x28;
-    /// Register, stored: the buffer at this offset in network memory is free.
-    pub const RELEASE: u64 = 0x30;
-    /// Register, stored: virtual address to which the next delivery goes.
-    pub const DELIVER_TO: u64 = 0x38;
-    /// Register, stored: its length [bytes].
-    pub const DELIVER_BYTES: u64 = 0x40;
-    /// Register, stored: the offset in network memory from which it comes; it begins, and frees the buffer at its end.
-    pub const DELIVER_FROM: u64 = 0x48;
-    /// Register, loaded: deliveries that are over.
-    pub const DELIVERED: u64 = 0x50;
-
     /// Register, stored: the buffer, by its number in the low half, that the place among the arrivals has from now on whose
     /// number is in the high half.
-    pub const BUFFER: u64 = 0x58;
+    pub const BUFFER: u64 = 0x30;
+    /// Register, stored: the buffer at this offset in network memory is free.
+    pub const RELEASE: u64 = 0x38;
+    /// Register, stored: virtual address to which the next delivery goes.
+    pub const DELIVER_TO: u64 = 0x40;
+    /// Register, stored: its length [bytes].
+    pub const DELIVER_BYTES: u64 = 0x48;
+    /// Register, stored: the offset in network memory from which it comes; it begins, and frees the buffer at its end.
+    pub const DELIVER_FROM: u64 = 0x50;
+    /// Register, loaded: deliveries that are over.
+    pub const DELIVERED: u64 = 0x58;
 
     /// Bytes of a slot of the transmit ring: a header and the data of a message that isn't long.
     pub const SLOT_BYTES: u64 = 2048;

@@ -429,7 +429,7 @@ impl NetworkInterface for Nic {
     fn self_contained_stores(&self, process: ProcessId) -> Range<u64> {
         // Their values are all that they say.
         let page = DEVICE_BASE + u64::from(process.0) * PAGE_BYTES;
-        page + registers::RELEASE..page + registers::DELIVER_FROM
+        page + registers::BUFFER..page + registers::DELIVER_FROM
     }
 
     fn network_memory(&self) -> Range<u64> {
