@@ -282,9 +282,9 @@ static void netcache_take(void *to, size_t bytes)
 static inline size_t held_size(uint32_t bytes) { return (bytes + ELEMENT - 1) / ELEMENT * ELEMENT; }
 
 /* The place whose message is dealt with gets another buffer. */
-static bool hold_buffer(uint64_t held[MPI_HELD_WORDS])
+static bool hold_buffer(const void *payload, uint64_t held[MPI_HELD_WORDS])
 {
-    if (!spares)
+    if (payload != buffers + (size_t)current->buffer * SLOT_BYTES || !spares)
         return false;
     __asm__ volatile("fence ir, o" : : : "memory"); /* The spare one has been read. */
     REGISTER(BUFFER) = (uint64_t)(arrived & arrivals_mask) << 32 | spare[--spares];
@@ -292,12 +292,14 @@ static bool hold_buffer(uint64_t held[MPI_HELD_WORDS])
     return true;
 }
 
-static bool netcache_hold(uint64_t held[MPI_HELD_WORDS])
+static bool netcache_hold(const void *payload, uint64_t held[MPI_HELD_WORDS])
 {
+    if (policy == CHASQUI_NETCACHE_POLICY_BUFFER)
+        return hold_buffer(payload, held);
+    if (payload)
+        return false;
     if (unlikely(current->flags & CHASQUI_NETCACHE_FLAG_EARLY))
         chq_die("a message was bound to a receive that does not take it");
-    if (policy == CHASQUI_NETCACHE_POLICY_BUFFER)
-        return hold_buffer(held);
     size_t size = held_size(current->bytes);
     if (!(current->flags & CHASQUI_NETCACHE_FLAG_BUFFER) || held_bytes + size > held_max)
         return false;

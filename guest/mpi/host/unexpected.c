@@ -50,7 +50,7 @@ static void copy_aside(struct unexpected *message, const void *payload, size_t b
 void chq_unexpected_add(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
     uint64_t held[MPI_HELD_WORDS];
-    bool holds = bytes > 0 && chq.device->hold && chq.device->hold(held);
+    bool holds = bytes > 0 && chq.device->hold && chq.device->hold(payload, held);
     struct unexpected *message = unexpected_new(holds ? sizeof held : bytes);
     message->message.envelope = *envelope;
     MARK_QUEUED(&message->message.envelope);

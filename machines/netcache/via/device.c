@@ -388,9 +388,9 @@ static void take_direct(void *to, size_t bytes)
 
 static void via_take(void *to, size_t bytes) { take_direct(to, bytes); }
 
-static bool via_hold(uint64_t held[MPI_HELD_WORDS])
+static bool via_hold(const void *payload, uint64_t held[MPI_HELD_WORDS])
 {
-    if (!arriving || !spares)
+    if (!arriving || payload != arriving->data || !spares)
         return false;
     held[0] = (uintptr_t)arriving;
     arriving = NULL;
@@ -411,9 +411,7 @@ static struct buffer *give(struct buffer *buffer, size_t bytes)
 {
     arriving = buffer;
     mpi_arrived(&buffer->envelope, buffer->data, bytes);
-    bool is_kept = !arriving;
-    arriving = NULL; /* What comes past this device, from the process itself or by memory, can't be held here. */
-    if (likely(!is_kept))
+    if (likely(arriving))
         return buffer;
     struct buffer *spare = spares;
     spares = spare->next_free;
