@@ -79,8 +79,9 @@ struct mpi_device {
     void (*take)(void *to, size_t bytes);
 
     /* Within mpi_arrived(), instead of a copy: the payload stays where it is until its receive comes; `held` is what
-     * the device finds it by. `payload` is as in mpi_arrived; it need not be the device's. False: it must be copied now.
-     * Null: the device can't. With it come the next two. */
+     * the device finds it by. False: it must be copied now, as it must if `payload` is not what this device gave
+     * mpi_arrived(): messages also come past it, from the process itself, or by memory. Null: the device can't. With it
+     * come the next two. */
     bool (*hold)(const void *payload, uint64_t held[MPI_HELD_WORDS]);
     /* Where what was held may be read in place until `drop`. Null: it is the payload that `take` copies next, at most once. */
     const void *(*resume)(const uint64_t held[MPI_HELD_WORDS]);

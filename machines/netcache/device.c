@@ -281,29 +281,25 @@ static void netcache_take(void *to, size_t bytes)
 
 static inline size_t held_size(uint32_t bytes) { return (bytes + ELEMENT - 1) / ELEMENT * ELEMENT; }
 
-/* Where the message that is dealt with may be read in place. */
-static inline const void *arrived_payload(void)
-{
-    return policy == CHASQUI_NETCACHE_POLICY_BUFFER ? buffers + (size_t)incoming.buffer * SLOT_BYTES : NULL;
-}
-
 /* The place whose message is dealt with gets another buffer. */
-static bool hold_buffer(uint64_t held[MPI_HELD_WORDS])
+static bool hold_buffer(const void *payload, uint64_t held[MPI_HELD_WORDS])
 {
-    if (!spares)
+    if (payload != buffers + (size_t)current->buffer * SLOT_BYTES || !spares)
         return false;
     __asm__ volatile("fence ir, o" : : : "memory"); /* The spare one has been read. */
     REGISTER(BUFFER) = (uint64_t)(arrived & arrivals_mask) << 32 | spare[--spares];
-    held[0] = incoming.buffer;
+    held[0] = current->buffer;
     return true;
 }
 
 static bool netcache_hold(const void *payload, uint64_t held[MPI_HELD_WORDS])
 {
+    if (policy == CHASQUI_NETCACHE_POLICY_BUFFER)
+        return hold_buffer(payload, held);
+    if (payload)
+        return false;
     if (unlikely(current->flags & CHASQUI_NETCACHE_FLAG_EARLY))
         chq_die("a message was bound to a receive that does not take it");
-    if (payload)
-        return payload == arrived_payload() && hold_buffer(held);
     size_t size = held_size(current->bytes);
     if (!(current->flags & CHASQUI_NETCACHE_FLAG_BUFFER) || held_bytes + size > held_max)
         return false;
@@ -357,7 +353,9 @@ static void deal_with(const struct chasqui_netcache_arrival *arrival)
         .id = arrival->id,
         .flags = arrival->flags,
     };
-    mpi_arrived(&arrival->envelope, arrived_payload(), arrival->bytes);
+    bool buffered = policy == CHASQUI_NETCACHE_POLICY_BUFFER;
+    const void *payload = buffered ? buffers + (size_t)arrival->buffer * SLOT_BYTES : NULL;
+    mpi_arrived(&arrival->envelope, payload, arrival->bytes);
     release_buffer();
     arrived++;
     if (unlikely(arrived - freed > arrivals_mask / 2))

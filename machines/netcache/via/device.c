@@ -390,7 +390,7 @@ static void via_take(void *to, size_t bytes) { take_direct(to, bytes); }
 
 static bool via_hold(const void *payload, uint64_t held[MPI_HELD_WORDS])
 {
-    if (!payload || !arriving || payload != arriving->data || !spares)
+    if (!arriving || payload != arriving->data || !spares)
         return false;
     held[0] = (uintptr_t)arriving;
     arriving = NULL;
