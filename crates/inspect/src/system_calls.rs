@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use chasqui_abi::kernel;
 use chasqui_hart::Op;
 use serde::Serialize;
 
@@ -36,6 +37,8 @@ pub(crate) fn of(program: &Program) -> Vec<SystemCall> {
             }
         }
     }
+    // The library makes it under a kernel whose driver serves it, and under no other.
+    found.remove(&Some(kernel::FAST_CALL));
     found.into_iter().map(|(number, makers)| search.report(number, &makers)).collect()
 }
 
