@@ -1,6 +1,6 @@
 //! Which of the host's files a process sees, and where.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,6 +10,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
 use crate::places::{SHARED_MEMORY, WORKING_DIRECTORY, is_hidden, normal, within_own};
+use crate::resolve::Place;
 
 /// A file or folder of the host that a process is to see.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,6 +88,8 @@ pub struct Mounts {
     /// Another name of it, by which the user came there.
     alias: Option<String>,
     mounts: BTreeMap<String, Mount>,
+    /// Where the user has had something bound.
+    bound: BTreeSet<String>,
 }
 
 impl Mounts {
@@ -98,7 +101,7 @@ impl Mounts {
     pub fn new(directory: &Path) -> io::Result<Mounts> {
         let working = directory.canonicalize()?;
         let working = normal(&working.to_string_lossy());
-        let mut mounts = Mounts { working, alias: None, mounts: BTreeMap::new() };
+        let mut mounts = Mounts { working, alias: None, ..Mounts::default() };
         mounts.mount(mounts.working.clone(), directory, false)?;
         Ok(mounts)
     }
@@ -128,14 +131,25 @@ impl Mounts {
         if within_own(&at) {
             return Err(format!("{at} is of the simulated system itself"));
         }
-        let is_working = at == self.working;
-        let before = self
-            .mount(at, &bind.host, bind.read_only)
-            .map_err(|error| format!("{}: {error}", bind.host.display()))?;
-        if before && !is_working {
+        if !self.bound.insert(at.clone()) {
             return Err(format!("something else is bound at {}", bind.guest));
         }
-        Ok(())
+        self.mount(at.clone(), &bind.host, bind.read_only)
+            .map_err(|error| format!("{}: {error}", bind.host.display()))?;
+        self.check_reached(&bind.guest, &at)
+    }
+
+    /// The name `name` leads to `at`, where something has been mounted.
+    fn check_reached(&self, name: &str, at: &str) -> Result<(), String> {
+        let place = match self.resolve(name, true) {
+            Ok(Place::Host(spot)) => spot.place,
+            Ok(Place::Above(place) | Place::Outside(place)) => place,
+            _ => return Err(format!("{name} leads to nothing")),
+        };
+        if place == at {
+            return Ok(());
+        }
+        Err(format!("{name} leads through a symbolic link to {place}: bind that"))
     }
 
     /// Adds all that the host has; but what describes the host itself stays hidden.
@@ -151,10 +165,9 @@ impl Mounts {
         Ok(())
     }
 
-    /// Whether something was there.
-    fn mount(&mut self, at: String, host: &Path, read_only: bool) -> io::Result<bool> {
-        let mount = Mount { target: Target::open(host)?, read_only };
-        Ok(self.mounts.insert(at, mount).is_some())
+    fn mount(&mut self, at: String, host: &Path, read_only: bool) -> io::Result<()> {
+        self.mounts.insert(at, Mount { target: Target::open(host)?, read_only });
+        Ok(())
     }
 
     /// The place of the working directory.
@@ -162,13 +175,13 @@ impl Mounts {
         &self.working
     }
 
-    /// A place whose name may begin with `/cwd`.
+    /// A place whose name may begin with `/cwd`, or with another name of the working directory.
     fn canonical(&self, path: &str) -> String {
-        match path.strip_prefix(WORKING_DIRECTORY) {
-            Some(rest) if rest.is_empty() || rest.starts_with('/') => {
-                normal(&format!("{}{rest}", self.working))
-            }
-            _ => path.into(),
+        let names = [Some(WORKING_DIRECTORY), self.alias.as_deref()];
+        let mut rests = names.into_iter().flatten().filter_map(|name| path.strip_prefix(name));
+        match rests.find(|rest| rest.is_empty() || rest.starts_with('/')) {
+            Some(rest) => normal(&format!("{}{rest}", self.working)),
+            None => path.into(),
         }
     }
 

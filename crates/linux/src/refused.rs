@@ -15,13 +15,13 @@ pub struct Refused<'a> {
     pub is_seen: bool,
 }
 
-/// What a process was refused, for each file once.
+/// What a process was refused: once for each bind that would have allowed it, however many files there are.
 #[derive(Default)]
-pub(crate) struct Reported(BTreeSet<(String, bool)>);
+pub(crate) struct Reported(BTreeSet<(String, bool, bool)>);
 
 impl Reported {
     /// Whether that was not reported before.
     pub fn is_new(&mut self, refused: &Refused<'_>) -> bool {
-        self.0.insert((refused.place.into(), refused.changes))
+        self.0.insert((refused.bind.into(), refused.changes, refused.is_seen))
     }
 }

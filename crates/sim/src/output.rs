@@ -288,7 +288,7 @@ impl Output for JobOutput {
                 )
             }
         };
-        self.say(rank, now, &what, Some(what.clone()));
+        self.say(rank, now, &what, Some(format!("{bind} {is_seen} {changes}")));
     }
 
     fn may_write(&self, bytes: u64) -> bool {

@@ -98,6 +98,13 @@ impl<'a> Reporter<'a> {
         !self.stops.load(Ordering::Relaxed)
     }
 
+    /// Before the run: a limit that is reached already ends it at once.
+    pub fn look_at_limits(&self) {
+        let mut calls = self.calls();
+        calls.reached = self.limits.reached(self.begin.elapsed());
+        self.stops.store(calls.is_end(), Ordering::Relaxed);
+    }
+
     /// While the run lasts.
     pub fn look_now_and_then(&self) {
         let mut over = self.over.lock().expect("it is only set");

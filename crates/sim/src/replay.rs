@@ -121,7 +121,7 @@ fn record(
         return Ok(());
     }
     if !lost.is_empty() {
-        results.summary.message += "The run is not recorded: not all of its output could be written.";
+        results.summary.message += "\nThe run is not recorded: not all of its output could be written.";
         return Ok(());
     }
     let mut recording = Recording {

@@ -76,7 +76,7 @@ fn value(text: &str, name: &str) -> Option<u64> {
 /// Refuses a run of `nodes` for which the host has no room; `build` makes so many of them.
 ///
 /// # Errors
-/// What there is not enough of, and for how many nodes it would do; or that of `build`.
+/// What there is not enough of, and for how many nodes it would do.
 pub(crate) fn check(
     nodes: u32,
     name: &str,
@@ -85,9 +85,10 @@ pub(crate) fn check(
     if nodes < NODES_MIN || !Path::new("/proc/self/maps").exists() {
         return Ok(());
     }
-    let _first = build(FIRST)?;
+    // A machine that is right for all of the nodes may be none for so few: it is not measured.
+    let Ok(_first) = build(FIRST) else { return Ok(()) };
     let before = Room::taken();
-    let _measured = build(MEASURED)?;
+    let Ok(_measured) = build(MEASURED) else { return Ok(()) };
     let (Some(before), Some(after)) = (before, Room::taken()) else { return Ok(()) };
     let Some(left) = Room::left(after) else { return Ok(()) };
     let parts = before.parts().into_iter().zip(after.parts()).zip(left.parts());

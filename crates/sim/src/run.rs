@@ -484,6 +484,7 @@ fn simulate(
         built.engine.set_end(end);
     }
     let reporter = Reporter::new(streams, progress, limits, built.engine.interrupt());
+    reporter.look_at_limits();
     let ended = std::thread::scope(|scope| {
         let _over = Over(&reporter);
         scope.spawn(|| reporter.look_now_and_then());
