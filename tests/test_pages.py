@@ -19,10 +19,10 @@ SVG_BYTES_MAX = 200_000
 # is still to be measured anew these are sizes, settings and years.
 UNCHECKED = {
     "netcache/receive-overhead.md": 6,
-    "netcache.md": 220,
+    "netcache.md": 219,
     "network-cache.md": 30,
     "replay.md": 37,
-    "voyager.md": 188,
+    "voyager.md": 187,
 }
 
 PAGES = [str(page.relative_to(pages.DOCS)) for page in pages.pages()]
