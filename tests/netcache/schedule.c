@@ -37,7 +37,7 @@ static void pause_for(int rounds)
 /* None waits for its receive: rank 0 may wait for another first. */
 static void send_all(int rank, int messages)
 {
-    long(*data)[LONGEST] = malloc((size_t)messages * sizeof *data);
+    long (*data)[LONGEST] = malloc((size_t)messages * sizeof *data);
     MPI_Request *requests = malloc((size_t)messages * sizeof *requests);
     for (int number = 0; number < messages; number++) {
         int words = 1 + (below(3) ? 0 : below(LONGEST));

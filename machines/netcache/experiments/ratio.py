@@ -81,7 +81,7 @@ class Knee(NamedTuple):
 
 
 def runs(quick: bool) -> list[Run]:
-    found = []
+    found: list[Run] = []
     for program, (ranks, arguments) in PROGRAMS.items():
         wholes = {
             policy: Run(
