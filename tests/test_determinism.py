@@ -228,8 +228,8 @@ ENDLESS = {
     ),
 }
 # Under the kernel image a process whose library polls for a while before it yields is not found
-# waiting, and such a run goes on until it is stopped: open. (One that yields each time is found, and
-# so is one that sleeps, as by via.)
+# waiting, and such a run goes on until it is stopped: open. (One that yields each time is found, so
+# is one that sleeps, as by via.)
 UNFOUND = ("processver", "dmaver1", "dmaver2", "dtct", "ldtct")
 # Polls in vain until the MPI library yields; 0: never.
 POLLS = [(name, 0) for name in ENDLESS] + [("receive", 3), ("receive", 2000), ("probe", 20)]

@@ -10,7 +10,6 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
 use crate::places::{SHARED_MEMORY, WORKING_DIRECTORY, is_hidden, normal, within_own};
-use crate::resolve::Place;
 
 /// A file or folder of the host that a process is to see.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,19 +136,6 @@ impl Mounts {
         self.mount(at.clone(), &bind.host, bind.read_only)
             .map_err(|error| format!("{}: {error}", bind.host.display()))?;
         self.check_reached(&bind.guest, &at)
-    }
-
-    /// The name `name` leads to `at`, where something has been mounted.
-    fn check_reached(&self, name: &str, at: &str) -> Result<(), String> {
-        let place = match self.resolve(name, true) {
-            Ok(Place::Host(spot)) => spot.place,
-            Ok(Place::Above(place) | Place::Outside(place)) => place,
-            _ => return Err(format!("{name} leads to nothing")),
-        };
-        if place == at {
-            return Ok(());
-        }
-        Err(format!("{name} leads through a symbolic link to {place}: bind that"))
     }
 
     /// Adds all that the host has; but what describes the host itself stays hidden.

@@ -115,6 +115,22 @@ struct Walk<'a> {
 }
 
 impl Mounts {
+    /// Whether the name `name` leads to `at`, where something has been mounted.
+    ///
+    /// # Errors
+    /// Where it leads instead.
+    pub(crate) fn check_reached(&self, name: &str, at: &str) -> Result<(), String> {
+        let place = match self.resolve(name, true) {
+            Ok(Place::Host(spot)) => spot.place,
+            Ok(Place::Above(place) | Place::Outside(place)) => place,
+            _ => return Err(format!("{name} leads to nothing")),
+        };
+        if place == at {
+            return Ok(());
+        }
+        Err(format!("{name} leads through a symbolic link to {place}: bind that"))
+    }
+
     /// What the name `path`, which begins at `/`, stands for. Whether a symbolic link at its end is followed, says `follow`.
     ///
     /// # Errors
