@@ -28,7 +28,7 @@ const CREATE: u64 = 0o102; // O_RDWR | O_CREAT
 const NO_FOLLOW: u64 = 0o400_000;
 const FOLDER: u64 = 0o200_000;
 
-/// Folders of the host: `work` is the working directory, `bound` and `kept` are bound, the latter read-only; what is in
+/// Folders of the host: `home` is the working directory, `bound` and `kept` are bound, the latter read-only; what is in
 /// `outside` no process may see.
 struct Host {
     folder: Folder,
@@ -38,10 +38,10 @@ impl Host {
     fn new(name: &str) -> Host {
         let base = std::env::temp_dir().join(format!("chasqui-reach-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&base);
-        for folder in ["work/sub", "bound/sub", "kept/sub", "outside/sub"] {
+        for folder in ["home/sub", "bound/sub", "kept/sub", "outside/sub"] {
             fs::create_dir_all(base.join(folder)).unwrap();
         }
-        for folder in ["work", "bound", "kept"] {
+        for folder in ["home", "bound", "kept"] {
             fs::write(base.join(folder).join("file"), folder).unwrap();
         }
         for secret in ["outside/file", "outside/sub/file"] {
@@ -60,12 +60,12 @@ impl Host {
     }
 
     fn link(&self, name: &str, target: &str) {
-        symlink(target, self.base().join("work").join(name)).unwrap();
+        symlink(target, self.base().join("home").join(name)).unwrap();
     }
 
-    /// A process in `work` with these binds, as the option has them, relative to `work`.
+    /// A process in `home` with these binds, as the option has them, relative to `home`.
     fn machine(&self, binds: &[&str]) -> Machine {
-        let work = self.base().join("work");
+        let work = self.base().join("home");
         let mut mounts = Mounts::new(&work).unwrap();
         for text in binds {
             mounts.bind(&Bind::parse(text, &work).unwrap()).unwrap();
@@ -179,10 +179,10 @@ fn contents(path: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
 fn the_working_directory_and_what_is_bound_are_seen_by_their_names() {
     let host = Host::new("names");
     let mut m = host.with_binds();
-    assert_eq!(read(&mut m, "file").unwrap(), "work");
-    assert_eq!(read(&mut m, "/cwd/file").unwrap(), "work");
-    assert_eq!(read(&mut m, "/cwd/sub/../file").unwrap(), "work");
-    assert_eq!(read(&mut m, &host.name("work/file")).unwrap(), "work");
+    assert_eq!(read(&mut m, "file").unwrap(), "home");
+    assert_eq!(read(&mut m, "/cwd/file").unwrap(), "home");
+    assert_eq!(read(&mut m, "/cwd/sub/../file").unwrap(), "home");
+    assert_eq!(read(&mut m, &host.name("home/file")).unwrap(), "home");
     assert_eq!(read(&mut m, "../bound/file").unwrap(), "bound");
     assert_eq!(read(&mut m, "/cwd/../bound/file").unwrap(), "bound");
     assert_eq!(read(&mut m, &host.name("bound/sub/../file")).unwrap(), "bound");
@@ -193,16 +193,16 @@ fn the_working_directory_and_what_is_bound_are_seen_by_their_names() {
 #[test]
 fn the_working_directory_has_the_users_name_too() {
     let host = Host::new("alias");
-    symlink(host.base().join("work"), host.base().join("outside/way")).unwrap();
-    let (way, work) = (host.name("outside/way"), host.base().join("work"));
+    symlink(host.base().join("home"), host.base().join("outside/way")).unwrap();
+    let (way, work) = (host.name("outside/way"), host.base().join("home"));
     let with_name = |name: &str| {
         let mut mounts = Mounts::new(&work).unwrap();
         mounts.name_working(Path::new(name));
         Machine::new(|options| options.mounts = Arc::new(mounts))
     };
     let mut m = with_name(&way);
-    assert_eq!(read(&mut m, &format!("{way}/file")).unwrap(), "work");
-    assert_eq!(read(&mut m, &format!("{way}/../work/file")).unwrap(), "work");
+    assert_eq!(read(&mut m, &format!("{way}/file")).unwrap(), "home");
+    assert_eq!(read(&mut m, &format!("{way}/../home/file")).unwrap(), "home");
     assert_eq!(read(&mut m, &format!("{way}/../file")), Err(ENOENT));
     assert_eq!((chdir(&mut m, &way), getcwd(&mut m)), (0, "/cwd".into()));
     // A name that leads elsewhere is none.
@@ -285,7 +285,7 @@ fn symbolic_links_are_followed_among_what_is_seen() {
         ("chain", "plain".into()),
         ("folder", "sub".into()),
         ("up", "sub/..".into()),
-        ("own", host.name("work/file")),
+        ("own", host.name("home/file")),
         ("bound", host.name("bound")),
         ("above", "../bound/file".into()),
         ("out", host.name("outside/file")),
@@ -302,7 +302,7 @@ fn symbolic_links_are_followed_among_what_is_seen() {
     }
     let mut m = host.with_binds();
     for path in ["plain", "chain", "up/file", "own", "up/up/plain", "/cwd/folder/../file"] {
-        assert_eq!(read(&mut m, path).unwrap(), "work", "{path}");
+        assert_eq!(read(&mut m, path).unwrap(), "home", "{path}");
     }
     for path in ["bound/file", "above", "bound/sub/../file", "up/bound/file"] {
         assert_eq!(read(&mut m, path).unwrap(), "bound", "{path}");
@@ -316,7 +316,7 @@ fn symbolic_links_are_followed_among_what_is_seen() {
     assert_eq!(m.open("plain", NO_FOLLOW), ELOOP);
     assert_eq!(m.open("plain", CREATE | 0o200), EEXIST, "O_EXCL");
     assert!(m.open("new", CREATE) > 0, "a file is made where the link points to");
-    assert!(host.base().join("work/sub/made").is_file());
+    assert!(host.base().join("home/sub/made").is_file());
     assert_eq!(m.open("newout", CREATE), EACCES);
     assert_eq!(link_text(&mut m, "chain").unwrap(), "plain");
     assert_eq!(link_text(&mut m, "file"), Err(EINVAL));
@@ -331,7 +331,7 @@ fn symbolic_links_are_followed_among_what_is_seen() {
 #[test]
 fn a_hard_link_is_the_file_itself() {
     let host = Host::new("hard");
-    fs::hard_link(host.base().join("outside/file"), host.base().join("work/hard")).unwrap();
+    fs::hard_link(host.base().join("outside/file"), host.base().join("home/hard")).unwrap();
     let mut m = host.machine(&[]);
     assert_eq!(read(&mut m, "hard").unwrap(), "secret", "who made it has let the file in");
     // linkat, symlinkat, mknodat, fchdir, chroot, openat2
@@ -377,7 +377,7 @@ fn what_is_bound_read_only_cannot_be_changed() {
     assert_eq!(contents(&host.base().join("kept")), before);
     // The working directory, too, if that is asked for.
     let mut m = host.machine(&[".:ro"]);
-    assert_eq!((read(&mut m, "file").unwrap(), m.open("new", CREATE)), ("work".into(), EROFS));
+    assert_eq!((read(&mut m, "file").unwrap(), m.open("new", CREATE)), ("home".into(), EROFS));
 }
 
 #[test]
@@ -387,7 +387,7 @@ fn binds_have_names_of_their_own() {
         host.machine(&["../bound:/data/set:ro", "../bound:/cwd/in", "../kept/file:/input", "../kept/file"]);
     assert_eq!(read(&mut m, "/data/set/file").unwrap(), "bound");
     assert_eq!(read(&mut m, "in/file").unwrap(), "bound");
-    assert_eq!(read(&mut m, "in/../file").unwrap(), "work", "the folder above is the one by name");
+    assert_eq!(read(&mut m, "in/../file").unwrap(), "home", "the folder above is the one by name");
     assert_eq!(read(&mut m, "/input").unwrap(), "kept");
     assert_eq!(read(&mut m, "../kept/file").unwrap(), "kept");
     assert_eq!(read(&mut m, "/input/x"), Err(ENOTDIR));
@@ -414,7 +414,7 @@ fn directories_keep_their_names() {
     fs::write(host.base().join("bound/sub/deep"), "deep").unwrap();
     let mut m = host.with_binds();
     assert_eq!((chdir(&mut m, "sub"), getcwd(&mut m)), (0, "/cwd/sub".into()));
-    assert_eq!((chdir(&mut m, &host.name("work")), getcwd(&mut m)), (0, "/cwd".into()));
+    assert_eq!((chdir(&mut m, &host.name("home")), getcwd(&mut m)), (0, "/cwd".into()));
     assert_eq!((chdir(&mut m, "way"), getcwd(&mut m)), (0, host.name("bound/sub")));
     assert_eq!(read(&mut m, "deep").unwrap(), "deep");
     assert_eq!(read(&mut m, "../file").unwrap(), "bound");
@@ -431,7 +431,7 @@ fn directories_keep_their_names() {
 #[test]
 fn all_of_the_host_is_seen_if_that_is_asked_for() {
     let host = Host::new("all");
-    let mut mounts = Mounts::new(&host.base().join("work")).unwrap();
+    let mut mounts = Mounts::new(&host.base().join("home")).unwrap();
     mounts.show_host().unwrap();
     let mut m = Machine::new(|options| options.mounts = Arc::new(mounts));
     assert_eq!(read(&mut m, "../outside/file").unwrap(), "secret");
@@ -444,7 +444,7 @@ fn all_of_the_host_is_seen_if_that_is_asked_for() {
 #[test]
 fn binds_that_cannot_be_are_refused() {
     let host = Host::new("binds");
-    let work = host.base().join("work");
+    let work = host.base().join("home");
     let bind = |texts: &[&str]| -> Result<(), String> {
         let mut mounts = Mounts::new(&work).unwrap();
         texts.iter().try_for_each(|text| Bind::parse(text, &work).and_then(|bind| mounts.bind(&bind)))
@@ -463,12 +463,12 @@ fn binds_that_cannot_be_are_refused() {
 #[test]
 fn a_bind_is_reached_by_its_name_or_refused() {
     let host = Host::new("reached");
-    let work = host.base().join("work");
+    let work = host.base().join("home");
     host.link("link", "sub");
     fs::create_dir(work.join("sub/data")).unwrap();
     let mut mounts = Mounts::new(&work).unwrap();
     let through = mounts.bind(&Bind::parse("link/data:ro", &work).unwrap()).unwrap_err();
-    let place = host.name("work/sub/data");
+    let place = host.name("home/sub/data");
     assert!(through.ends_with(&format!("leads through a symbolic link to {place}: bind that")), "{through}");
     // The working directory by another name, read-only.
     symlink(&work, host.base().join("other")).unwrap();
@@ -479,7 +479,7 @@ fn a_bind_is_reached_by_its_name_or_refused() {
     let again = mounts.bind(&Bind::parse("../bound:/cwd", &work).unwrap());
     assert_eq!(again.unwrap_err(), "something else is bound at /cwd");
     let mut m = Machine::new(|options| options.mounts = Arc::new(mounts));
-    for name in ["made", "/cwd/made", &host.name("work/made"), &host.name("other/made")] {
+    for name in ["made", "/cwd/made", &host.name("home/made"), &host.name("other/made")] {
         assert_eq!(m.open(name, CREATE), EROFS, "{name}");
     }
 }
@@ -495,13 +495,13 @@ fn too_much_output_ends_the_process() {
     let null = m.open("/dev/null", 1) as u64;
     assert_eq!(m.call(64, &[null, m.scratch, 100]), 100, "which fills nothing");
     assert_eq!(m.outcome(64, &[file, m.scratch, 100]), Outcome::TooMuchOutput);
-    assert_eq!(fs::read(host.base().join("work/file")).unwrap().len(), 100);
+    assert_eq!(fs::read(host.base().join("home/file")).unwrap().len(), 100);
     // Files without contents take room, too.
     m.host.written = 0;
     let path = m.text("new");
     assert_eq!(m.outcome(56, &[CWD, path, CREATE, 0o644]), Outcome::TooMuchOutput);
     assert_eq!(m.outcome(34, &[CWD, path, 0o755]), Outcome::TooMuchOutput);
-    assert!(!host.base().join("work/new").exists());
+    assert!(!host.base().join("home/new").exists());
 }
 
 /// Says at its end that a test is over.
@@ -517,12 +517,12 @@ impl Drop for Over<'_> {
 #[test]
 fn a_race_of_links_leads_nowhere() {
     let host = Host::new("race");
-    fs::create_dir(host.base().join("work/d")).unwrap();
-    fs::write(host.base().join("work/d/file"), "inside").unwrap();
+    fs::create_dir(host.base().join("home/d")).unwrap();
+    fs::write(host.base().join("home/d/file"), "inside").unwrap();
     let before = contents(&host.base().join("outside"));
     host.link("l", &host.name("outside"));
     let over = AtomicBool::new(false);
-    let work = host.base().join("work");
+    let work = host.base().join("home");
     std::thread::scope(|scope| {
         scope.spawn(|| {
             // `way` is the folder, then the link, and so on.
@@ -568,13 +568,13 @@ fn no_operations_reach_what_is_not_bound() {
         let (kept, outside) = (host.base().join("kept"), host.base().join("outside"));
         let before = [contents(&kept), contents(&outside)];
         let mut parts: Vec<String> =
-            ["file", "sub", "..", ".", "", "new", "l0", "l1", "l2", "l3", "work", "bound", "kept", "outside"]
+            ["file", "sub", "..", ".", "", "new", "l0", "l1", "l2", "l3", "home", "bound", "kept", "outside"]
                 .map(String::from)
                 .into();
         parts.extend(["cwd", "proc", "self", "root", "dev", "fd", "3"].map(String::from));
         let path = |random: &mut Random| -> String {
             let start = match random.below(6) {
-                0 => host.name("work"),
+                0 => host.name("home"),
                 1 => host.name("bound"),
                 2 => host.name("kept"),
                 3 => host.name("outside"),
