@@ -227,10 +227,6 @@ ENDLESS = {
         " sched_yield();"
     ),
 }
-# Under the kernel image a process whose library polls for a while before it yields is not found
-# waiting, and such a run goes on until it is stopped: open. (One that yields each time is found, so
-# is one that sleeps, as by via.)
-UNFOUND = ("processver", "dmaver1", "dmaver2", "dtct", "ldtct")
 # Polls in vain until the MPI library yields; 0: never.
 POLLS = [(name, 0) for name in ENDLESS] + [("receive", 3), ("receive", 2000), ("probe", 20)]
 
@@ -248,8 +244,6 @@ def test_a_deadlock_is_found_at_the_same_time(
     compile_c: Compiler, tmp_path: Path, machine: str, name: str, polls: int
 ) -> None:
     """Also with skipping off: that it is found must not depend on what only saves host time."""
-    if polls and machine in [f"netcache/{policy}" for policy in UNFOUND]:
-        pytest.xfail("the kernel's yield: the run would not end")
     program = compile_c(
         f"endless_{name}",
         "#include <mpi.h>\n#include <sched.h>\nint main(int argc, char **argv)\n{\n"

@@ -187,6 +187,14 @@ def test_memory_that_is_unmapped_is_not_registered_any_more(
     carry_out(tmp_path, program, machine=machine, sets=[])
 
 
+@pytest.mark.parametrize("machine", [VIA, ZERO_COPY, "netcache/mvia"])
+def test_registrations_follow_mremap_and_mprotect(
+    compile_c: Compiler, tmp_path: Path, machine: str
+) -> None:
+    program = compile_c("remapped", (PLACE / "remapped.c").read_text())
+    carry_out(tmp_path, program, machine=machine, sets=[])
+
+
 @pytest.mark.parametrize("machine", [VIA, ZERO_COPY])
 def test_few_descriptors_and_a_small_table_hold_up_nobody(
     compile_c: Compiler, tmp_path: Path, machine: str

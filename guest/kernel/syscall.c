@@ -28,6 +28,7 @@ enum {
     SYS_MUNMAP = 215,
     SYS_MREMAP = 216,
     SYS_MMAP = 222,
+    SYS_MPROTECT = 226,
     SYS_MADVISE = 233,
     SYS_ACCEPT4 = 242,
     CALLS
@@ -71,8 +72,18 @@ static int64_t munmap(const uint64_t arguments[6])
 
 static int64_t mremap(const uint64_t arguments[6])
 {
+    enum { MREMAP_FIXED = 2 };
     give_up(arguments[0], arguments[1]);
+    if (arguments[3] & MREMAP_FIXED)
+        give_up(arguments[4], arguments[2]);
     return forward(SYS_MREMAP, arguments);
+}
+
+/* What a driver may do to memory follows what the process may. */
+static int64_t mprotect(const uint64_t arguments[6])
+{
+    give_up(arguments[0], arguments[1]);
+    return forward(SYS_MPROTECT, arguments);
 }
 
 static int64_t mmap(const uint64_t arguments[6])
@@ -199,6 +210,7 @@ static handler *const handlers[CALLS] = {
     [SYS_MUNMAP] = munmap,
     [SYS_MREMAP] = mremap,
     [SYS_MMAP] = mmap,
+    [SYS_MPROTECT] = mprotect,
     [SYS_MADVISE] = madvise,
     [SYS_ACCEPT4] = accept4,
 };

@@ -9,7 +9,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_NETCACHE_INTERFACE 0xb4b47bcdu /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_NETCACHE_INTERFACE 0x36f4a5afu /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 

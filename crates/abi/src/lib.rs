@@ -213,6 +213,8 @@ pub mod mark {
     pub const QUEUED: u32 = 18;
     /// The data of such a message are copied aside until its receive comes; `rs1` = address of its envelope.
     pub const COPIED: u32 = 19;
+    /// The process has polled in vain and given its hart up, and begins to count its polls anew.
+    pub const YIELDED: u32 = 20;
     }
 }
 

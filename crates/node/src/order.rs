@@ -235,7 +235,7 @@ impl NodePartition {
         if SEVERAL && !matches!(halt, Halt::Deadline) {
             parts.harts.leave_untimed(index);
         }
-        if matches!(halt, Halt::Call) {
+        if matches!(halt, Halt::Call | Halt::Mark { .. }) {
             parts.os.after_call(&mut parts.harts, index, system.bus());
         }
         self.collect(index, out);

@@ -186,6 +186,7 @@ impl RankLife {
                 None => self.stray += 1,
             },
             mark::COPIED => self.copied_aside += 1,
+            mark::YIELDED => {}
             mark::DATA => self.threads[hart].data = Some(value),
             mark::CARRY => match read_envelope(value, memory) {
                 Some(envelope) => recorder.carry(MessageId::of(&envelope)),

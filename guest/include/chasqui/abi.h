@@ -52,6 +52,7 @@
 #define CHASQUI_MARK_DATA 0x11ull /* Where the data of the message are whose `SEND` follows, for recordings; `rs1` = their address. */
 #define CHASQUI_MARK_QUEUED 0x12ull /* A message that no posted receive takes joins those that wait; `rs1` = address of its envelope. */
 #define CHASQUI_MARK_COPIED 0x13ull /* The data of such a message are copied aside until its receive comes; `rs1` = address of its envelope. */
+#define CHASQUI_MARK_YIELDED 0x14ull /* The process has polled in vain and given its hart up, and begins to count its polls anew. */
 
 struct chasqui_ni_region {
     uint64_t bytes; /* Length [bytes], a multiple of the page; 0: no such region. */

@@ -10,6 +10,7 @@
  * A device that has something to sleep in (`wait`) is never polled in vain, unless it says so (`polls`): a process sleeps
  * at once, or, where it is to poll for a while, instead of yielding.
  */
+#include "mpi/runtime/mark.h"
 #include "mpi/transport/progress.h"
 
 static uint32_t polls_max;
@@ -42,6 +43,13 @@ static bool sleep_unless_changed(void)
     return true;
 }
 
+/* Under a kernel image only the mark says that all is as it was after as many polls (crates/node/README.md). */
+static void yield(void)
+{
+    chq_platform_yield();
+    MARK_YIELDED();
+}
+
 /* A turn of a waiting loop (chq_progress). */
 static void turn(void)
 {
@@ -52,7 +60,7 @@ static void turn(void)
         if (chq.device->wait)
             sleep_unless_changed();
         else
-            chq_platform_yield();
+            yield();
     }
 }
 

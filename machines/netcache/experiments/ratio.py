@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from chasqui import messages
-from chasqui.experiment import Experiment, Output, Replay, Report, Run, Table, sensitivity
+from chasqui.experiment import (
+    INITIALISATION,
+    Experiment,
+    Output,
+    Replay,
+    Report,
+    Run,
+    Table,
+    sensitivity,
+)
 from chasqui.text import number
 
 if TYPE_CHECKING:
@@ -82,14 +92,8 @@ class Knee(NamedTuple):
 
 def runs(quick: bool) -> list[Run]:
     found: list[Run] = []
-    for program, (ranks, arguments) in PROGRAMS.items():
-        wholes = {
-            policy: Run(
-                _whole(program, policy), f"netcache/{policy}", ranks, f"examples/{program}",
-                flags=["-lm"], arguments=arguments,
-            )
-            for policy in POLICIES
-        }  # fmt: skip
+    for program in PROGRAMS:
+        wholes = _wholes(program)
         whole = wholes[RECORDED]
         found += wholes.values()
         found += [
@@ -97,10 +101,33 @@ def runs(quick: bool) -> list[Run]:
             for policy in POLICIES
             for ratio in (QUICK if quick else RATIOS)
         ]
+    return found + _varied(quick)
+
+
+def _varied(quick: bool) -> list[Run]:
+    """Conjugate gradients under ldtct. Each run begins as one of all ranks with the same values."""
     varied = sensitivity.assumptions("netcache", ASSUMED[:1] if quick else ASSUMED)
+    recorded, ours = _wholes("cg")[RECORDED], _wholes("cg")["ldtct"]
+    found = sensitivity.runs(replace(ours, name="varied-whole"), varied)
     for name, ratio in VARIED.items():
-        found += sensitivity.runs(_replayed(f"varied-{name}", found[0], "ldtct", ratio), varied)
+        for run in sensitivity.runs(_replayed(f"varied-{name}", recorded, "ldtct", ratio), varied):
+            assert run.replay is not None
+            _, _, which = run.name.partition("/")
+            replay = replace(run.replay, begins_as=f"varied-whole/{which}")
+            found.append(replace(run, replay=replay))
     return found
+
+
+def _wholes(program: str) -> dict[str, Run]:
+    """Runs of all ranks, by policy."""
+    ranks, arguments = PROGRAMS[program]
+    return {
+        policy: Run(
+            _whole(program, policy), f"netcache/{policy}", ranks, f"examples/{program}",
+            flags=["-lm"], arguments=arguments,
+        )
+        for policy in POLICIES
+    }  # fmt: skip
 
 
 def _whole(program: str, policy: str) -> str:
@@ -147,7 +174,7 @@ def row(program: str, policy: str, output: Output) -> Row:
 def _in_start(output: Output) -> int:
     """Time of rank 0 in MPI_Init [ps]."""
     calls = output.summary["ranks"][0]["calls"]
-    return int(sum(call["time_ps"] for call in calls if call["name"] == "MPI_Init"))
+    return int(sum(call["time_ps"] for call in calls if call["name"] in INITIALISATION))
 
 
 def knee(program: str, policy: str, rows: Sequence[Row]) -> Knee:

@@ -18,10 +18,12 @@ struct run {
 /* Of the process. */
 static struct run *runs_of[PROCESSES];
 static uint32_t run_end_of[PROCESSES];        /* entries below have been used */
-static uint64_t count_at_of[PROCESSES];       /* physical address of the word that counts them; 0: not in use */
+/* The word that counts registrations which have gone: its physical address (0: not in use), and the process's own. */
+static uint64_t count_at_of[PROCESSES], count_address_of[PROCESSES];
 #define runs (runs_of[process_here])
 #define run_end (run_end_of[process_here])
 #define count_at (count_at_of[process_here])
+#define count_address (count_address_of[process_here])
 
 static struct queue waiters; /* of all processes: each looks whether the event was its own */
 static const struct via_nic *nic;
@@ -126,9 +128,12 @@ static int64_t deregister_memory(uint64_t argument)
 /* The process gives memory back: what is registered of it is so no more, and the process can see that it was so. */
 void via_unmapped(uint64_t address, uint64_t bytes)
 {
+    uint64_t end = (address + bytes + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
+    if (count_address >= address && count_address < end)
+        count_at = 0; /* Its frame may be anything from now on. */
     for (uint32_t entry = 0; entry < run_end; entry += runs[entry].pages) {
         const struct run *run = &runs[entry];
-        if (!run->is_used || address + bytes <= run->address || run->address + run->pages * PAGE_BYTES <= address)
+        if (!run->is_used || end <= run->address || run->address + run->pages * PAGE_BYTES <= address)
             continue;
         free_run(entry);
         if (count_at)
@@ -145,6 +150,7 @@ static int64_t open_nic(uint64_t argument)
         return -EFAULT;
     open.tag = TAG;
     count_at = open.invalidations ? user_physical(open.invalidations, true) : 0;
+    count_address = open.invalidations;
     if ((open.invalidations && !count_at) || open.invalidations % sizeof(uint64_t))
         return -EFAULT;
     return copy_to_user(argument, &open, sizeof open) ? -EFAULT : 0;

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Value = int | str | Fraction | None
+INITIALISATION = ("MPI_Init", "MPI_Init_thread")
 DIGITS = 3  # of a fraction in a table's file
 
 
@@ -98,7 +99,7 @@ class Output:
         """When a rank's MPI_Init ended."""
         ranks = {each["rank"]: each for each in self.summary["ranks"]}
         calls = {call["name"]: call["left_ps"] for call in ranks[rank]["calls"]}
-        return int(max(calls.get(name, 0) for name in ("MPI_Init", "MPI_Init_thread")))
+        return int(max(calls.get(name, 0) for name in INITIALISATION))
 
     def counter(self, name: str) -> int:
         """A counter that is no node's, as `peers.delayed`."""

@@ -182,6 +182,11 @@ impl Kernel {
         self.node.harts > 1 || self.node.places > 1
     }
 
+    /// It has one process.
+    pub fn is_of_one(&self) -> bool {
+        self.processes == 1
+    }
+
     /// Its counters, if it has several harts or processes.
     pub(crate) fn statistics(&self) -> Option<&KernelStatistics> {
         self.is_for_several().then_some(&self.statistics)

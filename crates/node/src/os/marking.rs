@@ -17,6 +17,8 @@ pub(crate) struct Marking<'a> {
     pub free_calls: bool,
     /// Messages' data are tracked from their delivery on.
     pub follows: bool,
+    /// That the process has yielded says its mark alone ([`super::Os::sees_yields_by_marks`]).
+    pub yields: bool,
     /// There are other harts: between two instructions that take no time they may execute theirs.
     pub several: bool,
 }
@@ -37,6 +39,7 @@ impl Marks for Marking<'_> {
     fn take(&mut self, hart: &mut Hart, code: u32, call: u32, value: u64) -> bool {
         let is_more = match code {
             mark::ABORT | mark::REGION => true,
+            mark::YIELDED => self.yields,
             mark::CALL | mark::RETURN => self.free_calls,
             mark::DELIVER => self.follows,
             _ => self.several && !hart.port.is_timed(),

@@ -176,7 +176,7 @@ impl Os {
         lent: Option<LentBus<'_>>,
         end: u64,
     ) -> Halt {
-        let several = harts.is_several();
+        let (several, yields) = (harts.is_several(), self.sees_yields_by_marks());
         let Core { hart, spin, watch, process, .. } = &mut harts[index];
         if let Some(watch) = watch {
             return watch.run(hart, lent, end);
@@ -184,9 +184,8 @@ impl Os {
         let process = &mut self.processes[*process];
         let (recorder, free_calls) = (&mut recorders[process.id.index()], self.costs.free_calls);
         let index = process.thread(index);
-        let follows = process.tracked.is_some();
-        let mut marking =
-            Marking { life: &mut process.life, recorder, spin, index, free_calls, follows, several };
+        let (follows, life) = (process.tracked.is_some(), &mut process.life);
+        let mut marking = Marking { life, recorder, spin, index, free_calls, follows, yields, several };
         hart.run_with_bus(&mut marking, lent, end)
     }
 
@@ -235,6 +234,11 @@ impl Os {
         }
     }
 
+    /// A kernel image serves sched_yield by itself, and its process is alone on its node: no other comes to the hart then.
+    fn sees_yields_by_marks(&self) -> bool {
+        self.kernel.as_ref().is_some_and(Kernel::is_of_one)
+    }
+
     fn mark(
         &mut self,
         harts: &mut Harts,
@@ -248,6 +252,11 @@ impl Os {
         if code == mark::REGION {
             return self.region(harts, index, value != 0);
         }
+        let yields = self.sees_yields_by_marks();
+        if code == mark::YIELDED && yields {
+            harts[index].activity = Activity::Yielded;
+            return;
+        }
         let several = harts.is_several();
         let free_calls = self.costs.free_calls;
         let process = &mut self.processes[harts[index].process];
@@ -255,7 +264,7 @@ impl Os {
         let Core { hart, spin, .. } = &mut harts[index];
         let core = process.thread(index);
         let (life, recorder) = (&mut process.life, &mut recorders[process.id.index()]);
-        let mut marking = Marking { life, recorder, spin, index: core, free_calls, follows, several };
+        let mut marking = Marking { life, recorder, spin, index: core, free_calls, follows, yields, several };
         marking.note(hart, code, call, value);
         if follows && code == mark::DELIVER {
             process.track_delivered(harts, index, value);
