@@ -29,6 +29,8 @@ void drain_begin(void)
     here = nes_load(CHASQUI_SP_SETTING_SITE);
 }
 
+bool is_site(unsigned source) { return source < sites && source != here; }
+
 static void tell_all(uint64_t what, uint64_t word)
 {
     mark = what << 32 | word;

@@ -107,6 +107,7 @@ void serve_own(void);                                             /* messages_ar
 /* --- one set of queues (drain.c) --- */
 
 void drain_begin(void);
+bool is_site(unsigned source);
 void turn_is_over(void);
 void first_mark(uint32_t live, bool idle);
 void second_mark(void);

@@ -58,14 +58,25 @@ void own_left(void)
     }
 }
 
+/* Whoever is connected to this queue may send the like of a mark, but by no site's source id. */
+static void take_mark(uint64_t message)
+{
+    if (!is_site(source_of(message)))
+        return;
+    if (extra_of(message) == CHASQUI_SP_MARK_SECOND)
+        second_mark();
+    else
+        first_mark((uint32_t)message, extra_of(message) == CHASQUI_SP_MARK_IDLE);
+}
+
 /* Takes the oldest message: never left where it is, for what is behind it may be needed first. */
 void serve_own(void)
 {
     uint64_t message = nes_load(CHASQUI_SP_OWN_TAKE);
     switch (extra_of(message)) {
-    case CHASQUI_SP_MARK_FIRST: first_mark((uint32_t)message, false); break;
-    case CHASQUI_SP_MARK_IDLE: first_mark((uint32_t)message, true); break;
-    case CHASQUI_SP_MARK_SECOND: second_mark(); break;
+    case CHASQUI_SP_MARK_FIRST:
+    case CHASQUI_SP_MARK_IDLE:
+    case CHASQUI_SP_MARK_SECOND: take_mark(message); break;
     case CHASQUI_VOYAGER_SP_READ_SHORT:
     case CHASQUI_VOYAGER_SP_READ_LONG: {
         struct message *question = message_new();

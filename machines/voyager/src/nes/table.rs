@@ -69,6 +69,25 @@ impl DestinationTable {
         })
     }
 
+    /// Destination `logical` of the sP's queue leads to no site and to no other process.
+    fn is_free(&self, process: ProcessId, logical: u16) -> bool {
+        let taken = self.rows[usize::from(SP)].get(usize::from(logical)).copied().flatten();
+        u32::from(logical) >= self.nodes
+            && taken.is_none_or(|to| to.queue == SP || self.names.process(to.queue) == process)
+    }
+
+    /// The queue that `process` calls `own`.
+    ///
+    /// # Errors
+    /// It does not have it, and what follows the queues of all would be the sP's.
+    fn named(&self, process: ProcessId, own: QueueName) -> Result<QueueName, String> {
+        match self.names.of(process, own) {
+            _ if own == SP => Ok(SP),
+            SP => Err(format!("destination table: there is no queue {own}")),
+            queue => Ok(queue),
+        }
+    }
+
     /// System software writes an entry of process `process`, in the row of the queue that its process calls `own`. Both queues
     /// are the process's.
     ///
@@ -91,16 +110,23 @@ impl DestinationTable {
                  {QUEUES} queues"
             ));
         }
-        if own == SP_QUEUE && u32::from(logical) < self.nodes {
+        if own == SP_QUEUE && !self.is_free(process, logical) {
             return Err(format!(
                 "destination table: destination {logical} of the service processor's queue is another's; from {} on \
-                 they are free",
+                 those are free that nobody has taken",
                 self.nodes
             ));
         }
-        let of = |name: QueueName| if name == SP { SP } else { self.names.of(process, name) };
+        // By their sources the sPs know each other's messages.
+        if valid && u64::from(to) == SP_QUEUE && u32::from(source) < self.nodes {
+            return Err(format!(
+                "destination table: source id {source} in the entry {entry:#x} to a service processor is another's; \
+                 from {} on they are free",
+                self.nodes
+            ));
+        }
         let is_basic = |name: QueueName| name != SP && self.names.is_basic(name);
-        let (queue, to) = (of(own as QueueName), of(to));
+        let (queue, to) = (self.named(process, own as QueueName)?, self.named(process, to)?);
         if valid && is_basic(queue) != is_basic(to) {
             return Err(format!(
                 "destination table: transmit queue {own} and receive queue {} are of different kinds, \
@@ -208,6 +234,28 @@ mod tests {
                 .contains("kinds")
         );
         assert!(table.write(ProcessId(0), 513, 0, 0).is_err());
+        let forged = TABLE_VALID | SP_QUEUE << TABLE_QUEUE_SHIFT | 3 << TABLE_SOURCE_SHIFT | 1;
+        assert!(table.write(ProcessId(0), 1, 9, forged).unwrap_err().contains("source id 3"));
+    }
+
+    #[test]
+    fn what_the_service_processors_have_is_nobody_elses() {
+        let names = QueueNames { processes: 2, basic: 1 };
+        let mut table = DestinationTable::of_ranks(NodeId(0), &Placement::one_a_node(vec![4, 4]), names);
+        let before: Vec<_> = (0..4).map(|site| table.find(SP, site)).collect();
+        for own in 0..SP_QUEUE {
+            for entry in [0, TABLE_VALID | 9 << TABLE_SOURCE_SHIFT | own << TABLE_QUEUE_SHIFT | 1] {
+                let _ = table.write(ProcessId(1), own, 1, entry);
+            }
+        }
+        assert_eq!((0..4).map(|site| table.find(SP, site)).collect::<Vec<_>>(), before);
+        // An answer's way is the process's that has taken it, until it gives it up.
+        let way = TABLE_VALID | 1;
+        assert_eq!(table.write(ProcessId(0), SP_QUEUE, 7, way), Ok(()));
+        assert!(table.write(ProcessId(1), SP_QUEUE, 7, way).unwrap_err().contains("nobody has taken"));
+        assert!(table.write(ProcessId(1), SP_QUEUE, 7, 0).is_err());
+        assert_eq!(table.write(ProcessId(0), SP_QUEUE, 7, 0), Ok(()));
+        assert_eq!(table.write(ProcessId(1), SP_QUEUE, 7, way), Ok(()));
     }
 
     #[test]
