@@ -232,8 +232,12 @@ def test_the_same_bits_where_processes_poll(examples: Path, tmp_path: Path) -> N
     check(tmp_path, example(examples, "sort", VIA), {**EXECUTED, some: COMBINATIONS[some][1]}, 0)
 
 
+@pytest.mark.parametrize("machine", [VIA, "netcache/mvia"])
 @pytest.mark.parametrize("blocks", ["false", "true"])
-def test_a_deadlock_is_found(compile_c: Compiler, tmp_path: Path, blocks: str) -> None:
+def test_a_deadlock_is_found(
+    compile_c: Compiler, tmp_path: Path, machine: str, blocks: str
+) -> None:
+    """In the kernel's VIA, too: nothing is under way, so no timer is set."""
     text = (
         "#include <mpi.h>\nint main(int c, char **v)\n{\n    int rank, x;\n    MPI_Init(&c, &v);\n"
         "    MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n"
@@ -241,7 +245,7 @@ def test_a_deadlock_is_found(compile_c: Compiler, tmp_path: Path, blocks: str) -
     )
     program = compile_c("via_deadlock", text)
     done = command(
-        "run", "--out", "run", "-np", "2", "--machine", VIA,
+        "run", "--out", "run", "-np", "2", "--machine", machine,
         "--set", f"netcache.via.blocks={blocks}", "--", program, directory=tmp_path,
     )  # fmt: skip
     assert done.returncode == 125
@@ -250,25 +254,50 @@ def test_a_deadlock_is_found(compile_c: Compiler, tmp_path: Path, blocks: str) -
 
 
 @pytest.mark.parametrize(
-    ("sets", "said"),
+    ("machine", "sets", "said"),
     [
-        (["node.software.kernel=false"], "netcache.nic.policy: via needs a kernel"),
+        (VIA, ["node.software.kernel=false"], "netcache.nic.policy: via needs a kernel"),
         (
+            VIA,
             ["netcache.via.transfer=1 KiB"],
             "netcache.mpi.eager: 1 KiB with an envelope of 40 bytes are longer than "
             "netcache.via.transfer (1 KiB)",
         ),
-        (["netcache.via.depth=8"], "netcache.mpi.slots: a work queue takes 8 descriptors, not 32"),
-        (["netcache.via.zero_copy=true"], "must fit netcache.via.staging (0 B)"),
-        (["netcache.via.vis=1"], "2 ranks"),
+        (
+            VIA,
+            ["netcache.via.depth=8"],
+            "netcache.mpi.slots: a work queue takes 8 descriptors, not 32",
+        ),
+        (VIA, ["netcache.via.zero_copy=true"], "must fit netcache.via.staging (0 B)"),
+        (VIA, ["netcache.via.vis=1"], "2 ranks"),
+        (
+            "netcache/mvia",
+            ["node.software.kernel=false"],
+            "netcache.nic.policy: mvia needs a kernel",
+        ),
+        (
+            "netcache/mvia",
+            ["netcache.via.zero_copy=true"],
+            "netcache.via.zero_copy: the kernel copies",
+        ),
+        ("netcache/mvia", ["netcache.via.staging=2 KiB"], "the kernel keeps no messages"),
+        ("netcache/mvia", ["netcache.via.vis=1"], "2 ranks"),
     ],
 )
 def test_what_does_not_fit_is_said(
-    examples: Path, tmp_path: Path, sets: list[str], said: str
+    examples: Path, tmp_path: Path, machine: str, sets: list[str], said: str
 ) -> None:
     options = [word for each in sets for word in ("--set", each)]
     done = command(
-        "run", "-np", "2", "--machine", VIA, *options, "--", examples / "ring", directory=tmp_path
+        "run",
+        "-np",
+        "2",
+        "--machine",
+        machine,
+        *options,
+        "--",
+        examples / "ring",
+        directory=tmp_path,
     )
     assert done.returncode == 2
     assert said in done.stderr
