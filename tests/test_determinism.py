@@ -308,7 +308,7 @@ IN_ZONES = [
     ("netcache/ldtct", ["network.topology=dragonfly"], 0),
     ("voyager", ["network.topology=ideal"], 0),
     ("netcache/tcp", ["network.topology=ideal"], 0),
-    ("voyager", ["network.fault.rate=0.0005"], 135),
+    ("voyager", ["network.fault.rate=0.0001"], 135),
     ("netcache/ldtct", ["network.topology=fat-tree"], 0),
     ("netcache/tcp", ["network.topology=mesh", "network.input_buffer=1"], 0),
     ("netcache/mvia", ["network.topology=torus"], 0),

@@ -383,7 +383,8 @@ def test_moving_a_queue_takes_what_is_moved(results: Path) -> None:
         share = messages / most
         for time, first, last in zip(times, empty, full, strict=True):
             turns = (time - first) / turn
-            assert turns == pytest.approx(round(turns), abs=0.01)
+            # A median of an even number of trips may lie between two of them.
+            assert 2 * turns == pytest.approx(round(2 * turns), abs=0.02)
             # One for where it ends within a turn, one for branches: the loop over the messages of
             # an empty queue is predicted (with predictor.kind=static the first alone is enough).
             assert abs(turns - share * (last - first) / turn) < 2

@@ -218,8 +218,6 @@ def test_a_rank_that_ends(
 def test_ranks_of_a_node_are_fast_forwarded(
     compile_c: Compiler, tmp_path: Path, machine: str
 ) -> None:
-    if machine == "netcache/mvia":
-        pytest.xfail("a message by the kernel's loopback is lost to a rank that is fast-forwarded")
     program = compile_c("region", REGION)
     common = ["-np", "4", "--machine", machine, *together(2), "--", str(program)]
     for out, words in (("slow", []), ("fast", ["--fast-forward"])):

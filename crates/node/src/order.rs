@@ -211,7 +211,8 @@ impl NodePartition {
                 Halt::Mark { .. } => !harts[index].hart.port.is_timed(),
                 _ => false,
             };
-            let told = !timed && !goes_on && harts.tell_untimed(index);
+            let told =
+                !goes_on && (!timed || SEVERAL && os.is_in_part_untimed()) && harts.tell_untimed(index);
             if matches!(halt, Halt::Pause) {
                 harts.pause(index, system.bus(), skip);
                 // Where others meet its transactions it goes on, if they do not repeat themselves, too.

@@ -118,11 +118,11 @@ impl Harts {
         idle
     }
 
-    /// Hart `index` has executed instructions of a call that takes no time. If they changed anything, others that
-    /// repeat themselves in such calls look again, at the same time. True: there are some.
+    /// Hart `index` has executed instructions. If they may have changed anything, others that repeat themselves where
+    /// nothing takes time look again, at the same time: they have no lines that it would take. True: there are some.
     pub(crate) fn tell_untimed(&mut self, index: usize) -> bool {
         let hart = &self[index].hart;
-        if hart.port.is_silent() {
+        if !hart.port.is_timed() && hart.port.is_silent() {
             return false;
         }
         let now = hart.now();

@@ -234,6 +234,11 @@ impl Os {
         }
     }
 
+    /// Instructions of some processes may take no time while those of others do.
+    pub fn is_in_part_untimed(&self) -> bool {
+        self.processes.len() > 1 && self.processes.iter().any(|process| process.region.is_some())
+    }
+
     /// A kernel image serves sched_yield by itself, and its process is alone on its node: no other comes to the hart then.
     fn sees_yields_by_marks(&self) -> bool {
         self.kernel.as_ref().is_some_and(Kernel::is_of_one)
