@@ -8,6 +8,7 @@ write beyond it fails in the same way.
 from __future__ import annotations
 
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -121,7 +122,17 @@ def test_a_picture_is_not_left_half_drawn(program: Path, tmp_path: Path) -> None
     assert run_limited(1 << 30, tmp_path, "run", "--out", "kept", "--", program).returncode == 0
     done = run_limited(1_000, tmp_path, "timeline", "kept", "-o", "a.svg")
     assert (done.returncode, done.stderr) == (2, "chasqui: a.svg: File too large\n")
-    assert not (tmp_path / "a.svg").exists()
+    assert not list(tmp_path.glob("a.svg*"))
+    (tmp_path / "a.svg").write_text("older")
+    assert run_limited(1_000, tmp_path, "timeline", "kept", "-o", "a.svg").returncode == 2
+    assert [path.read_text() for path in tmp_path.glob("a.svg*")] == ["older"]
+
+
+def test_a_picture_for_a_pipe_that_nobody_reads(program: Path, tmp_path: Path) -> None:
+    assert run_limited(1 << 30, tmp_path, "run", "--out", "kept", "--", program).returncode == 0
+    os.mkfifo(tmp_path / "a.svg")
+    done = run_limited(1 << 30, tmp_path, "timeline", "kept", "-o", "a.svg")
+    assert (done.returncode, done.stderr) == (2, "chasqui: a.svg: nobody reads this pipe\n")
 
 
 @pytest.mark.parametrize("words", [["run"], ["record"]])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -38,16 +40,31 @@ def read_json(path: Path, written_by: str, parse_float: Callable[[str], Any] | N
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a file, or raises InputError and leaves nothing half-written."""
-    opened = False
+    """Writes a file, or raises InputError and leaves what was there as it was. A device or a pipe
+    is written to as it is; nothing waits for a pipe's reader."""
     try:
-        with path.open("w") as file:
-            opened = True
-            file.write(text)
+        if path.exists() and not path.is_file():
+            descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+            os.set_blocking(descriptor, True)
+            with open(descriptor, "w") as file:
+                file.write(text)
+        else:
+            _replace(path.resolve(), text)
     except OSError as error:
-        if opened and path.is_file():
-            path.unlink(missing_ok=True)
-        raise InputError(f"{path}: {error.strerror}") from None
+        reason = "nobody reads this pipe" if error.errno == errno.ENXIO else error.strerror
+        raise InputError(f"{path}: {reason}") from None
+
+
+def _replace(path: Path, text: str) -> None:
+    """Writes beside a file, which must allow it, then puts the new one in its place."""
+    if path.exists():
+        path.open("a").close()
+    partial = path.with_name(f"{path.name}.part")
+    try:
+        partial.write_text(text)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def check_shape(value: Any, shape: Shape, place: str) -> None:
