@@ -1,10 +1,11 @@
 /* Collectives with counts of MPI_Count (MPI-4.0; MPI 5.0, section 19.2), by those with int counts. What means nothing
- * in this process may be anything. Of those with an array of counts the blocking forms alone are here: the others would
- * have to keep arrays of ints for as long as they last. */
+ * in this process may be anything. */
 #include <stdlib.h>
 
 #include "mpi/bindings/large.h"
+#include "mpi/coll/coll.h"
 #include "mpi/comm/comm.h"
+#include "mpi/comm/topology.h"
 #include "mpi/runtime/memory.h"
 
 /* A call whose counts are being narrowed. */
@@ -12,11 +13,14 @@ struct narrowing {
     const char *call;
     struct communicator *comm;
     int error;
+    /* Of one with arrays: how many blocks are sent and received, and room for four arrays of ints. */
+    int out, in;
+    int *arrays, *rest;
 };
 
 static struct narrowing begin(const char *call, MPI_Comm comm)
 {
-    return (struct narrowing){call, comm_of(comm), MPI_SUCCESS};
+    return (struct narrowing){.call = call, .comm = comm_of(comm)};
 }
 
 /* As an int; 0 where it does not matter. What is no communicator is refused by what does the work. */
@@ -29,29 +33,64 @@ static int narrow(struct narrowing *n, MPI_Count count, bool matters)
     return n->error ? 0 : (int)count;
 }
 
-/* Counts of all processes; to be freed. Null: they do not matter, or one does not fit. */
-static int *narrow_counts(struct narrowing *n, const MPI_Count counts[], bool matters)
+static struct narrowing with_arrays(struct narrowing n, int out, int in)
 {
-    if (!matters || !comm_is_valid(n->comm))
+    n.out = out;
+    n.in = in;
+    n.arrays = n.rest = chq_malloc(2 * ((size_t)out + (size_t)in) * sizeof *n.arrays + 1);
+    return n;
+}
+
+/* With a block for each process, or for each neighbour. */
+static struct narrowing begin_arrays(const char *call, MPI_Comm comm)
+{
+    struct narrowing n = begin(call, comm);
+    int blocks = comm_is_valid(n.comm) ? n.comm->size : 0;
+    return with_arrays(n, blocks, blocks);
+}
+
+static struct narrowing begin_neighbors(const char *call, MPI_Comm comm)
+{
+    struct narrowing n = begin(call, comm);
+    struct neighbors neighbors = {0};
+    if (comm_is_valid(n.comm) && chq_topology_neighbors(n.comm, &neighbors))
+        neighbors = (struct neighbors){0};
+    return with_arrays(n, neighbors.out, neighbors.in);
+}
+
+/* Null: they do not matter. */
+static int *narrow_counts(struct narrowing *n, const MPI_Count counts[], int blocks, bool matters)
+{
+    if (!matters)
         return NULL;
-    int blocks = n->comm->size, *ints = chq_malloc((size_t)blocks * sizeof *ints + 1);
+    int *ints = n->rest;
     for (int i = 0; i < blocks; i++)
-        ints[i] = narrow(n, counts[i], true);
+        *n->rest++ = narrow(n, counts[i], true);
     return ints;
 }
 
 /* The same of displacements, which may be negative. */
-static int *narrow_places(struct narrowing *n, const MPI_Aint places[], bool matters)
+static int *narrow_places(struct narrowing *n, const MPI_Aint places[], int blocks, bool matters)
 {
-    if (!matters || !comm_is_valid(n->comm))
+    if (!matters)
         return NULL;
-    int blocks = n->comm->size, *ints = chq_malloc((size_t)blocks * sizeof *ints + 1);
+    int *ints = n->rest;
     for (int i = 0; i < blocks; i++) {
-        ints[i] = (int)places[i];
-        if (ints[i] != places[i] && !n->error)
+        *n->rest++ = (int)places[i];
+        if ((int)places[i] != places[i] && !n->error)
             n->error = chq_fail(n->comm, n->call, MPI_ERR_VALUE_TOO_LARGE, "a displacement is longer than an int");
     }
     return ints;
+}
+
+/* The arrays live as long as the request, if there is one. */
+static int end(const struct narrowing *n, int error, MPI_Request *request)
+{
+    if (request && !error)
+        chq_coll_keep(*request, n->arrays);
+    else
+        free(n->arrays);
+    return error;
 }
 
 /* Whether the side of a gather or scatter with the blocks of all processes is this one; that with the block of each. */
@@ -74,6 +113,12 @@ static bool in_place(const void *buffer) { return buffer == MPI_IN_PLACE; }
     FORM(name##_c, name, , )                                 \
     FORM(I##lower##_c, I##lower, REQUEST_PARAMETER, REQUEST) \
     FORM(name##_init_c, name##_init, INIT_PARAMETERS, INIT)
+
+/* The same of those with arrays: what keeps them, null if the call does. */
+#define ARRAY_FORMS(FORM, name, lower, ...)                                          \
+    FORM(name##_c, name, , , NULL, ##__VA_ARGS__)                                    \
+    FORM(I##lower##_c, I##lower, REQUEST_PARAMETER, REQUEST, request, ##__VA_ARGS__) \
+    FORM(name##_init_c, name##_init, INIT_PARAMETERS, INIT, request, ##__VA_ARGS__)
 
 #define BCAST(symbol, plain, PARAMETERS, ARGUMENTS)                                                             \
     int PMPI_##symbol(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm PARAMETERS) \
@@ -157,108 +202,116 @@ int PMPI_Reduce_local_c(const void *inbuf, void *inoutbuf, MPI_Count count, MPI_
 }
 MPI_ALIAS(Reduce_local_c);
 
-int PMPI_Gatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
-                   const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root,
-                   MPI_Comm comm)
-{
-    struct narrowing n = begin("MPI_Gatherv_c", comm);
-    bool all = has_all(comm, root);
-    int sent = narrow(&n, sendcount, has_one(comm, root) && !in_place(sendbuf));
-    int *counts = narrow_counts(&n, recvcounts, all), *places = narrow_places(&n, displs, all);
-    if (!n.error)
-        n.error = PMPI_Gatherv(sendbuf, sent, sendtype, recvbuf, counts, places, recvtype, root, comm);
-    free(counts);
-    free(places);
-    return n.error;
-}
-MPI_ALIAS(Gatherv_c);
+#define GATHERV(symbol, plain, PARAMETERS, ARGUMENTS, keeper)                                                         \
+    int PMPI_##symbol(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,                 \
+                      const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root,         \
+                      MPI_Comm comm PARAMETERS)                                                                       \
+    {                                                                                                                 \
+        struct narrowing n = begin_arrays("MPI_" #symbol, comm);                                                      \
+        bool all = has_all(comm, root);                                                                               \
+        int sent = narrow(&n, sendcount, has_one(comm, root) && !in_place(sendbuf));                                  \
+        int *counts = narrow_counts(&n, recvcounts, n.in, all), *places = narrow_places(&n, displs, n.in, all);       \
+        int error =                                                                                                   \
+            n.error ? n.error                                                                                         \
+                    : PMPI_##plain(sendbuf, sent, sendtype, recvbuf, counts, places, recvtype, root, comm ARGUMENTS); \
+        return end(&n, error, keeper);                                                                                \
+    }                                                                                                                 \
+    MPI_ALIAS(symbol);
+ARRAY_FORMS(GATHERV, Gatherv, gatherv)
 
-int PMPI_Scatterv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype,
-                    void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
-{
-    struct narrowing n = begin("MPI_Scatterv_c", comm);
-    bool all = has_all(comm, root);
-    int received = narrow(&n, recvcount, has_one(comm, root) && !in_place(recvbuf));
-    int *counts = narrow_counts(&n, sendcounts, all), *places = narrow_places(&n, displs, all);
-    if (!n.error)
-        n.error = PMPI_Scatterv(sendbuf, counts, places, sendtype, recvbuf, received, recvtype, root, comm);
-    free(counts);
-    free(places);
-    return n.error;
-}
-MPI_ALIAS(Scatterv_c);
+#define SCATTERV(symbol, plain, PARAMETERS, ARGUMENTS, keeper)                                                    \
+    int PMPI_##symbol(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[],                 \
+                      MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, \
+                      MPI_Comm comm PARAMETERS)                                                                   \
+    {                                                                                                             \
+        struct narrowing n = begin_arrays("MPI_" #symbol, comm);                                                  \
+        bool all = has_all(comm, root);                                                                           \
+        int received = narrow(&n, recvcount, has_one(comm, root) && !in_place(recvbuf));                          \
+        int *counts = narrow_counts(&n, sendcounts, n.out, all), *places = narrow_places(&n, displs, n.out, all); \
+        int error = n.error ? n.error                                                                             \
+                            : PMPI_##plain(sendbuf, counts, places, sendtype, recvbuf, received, recvtype, root,  \
+                                           comm ARGUMENTS);                                                       \
+        return end(&n, error, keeper);                                                                            \
+    }                                                                                                             \
+    MPI_ALIAS(symbol);
+ARRAY_FORMS(SCATTERV, Scatterv, scatterv)
 
-int PMPI_Allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
-                      const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm)
-{
-    struct narrowing n = begin("MPI_Allgatherv_c", comm);
-    int sent = narrow(&n, sendcount, !in_place(sendbuf));
-    int *counts = narrow_counts(&n, recvcounts, true), *places = narrow_places(&n, displs, true);
-    if (!n.error)
-        n.error = PMPI_Allgatherv(sendbuf, sent, sendtype, recvbuf, counts, places, recvtype, comm);
-    free(counts);
-    free(places);
-    return n.error;
-}
-MPI_ALIAS(Allgatherv_c);
+#define ALLGATHERV(symbol, plain, PARAMETERS, ARGUMENTS, keeper, BEGIN)                                             \
+    int PMPI_##symbol(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,               \
+                      const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,                 \
+                      MPI_Comm comm PARAMETERS)                                                                     \
+    {                                                                                                               \
+        struct narrowing n = BEGIN("MPI_" #symbol, comm);                                                           \
+        int sent = narrow(&n, sendcount, !in_place(sendbuf));                                                       \
+        int *counts = narrow_counts(&n, recvcounts, n.in, true), *places = narrow_places(&n, displs, n.in, true);   \
+        int error = n.error                                                                                         \
+                        ? n.error                                                                                   \
+                        : PMPI_##plain(sendbuf, sent, sendtype, recvbuf, counts, places, recvtype, comm ARGUMENTS); \
+        return end(&n, error, keeper);                                                                              \
+    }                                                                                                               \
+    MPI_ALIAS(symbol);
+ARRAY_FORMS(ALLGATHERV, Allgatherv, allgatherv, begin_arrays)
+ARRAY_FORMS(ALLGATHERV, Neighbor_allgatherv, neighbor_allgatherv, begin_neighbors)
 
-/* Counts and places of what is sent and what is received, as ints. */
-struct both {
-    int *sent, *to, *received, *from;
-};
+#define ALLTOALLV(symbol, plain, PARAMETERS, ARGUMENTS, keeper, BEGIN)                                              \
+    int PMPI_##symbol(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],                  \
+                      MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], \
+                      MPI_Datatype recvtype, MPI_Comm comm PARAMETERS)                                              \
+    {                                                                                                               \
+        struct narrowing n = BEGIN("MPI_" #symbol, comm);                                                           \
+        bool sends = !in_place(sendbuf);                                                                            \
+        int *sent = narrow_counts(&n, sendcounts, n.out, sends), *to = narrow_places(&n, sdispls, n.out, sends);    \
+        int *received = narrow_counts(&n, recvcounts, n.in, true), *from = narrow_places(&n, rdispls, n.in, true);  \
+        int error =                                                                                                 \
+            n.error ? n.error                                                                                       \
+                    : PMPI_##plain(sendbuf, sent, to, sendtype, recvbuf, received, from, recvtype, comm ARGUMENTS); \
+        return end(&n, error, keeper);                                                                              \
+    }                                                                                                               \
+    MPI_ALIAS(symbol);
+ARRAY_FORMS(ALLTOALLV, Alltoallv, alltoallv, begin_arrays)
+ARRAY_FORMS(ALLTOALLV, Neighbor_alltoallv, neighbor_alltoallv, begin_neighbors)
 
-static struct both narrow_both(struct narrowing *n, bool sends, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
-                               const MPI_Count recvcounts[], const MPI_Aint rdispls[])
+/* Displacements are in bytes: ints, or addresses already between neighbours. */
+static const MPI_Aint *same_places(struct narrowing *n, const MPI_Aint places[], int blocks, bool matters)
 {
-    return (struct both){narrow_counts(n, sendcounts, sends), narrow_places(n, sdispls, sends),
-                         narrow_counts(n, recvcounts, true), narrow_places(n, rdispls, true)};
+    (void)n, (void)blocks, (void)matters;
+    return places;
 }
 
-static int finish(const struct both *both, int error)
+#define ALLTOALLW(symbol, plain, PARAMETERS, ARGUMENTS, keeper, BEGIN, place, PLACES)                                 \
+    int PMPI_##symbol(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],                    \
+                      const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[],                    \
+                      const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm PARAMETERS)             \
+    {                                                                                                                 \
+        struct narrowing n = BEGIN("MPI_" #symbol, comm);                                                             \
+        bool sends = !in_place(sendbuf);                                                                              \
+        int *sent = narrow_counts(&n, sendcounts, n.out, sends);                                                      \
+        int *received = narrow_counts(&n, recvcounts, n.in, true);                                                    \
+        const place *to = PLACES(&n, sdispls, n.out, sends), *from = PLACES(&n, rdispls, n.in, true);                 \
+        int error =                                                                                                   \
+            n.error ? n.error                                                                                         \
+                    : PMPI_##plain(sendbuf, sent, to, sendtypes, recvbuf, received, from, recvtypes, comm ARGUMENTS); \
+        return end(&n, error, keeper);                                                                                \
+    }                                                                                                                 \
+    MPI_ALIAS(symbol);
+ARRAY_FORMS(ALLTOALLW, Alltoallw, alltoallw, begin_arrays, int, narrow_places)
+ARRAY_FORMS(ALLTOALLW, Neighbor_alltoallw, neighbor_alltoallw, begin_neighbors, MPI_Aint, same_places)
+
+/* A block for each process of the own group. */
+static struct narrowing begin_own(const char *call, MPI_Comm comm)
 {
-    free(both->sent);
-    free(both->to);
-    free(both->received);
-    free(both->from);
-    return error;
+    struct narrowing n = begin(call, comm);
+    return with_arrays(n, 0, comm_is_valid(n.comm) ? n.comm->local_size : 0);
 }
 
-int PMPI_Alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype,
-                     void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype,
-                     MPI_Comm comm)
-{
-    struct narrowing n = begin("MPI_Alltoallv_c", comm);
-    struct both b = narrow_both(&n, !in_place(sendbuf), sendcounts, sdispls, recvcounts, rdispls);
-    return finish(
-        &b, n.error ? n.error
-                    : PMPI_Alltoallv(sendbuf, b.sent, b.to, sendtype, recvbuf, b.received, b.from, recvtype, comm));
-}
-MPI_ALIAS(Alltoallv_c);
-
-int PMPI_Alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
-                     const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[],
-                     const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
-{
-    struct narrowing n = begin("MPI_Alltoallw_c", comm);
-    struct both b = narrow_both(&n, !in_place(sendbuf), sendcounts, sdispls, recvcounts, rdispls);
-    return finish(
-        &b, n.error ? n.error
-                    : PMPI_Alltoallw(sendbuf, b.sent, b.to, sendtypes, recvbuf, b.received, b.from, recvtypes, comm));
-}
-MPI_ALIAS(Alltoallw_c);
-
-int PMPI_Reduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype,
-                          MPI_Op op, MPI_Comm comm)
-{
-    struct narrowing n = begin("MPI_Reduce_scatter_c", comm);
-    /* Those of the own group. */
-    const struct communicator *c = n.comm;
-    int blocks = comm_is_valid(c) ? c->local_size : 0, *counts = chq_malloc((size_t)blocks * sizeof *counts + 1);
-    for (int i = 0; i < blocks; i++)
-        counts[i] = narrow(&n, recvcounts[i], true);
-    if (!n.error)
-        n.error = PMPI_Reduce_scatter(sendbuf, recvbuf, counts, datatype, op, comm);
-    free(counts);
-    return n.error;
-}
-MPI_ALIAS(Reduce_scatter_c);
+#define REDUCE_SCATTER(symbol, plain, PARAMETERS, ARGUMENTS, keeper)                                           \
+    int PMPI_##symbol(const void *sendbuf, void *recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, \
+                      MPI_Op op, MPI_Comm comm PARAMETERS)                                                     \
+    {                                                                                                          \
+        struct narrowing n = begin_own("MPI_" #symbol, comm);                                                  \
+        int *counts = narrow_counts(&n, recvcounts, n.in, true);                                               \
+        int error = n.error ? n.error : PMPI_##plain(sendbuf, recvbuf, counts, datatype, op, comm ARGUMENTS);  \
+        return end(&n, error, keeper);                                                                         \
+    }                                                                                                          \
+    MPI_ALIAS(symbol);
+ARRAY_FORMS(REDUCE_SCATTER, Reduce_scatter, reduce_scatter)

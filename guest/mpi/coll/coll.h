@@ -98,6 +98,9 @@ enum form { FORM_NONBLOCKING, FORM_PERSISTENT };
 int chq_coll_request(const struct coll_start *start, enum form form, int error, struct communicator *comm,
                      MPI_Request *request);
 
+/* `block`, of malloc, is freed when the operation of such a request needs its arguments no more. */
+void chq_coll_keep(MPI_Request request, void *block);
+
 /* Messages within a collective. `tag` is its enum coll_kind. */
 static inline void coll_isend(struct request *request, const void *buffer, size_t count, struct datatype *type, int to,
                               int tag, struct communicator *comm)

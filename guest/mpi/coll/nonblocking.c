@@ -25,6 +25,7 @@ struct operation {
 struct kept {
     struct coll_start start; /* `arguments`: behind this. */
     uint32_t tag;
+    void *block; /* chq_coll_keep; null: none. */
 };
 
 static uint32_t next_tag(struct communicator *comm)
@@ -123,6 +124,7 @@ static void forget(struct request *request)
 {
     struct kept *kept = request->user_buffer;
     let_go(&kept->start);
+    free(kept->block);
     free(kept);
 }
 
@@ -132,6 +134,7 @@ static void keep(const struct coll_start *start, struct communicator *comm, MPI_
     struct kept *kept = chq_malloc(sizeof *kept + start->bytes);
     copy_start(&kept->start, start, kept + 1);
     kept->tag = next_tag(comm);
+    kept->block = NULL;
     hold(start);
     request->persistent = true;
     request->complete = true;
@@ -152,4 +155,18 @@ int chq_coll_request(const struct coll_start *start, enum form form, int error, 
         return MPI_SUCCESS;
     *request = MPI_REQUEST_NULL;
     return chq_fail(comm, start->name, error, NULL);
+}
+
+void chq_coll_keep(MPI_Request handle, void *block)
+{
+    struct request *request = (struct request *)handle;
+    if (request->persistent) {
+        struct kept *kept = request->user_buffer;
+        kept->block = block;
+    } else if (request->complete) {
+        free(block);
+    } else {
+        request->packed = block;
+        request->ends = true;
+    }
 }
