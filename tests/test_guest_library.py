@@ -145,9 +145,10 @@ SHARING = {
 def test_ranks_that_share_nodes(programs: Path, tmp_path: Path, machine: str, sharing: str) -> None:
     some = [case for case in on(machine) if SWEEP or case.program != "first"]
     if not SWEEP:
-        # Each case on one machine and one placement.
-        first = shared_nodes().index(machine) + list(SHARING).index(sharing)
-        some = some[first % len(shared_nodes()) :: len(shared_nodes())]
+        # Each case on two machines, with other placements.
+        turns = len(shared_nodes()) * len(SHARING) // 2
+        first = shared_nodes().index(machine) * len(SHARING) + list(SHARING).index(sharing)
+        some = some[first % turns :: turns]
     words = ["--machine", machine, *SHARING[sharing]]
     assert "".join(failures(programs, tmp_path, words, case) for case in some) == ""
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import elf
 import pytest
 from conftest import ROOT
-from simulated import EXAMPLES, WORKLOADS, command, machines, two_at_a_time
+from simulated import EXAMPLES, SWEEP, WORKLOADS, command, machines, two_at_a_time
 from test_golden import PROGRAMS, in_words
 
 from chasqui import compiler, layout, toolchain
@@ -184,7 +184,7 @@ def test_what_is_not_executed_moves_no_time(
         assert sizes[1] > sizes[0] + (20 << 10)
     runs = [
         (machine, name, programs[name])
-        for machine in machines()
+        for machine in (machines() if SWEEP else DEVICES.values())
         for name in PROGRAMS
         for programs in (before, after)
     ]

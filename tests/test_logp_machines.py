@@ -22,6 +22,8 @@ pytestmark = pytest.mark.core
 SIZES = (8, 64, 1024)
 # Of the latency: what phases of a polling loop that a plain program always meets alike make of it.
 LIKE = Fraction(4, 100)
+# A kernel copies what they send, which is slow to simulate.
+IN_KERNEL = ("netcache/tcp", "netcache/mvia")
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +50,9 @@ def pings(plain: Path, machine: str, size: int) -> dict[str, Fraction]:
 @pytest.mark.parametrize("machine", machines())
 def test_a_plain_program_takes_as_long(plain: Path, machine: str) -> None:
     """Before, rings were cold: o_send on netcache/ldtct was 278 ns instead of 646."""
-    found = {each.bytes: each for each in measurement.measure(machine, SIZES).figures.sizes}
-    for size in SIZES:
+    sizes = SIZES if SWEEP else SIZES[machines().index(machine) % len(SIZES) :][:1]
+    found = {each.bytes: each for each in measurement.measure(machine, sizes).figures.sizes}
+    for size in sizes:
         expected = pings(plain, machine, size)
         for name, ps in expected.items():
             measured = found[size].samples[name].mean
@@ -60,7 +63,8 @@ def test_a_plain_program_takes_as_long(plain: Path, machine: str) -> None:
 @pytest.mark.parametrize("machine", machines())
 def test_figures_are_possible(chasqui: Run, machine: str) -> None:
     """No gap below 0, no stream faster than its link, no figure without its reason."""
-    done = chasqui("logp", "--machine", machine, "--sizes", "8,64,16384,32768", "--json")
+    sizes = "8,64,16384,32768" if SWEEP or machine not in IN_KERNEL else "8,64,2048,4096"
+    done = chasqui("logp", "--machine", machine, "--sizes", sizes, "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     values = {each["name"]: each["value"] for each in core.parameters(machine)}

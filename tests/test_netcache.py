@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, Compiler
-from simulated import command, machines
+from simulated import SWEEP, command, machines
 from test_determinism import VARIATIONS, check
 
 pytestmark = pytest.mark.core
@@ -362,22 +362,27 @@ int main(int argc, char **argv)
 """
 
 
+# Fewer are as far beyond all buffers.
+MANY = {"netcache/ldtct": 50_000, "netcache/dmaver1": 50_000}
+
+
 @pytest.mark.parametrize("machine", VARIANTS)
 def test_fifty_thousand_unexpected_messages_end(
     compile_c: Compiler, tmp_path: Path, machine: str
 ) -> None:
+    count = 50_000 if SWEEP else MANY.get(machine, 5_000)
     program = compile_c("unexpected", UNEXPECTED)
     done = command(
-        "run", "--out", tmp_path / "run", "-np", "2", "-m", machine, "--", program, "50000",
+        "run", "--out", tmp_path / "run", "-np", "2", "-m", machine, "--", program, str(count),
         directory=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert "unexpected: PASSED" in done.stdout
     receiver = rank_0(tmp_path / "run")
-    assert receiver["unexpected"] >= 50000
+    assert receiver["unexpected"] >= count
     # Those two keep nothing where it is.
     if machine not in ("netcache/tcp", "netcache/via-zero-copy"):
-        assert 0 < receiver["copied_aside"] < 50000
+        assert 0 < receiver["copied_aside"] < count
 
 
 @pytest.mark.parametrize("machine", VARIANTS)

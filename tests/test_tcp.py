@@ -17,6 +17,8 @@ from conftest import ROOT, Compiler, Run
 from simulated import command
 from test_determinism import THREADS, check
 
+from chasqui import measurement
+from chasqui.cli import logp
 from chasqui.messages import read
 
 pytestmark = pytest.mark.core
@@ -170,15 +172,12 @@ def test_what_does_not_fit_is_said(
     assert said in done.stderr
 
 
-def test_overheads_that_overlap_are_said_to(tmp_path: Path) -> None:
+def test_overheads_that_overlap_are_said_to() -> None:
     """The first segments are received while the last ones are still sent."""
-
-    def logp(*arguments: str) -> str:
-        return command("logp", "--machine", MACHINE, *arguments, directory=tmp_path).stdout
-
-    figures = json.loads(logp("--sizes", "8,16384", "--json"))
-    assert figures["sizes"][0]["L_ps"] > 0 > figures["sizes"][1]["L_ps"]
-    assert figures["reasons"]["G"]
+    found = measurement.measure(MACHINE, [8, 16384])
+    short, long = (each.l.mean for each in found.figures.sizes)
+    assert short > 0 > long
+    assert found.figures.reasons["G"]
     note = "L below 0: the receiver is busy with a message before its send returns"
-    assert note in logp("--sizes", "8,16384")
-    assert note not in logp("--sizes", "8")
+    assert note in "\n".join(logp.report(found))
+    assert note not in "\n".join(logp.report(measurement.measure(MACHINE, [8])))
