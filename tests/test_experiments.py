@@ -89,6 +89,23 @@ def test_labels_keep_their_order_and_distance() -> None:
     assert crowd[-1] == 100.0
 
 
+def test_labels_stay_beside_their_axes() -> None:
+    from chasqui.experiment.drawing import within
+
+    assert within([-15.0, -5.0, 50.0], 10.0, 0.0, 60.0) == [0.0, 10.0, 50.0]
+    assert within([10.0, 58.0, 68.0], 10.0, 0.0, 60.0) == [10.0, 50.0, 60.0]
+
+
+def test_lines_that_hide_one_another_have_one_label() -> None:
+    from chasqui.experiment import drawing
+
+    axes = drawing.figure((4.0, 3.0)).subplots()
+    for name, last in (("one", 9.0), ("two", 5.0), ("three", 9.001)):
+        axes.plot([1, 2, 3], [1, 4, last], label=name)
+    drawing.label_ends(axes)
+    assert [each.get_text() for each in axes.texts] == ["two", "one, three"]
+
+
 def test_a_picture_gets_small_and_stays_the_same() -> None:
     """Paths are relative and rounded once; what is used again is there once; texts stay."""
     from chasqui.experiment import drawing, svg

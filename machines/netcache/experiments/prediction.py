@@ -158,7 +158,8 @@ def draw(figure: Figure, found: list[Row]) -> None:
     for axes, title in ((rates, "predicted right"), (moved, f"migrations, {lines} lines")):
         axes.set(title=f"{title} [% of messages bound]", ylim=(0, None))
         axes.set_xticks(range(len(workloads)), workloads)
-        axes.legend(frameon=False)
+        axes.set_axisbelow(True)
+    drawing.legend_above(figure, [moved], columns=len(REPLACEMENTS))
 
 
 EXPERIMENT = Experiment(QUESTION, runs, report)

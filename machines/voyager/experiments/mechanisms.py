@@ -360,7 +360,7 @@ def report(outputs: Mapping[str, Output]) -> Report:
         text=text,
         findings=[*findings(found), sentence],
         draw=lambda figure: draw(figure, found),
-        size_inches=(11.0, 7.5),
+        size_inches=(11.0, 11.0),
     )
 
 
@@ -381,43 +381,86 @@ PANELS: dict[str, Callable[[Figures, int], float]] = {
     "o_send [us]": lambda each, _: float(each.o_send) / 1000,
     "o_recv [us]": lambda each, _: float(each.o_recv) / 1000,
     "latency [us]": lambda each, _: float(each.latency) / 1000,
+    "both overheads [us]": lambda each, _: float(each.o_send + each.o_recv) / 1000,
+    "gap [us]": lambda each, _: float(each.together or each.gap) / 1000,
     "bandwidth [MB/s]": lambda each, size: float(size * 1000 / each.gap),
 }
+SHORT = [case for case in CASES if case[0] != "dma"]
+# What threads share, where each mechanism is at its best.
+BEST = [case for case in SHORT if case[1] != "flush"]
 
 
 def draw(figure: Figure, found: Mapping[Key, Figures]) -> None:
-    """Small messages by every mechanism but DMA; long ones by three, in flush."""
+    """Small messages by every mechanism but DMA; by the best of them with one thread and with two;
+    long messages by three, in flush."""
+    grid = figure.subplots(3, 3)
+    for axes, title in zip(grid[0], list(PANELS)[:3], strict=True):
+        _small(axes, found, SHORT, 1, title)
+    for axes, (threads, title, note) in zip(
+        grid[1],
+        [
+            (1, "both overheads [us]", "one thread"),
+            (2, "both overheads [us]", "a queue that two threads share"),
+            (2, "gap [us]", "two threads at once"),
+        ],
+        strict=True,
+    ):
+        _small(axes, found, BEST, threads, title, f", {note}")
+    _share_scale(grid[1][:2])
+    _small(grid[2][0], found, SHORT, 1, "bandwidth [MB/s]")
+    _long(grid[2][1:], found)
+
+
+def _small(
+    axes: Axes,
+    found: Mapping[Key, Figures],
+    cases: Sequence[Case],
+    threads: int,
+    title: str,
+    note: str = "",
+) -> None:
     from chasqui.experiment import drawing
 
-    grid = figure.subplots(2, 3)
-    for axes, title in zip((*grid[0], grid[1][0]), PANELS, strict=True):
-        for case in CASES:
-            if case[0] != "dma":
-                _line(axes, found, case, title, range(SMALL[-1] + 1))
-        axes.set(xlabel="message [bytes]", title=title, xticks=range(0, 89, 16), xlim=(0, 90))
+    for case in cases:
+        _line(axes, found, case, threads, title, range(SMALL[-1] + 1))
+    axes.set(xlabel="message [bytes]", title=title + note, xticks=range(0, 89, 16), xlim=(0, 90))
+    if title == "bandwidth [MB/s]":
         axes.set_ylim(bottom=0)
-        drawing.label_ends(axes)
-    for axes, title in zip(grid[1][1:], ("latency [us]", "bandwidth [MB/s]"), strict=True):
+    else:
+        drawing.scale_decades(axes)
+    drawing.label_ends(axes)
+
+
+def _share_scale(panels: Sequence[Axes]) -> None:
+    limits = [limit for axes in panels for limit in axes.get_ylim()]
+    for axes in panels:
+        axes.set_ylim(min(limits), max(limits))
+
+
+def _long(panels: Sequence[Axes], found: Mapping[Key, Figures]) -> None:
+    from chasqui.experiment import drawing
+
+    for axes, title in zip(panels, ("latency [us]", "bandwidth [MB/s]"), strict=True):
         for mechanism in (*ALSO_LONG, "dma"):
-            _line(axes, found, (mechanism, "flush"), title, range(SMALL[-1], DMA[-1] + 1))
+            _line(axes, found, (mechanism, "flush"), 1, title, range(SMALL[-1], DMA[-1] + 1))
         axes.set(xlabel="message [bytes]", title=f"{title}, long messages, flush")
         drawing.scale_bytes(axes, 64, DMA[-1])
-    drawing.scale_decades(grid[1][1])
-    grid[1][2].set_ylim(bottom=0)
-    for axes in grid[1][1:]:
+    drawing.scale_decades(panels[0])
+    panels[1].set_ylim(bottom=0)
+    for axes in panels:
         drawing.label_ends(axes)
 
 
 def _line(
-    axes: Axes, found: Mapping[Key, Figures], case: tuple[str, str], title: str, sizes: range
+    axes: Axes, found: Mapping[Key, Figures], case: Case, threads: int, title: str, sizes: range
 ) -> None:
-    """One mechanism with one thread, over these sizes."""
+    """One mechanism over these sizes."""
     from chasqui.experiment import drawing
 
     points = [
         (key[3], PANELS[title](each, key[3]))
         for key, each in found.items()
-        if key[:3] == (*case, 1) and key[3] in sizes
+        if key[:3] == (*case, threads) and key[3] in sizes
     ]
     axes.plot(*zip(*points, strict=True), DASHES[case[1]], label=case_label(*case),
               color=getattr(drawing, COLORS[case[0]]))  # fmt: skip

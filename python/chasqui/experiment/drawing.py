@@ -12,6 +12,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
 # Okabe and Ito, "Color Universal Design": told apart with any color vision, and in grey by order.
 BLUE, ORANGE, GREEN, RED, SKY, PURPLE, BLACK = (
@@ -60,34 +61,71 @@ def _bytes(count: int) -> str:
     return f"{count // 1024} Ki" if count >= 1024 else str(count)
 
 
+def legend_above(figure: Figure, panels: Sequence[Axes], columns: int) -> None:
+    """A legend of these axes over all of the picture, where it lies over no data."""
+    pairs = [
+        pair for axes in panels for pair in zip(*axes.get_legend_handles_labels(), strict=True)
+    ]
+    handles, labels = zip(*pairs, strict=True)
+    figure.legend(handles, labels, ncols=columns, loc="outside upper center", frameon=False)
+
+
 def label_ends(axes: Axes, gap_points: float = 10.0) -> None:
     """Writes each line's label beside its last point, in its color, none over another.
 
-    The labels keep the order of the ends; those that would meet are pushed apart. A thin line leads
-    from each end to its label.
+    The labels keep the order of the ends; those that would meet are pushed apart, within the
+    height of the axes. A thin line leads from each end to its label. Lines that hide one another
+    have one label, with all their names.
     """
     figure = axes.get_figure(root=True)
     assert figure is not None
     figure.draw_without_rendering()
     points_per_pixel = 72.0 / figure.dpi
     lines = [line for line in axes.get_lines() if not str(line.get_label()).startswith("_")]
-    ends = [numpy.asarray(line.get_xydata())[-1] for line in lines]
-    places = [axes.transData.transform(end) * points_per_pixel for end in ends]
-    right = max(float(place[0]) for place in places)
-    order = sorted(range(len(lines)), key=lambda i: float(places[i][1]))
-    heights = spread([float(places[i][1]) for i in order], gap_points)
-    for i, height in zip(order, heights, strict=True):
+    paths = [
+        axes.transData.transform(numpy.asarray(line.get_xydata())) * points_per_pixel
+        for line in lines
+    ]
+    groups = sorted(hidden(paths), key=lambda group: float(paths[group[0]][-1][1]))
+    ends = [paths[group[0]][-1] for group in groups]
+    right = max(float(x) for x, _ in ends)
+    low, high = (float(y) * points_per_pixel for y in (axes.bbox.y0, axes.bbox.y1))
+    heights = spread([float(y) for _, y in ends], gap_points)
+    heights = within(heights, gap_points, low, high)
+    for group, end, height in zip(groups, ends, heights, strict=True):
+        top = lines[group[-1]]
         axes.annotate(
-            str(lines[i].get_label()),
-            xy=(ends[i][0], ends[i][1]),
-            xytext=(right - float(places[i][0]) + 6.0, height - float(places[i][1])),
-            textcoords="offset points", va="center", color=lines[i].get_color(), fontsize=8,
+            ", ".join(str(lines[i].get_label()) for i in group),
+            xy=tuple(numpy.asarray(top.get_xydata())[-1]),
+            xytext=(right - float(end[0]) + 6.0, height - float(end[1])),
+            textcoords="offset points", va="center", color=top.get_color(), fontsize=8,
             annotation_clip=False,
             arrowprops={
-                "arrowstyle": "-", "color": lines[i].get_color(), "linewidth": 0.5,
+                "arrowstyle": "-", "color": top.get_color(), "linewidth": 0.5,
                 "relpos": (0, 0.5), "shrinkA": 1, "shrinkB": 2,
             },
         )  # fmt: skip
+
+
+def hidden(paths: Sequence[NDArray[Any]], apart_points: float = 1.0) -> list[list[int]]:
+    """Numbers of the lines, those together that are nowhere further apart than this [points]."""
+    groups: list[list[int]] = []
+    for i, path in enumerate(paths):
+        for group in groups:
+            first = paths[group[0]]
+            if first.shape == path.shape and numpy.abs(first - path).max() <= apart_points:
+                group.append(i)
+                break
+        else:
+            groups.append([i])
+    return groups
+
+
+def within(heights: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Ascending heights that lie `gap` apart, moved to lie between two, if they fit there."""
+    last = len(heights) - 1
+    raised = [max(height, low + gap * i) for i, height in enumerate(heights)]
+    return [min(height, high - gap * (last - i)) for i, height in enumerate(raised)]
 
 
 def spread(heights: Sequence[float], gap: float) -> list[float]:
