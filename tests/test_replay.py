@@ -218,6 +218,24 @@ def test_what_the_ranks_nic_drops_comes_again(
     assert peers_counters(tmp_path / "run")["resent"] > 0
 
 
+def test_a_crowd_of_refused_frames_does_not_keep_the_rank_from_receiving(
+    examples: Path, tmp_path: Path
+) -> None:
+    """Before, kernels sent what was refused again at once, a window at a time, and the rank's
+    executed nothing but refusals, for ever."""
+    arguments = ["-m", "7", "-t", "1"]
+    file = tmp_path / "spectral.recording"
+    words = ["-q", "-np", "4", "--machine", "netcache/dmaver2", "-o", file, "--"]
+    done = command("record", *words, examples / "spectral", *arguments, directory=tmp_path)
+    assert done.returncode == 0, done.stderr
+    machine, options = "netcache/mvia", ["--limit-time", "20 ms", "--shift", "1600us"]
+    summary = replay(
+        tmp_path / "run", examples / "spectral", file, machine, *options, arguments=arguments
+    )
+    assert summary["replay"]["is_same"]
+    assert peers_counters(tmp_path / "run")["refused"] > 0
+
+
 def test_connections_that_have_ended_are_said(
     examples: Path, recordings: Mapping[str, Path], tmp_path: Path
 ) -> None:

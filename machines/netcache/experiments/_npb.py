@@ -35,15 +35,15 @@ def programs(ranks: int) -> list[Program]:
     return [Program(f"npb-{name}", str(built(Path(folder), name, ranks))) for name in BENCHMARKS]
 
 
-def built(folder: Path, name: str, ranks: int) -> Path:
-    """The executable of a benchmark."""
+def built(folder: Path, name: str, ranks: int, problem: str = CLASS) -> Path:
+    """The executable of a benchmark, of this class of problems."""
     template = folder / "config" / "make.def.template"
     if not template.is_file():
         raise InputError(f"{FOLDER}: {folder} has no config/make.def.template")
     # Version 3.4 takes the number of ranks when it starts, 3.3 when it is built.
     at_start = "MPIFC" in template.read_text()
     copy = cache.cache_directory() / "npb" / folder.resolve().name
-    target = copy / "bin" / f"{name}.{CLASS}.{'x' if at_start else ranks}"
+    target = copy / "bin" / f"{name}.{problem}.{'x' if at_start else ranks}"
     if target.exists():
         return target
     if not copy.exists():
@@ -54,7 +54,7 @@ def built(folder: Path, name: str, ranks: int) -> Path:
     (copy / "config" / "make.def").write_text(settings(template.read_text()))
     wrappers = Path(sys.prefix) / "libexec" / "chasqui" / "bin"
     places = os.pathsep.join([str(wrappers), str(Path(sys.executable).parent), os.environ["PATH"]])
-    command = ["make", name, f"CLASS={CLASS}", *([] if at_start else [f"NPROCS={ranks}"])]
+    command = ["make", name, f"CLASS={problem}", *([] if at_start else [f"NPROCS={ranks}"])]
     done = subprocess.run(
         command, cwd=copy, env=_environment(places), text=True, capture_output=True, check=False,
     )  # fmt: skip

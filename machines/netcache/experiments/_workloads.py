@@ -11,6 +11,10 @@ from chasqui.experiment import Output, Run
 
 # In the order of tables.
 POLICIES = ("tcp", "mvia", "via", "processver", "dmaver1", "dmaver2", "dtct", "ldtct")
+COLORS = {
+    "tcp": "#000000", "mvia": "#999999", "via": "#cc79a7", "processver": "#d55e00",
+    "dmaver1": "#e69f00", "dmaver2": "#56b4e9", "dtct": "#009e73", "ldtct": "#0072b2",
+}  # fmt: skip
 # What others are compared with.
 BASELINE = "via"
 # The caches of the paper's studies: the machine's own file is study C.

@@ -12,6 +12,7 @@ from chasqui.text import number, table
 from . import _npb
 from ._workloads import (
     BASELINE,
+    COLORS,
     COUNTERS,
     POLICIES,
     START,
@@ -277,9 +278,4 @@ def _ratio(a: Figures, b: Figures) -> float:
 
 # Over an Ethernet controller, by traps and interrupts.
 IN_KERNEL = ("tcp", "mvia")
-COLORS = {
-    "tcp": "#000000", "mvia": "#999999", "via": "#cc79a7", "processver": "#d55e00",
-    "dmaver1": "#e69f00", "dmaver2": "#56b4e9", "dtct": "#009e73", "ldtct": "#0072b2",
-}  # fmt: skip
-
 EXPERIMENT = Experiment(QUESTION, runs, report)

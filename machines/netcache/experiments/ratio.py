@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from chasqui import messages
 from chasqui.experiment import (
-    INITIALISATION,
     Experiment,
     Output,
     Replay,
@@ -163,18 +162,12 @@ def row(program: str, policy: str, output: Output) -> Row:
         Fraction(run_time, 1000),
         Fraction(last, 1000),
         Fraction(run_time - last, 1000),
-        Fraction(output.summary["ranks"][0]["mpi_ps"] - _in_start(output), 1000),
+        Fraction(output.in_calls_ps(0), 1000),
         Fraction(sum(waits), 1000 * len(waits)),
         Fraction(sum(waited_for), 1000 * len(waited_for)),
         output.counter("peers.delayed"),
         sum(output.counters("network_cache.network_replacements", optional=True)),
     )
-
-
-def _in_start(output: Output) -> int:
-    """Time of rank 0 in MPI_Init [ps]."""
-    calls = output.summary["ranks"][0]["calls"]
-    return int(sum(call["time_ps"] for call in calls if call["name"] in INITIALISATION))
 
 
 def knee(program: str, policy: str, rows: Sequence[Row]) -> Knee:

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 QUESTION = """\
-What does a processor execute to receive a byte by VIA, in hardware and in the kernel, and by TCP? \
+What does a processor execute to receive a byte by VIA, in hardware and in the kernel, by TCP, and \
+where the NIC hands it to the process? \
 A process waits in MPI_Recv, polling or blocking in the kernel, when the message comes; the \
 cycles from then on are counted exactly, by groups of functions, with its cache misses: traps and \
 interrupts, changing contexts, copies, and the protocol, which is all the rest, the MPI library's \
@@ -25,6 +26,10 @@ MACHINE = "netcache"
 TRIPS = 64
 KIB = (8, 16, 32, 64)
 KIB_QUICK = (32,)
+
+
+# By which no operating system is between NIC and process.
+OWN = ("processver", "dmaver1", "dmaver2", "dtct", "ldtct")
 
 
 class Policy(NamedTuple):
@@ -43,6 +48,7 @@ POLICIES = (
     Policy("mvia", "polling", "mvia"),
     Policy("mvia", "blocking", "mvia", ("netcache.via.blocks=true",)),
     Policy("tcp", "blocking", "tcp"),
+    *(Policy(name, "polling", name) for name in OWN),
 )
 
 # Functions of the kernel, the drivers and the library; each with what the compiler put into it.
@@ -65,6 +71,7 @@ KERNEL = {
 VIA = {TRAP: ("via_interrupt", "via_control", "chq_platform_control")}
 ETHERNET = ("ethernet_interrupt",)
 FUNCTIONS: dict[str, Mapping[str, tuple[str, ...]]] = {
+    **dict.fromkeys(OWN, {}),
     "via": VIA,
     "via-zero-copy": VIA,
     "mvia": {
@@ -165,7 +172,7 @@ def report(outputs: Mapping[str, Output]) -> Report:
         text="\n\n".join([shown(found), f"changes [%] of cycles\n{moved_text}"]),
         findings=[*findings(found), sentence],
         draw=lambda figure: draw(figure, found),
-        size_inches=(9.0, 4.5),
+        size_inches=(9.0, 7.5),
     )
 
 

@@ -339,6 +339,16 @@ static void go_back(struct vi *vi)
     go_on(vi);
 }
 
+/* From a refusal until what was refused is sent again: twice as long after each in a row. Who refuses executes that: frames
+ * that come again at once would keep it from all else. */
+static uint64_t pause_of(const struct vi *vi)
+{
+    uint64_t pause = retry;
+    for (uint32_t i = 0; i < vi->refusals && pause < timeout; i++)
+        pause *= 2;
+    return pause < timeout || retry > timeout ? pause : timeout;
+}
+
 static void count_refusal(struct vi *vi)
 {
     if (++vi->refusals > retries)
@@ -397,7 +407,8 @@ static void told(struct vi *vi, uint32_t awaited, bool refused)
     }
     if (refused && !vi->waits && awaited != vi->sent) {
         vi->waits = true;
-        timer_set(&vi->timer, csr_read(time) + retry, expire);
+        vi->allowed = 1;
+        timer_set(&vi->timer, csr_read(time) + pause_of(vi), expire);
         count_refusal(vi);
     } else if (advanced && !vi->waits) {
         timer_cancel(&vi->timer);

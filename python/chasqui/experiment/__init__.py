@@ -101,6 +101,12 @@ class Output:
         calls = {call["name"]: call["left_ps"] for call in ranks[rank]["calls"]}
         return int(max(calls.get(name, 0) for name in INITIALISATION))
 
+    def in_calls_ps(self, rank: int) -> int:
+        """Time of a rank in MPI calls but MPI_Init."""
+        (mine,) = (each for each in self.summary["ranks"] if each["rank"] == rank)
+        start = sum(call["time_ps"] for call in mine["calls"] if call["name"] in INITIALISATION)
+        return int(mine["mpi_ps"] - start)
+
     def counter(self, name: str) -> int:
         """A counter that is no node's, as `peers.delayed`."""
         leaf = json.loads((self.directory / "stats.json").read_text())

@@ -1,8 +1,8 @@
 //! What the peers of a rank that is simulated alone put on the line: packets as VIA NICs make them, or frames as kernels do.
 
-use chasqui_engine::Time;
+use chasqui_engine::{Packet, Time};
 
-use super::packet::{HEADER, ViaHeader};
+use super::packet::{ASKS, HEADER, ViaHeader};
 use super::parameters::MviaUnit;
 use super::transmit::{piece_of_block, pieces_of_block};
 use crate::ethernet::parameters::EthernetUnit;
@@ -46,6 +46,25 @@ impl Line {
             Line::Nics { .. } => None,
             Line::Kernels { timeout, .. } => Some(*timeout),
         }
+    }
+
+    /// How long what was refused so often in a row waits until it is sent again: `retry`, and between kernels twice as long
+    /// each time, up to their timeout. A kernel executes what it refuses: others would keep it from all else.
+    pub(super) fn pause(&self, retry: Time, refusals: u64) -> Time {
+        match self {
+            Line::Nics { .. } => retry,
+            Line::Kernels { timeout, .. } => {
+                let doubled = retry.0.saturating_mul(1 << refusals.saturating_sub(1).min(32));
+                Time(doubled.min(timeout.0.max(retry.0)))
+            }
+        }
+    }
+
+    /// A frame asks for a reply: it is the last that may be under way.
+    pub(super) fn ask(&self, packet: &mut Packet) {
+        let Some((mut header, data, left)) = self.parse(&packet.bytes) else { return };
+        header.flags |= ASKS;
+        (packet.bytes, _) = self.packet((packet.source, packet.destination), &header, data, left);
     }
 
     /// A packet between nodes, and its bytes on the wire.

@@ -31,6 +31,8 @@ struct Connection {
     out: Outgoing,
     /// The packets from `out.base` to `out.end`.
     packets: VecDeque<Packet>,
+    /// How many packets may be under way after one was refused or lost by kernels; `None`: a window.
+    allowed: Option<u32>,
     /// It is among those that have something to send.
     is_queued: bool,
     /// When the oldest packet under way was sent, or its predecessor acknowledged.
@@ -77,7 +79,7 @@ pub(crate) struct ViaPeers {
     /// Connections that owe a reply, that have something to send, and that may go back at a time.
     replies: VecDeque<u32>,
     ready: VecDeque<u32>,
-    retries: VecDeque<(Time, u32)>,
+    retries: BTreeSet<(Time, u32)>,
     /// Connections that wait for answers, and when each is looked at.
     watched: BTreeSet<(Time, u32)>,
     /// Recorded messages that have not been accepted: connection and number of the packet.
@@ -98,7 +100,7 @@ impl ViaPeers {
             connections,
             replies: VecDeque::new(),
             ready: VecDeque::new(),
-            retries: VecDeque::new(),
+            retries: BTreeSet::new(),
             watched: BTreeSet::new(),
             begun: VecDeque::new(),
             counters: ViaPeersStatistics::default(),
@@ -107,6 +109,11 @@ impl ViaPeers {
 
     fn window(&self) -> u32 {
         self.via.window as u32
+    }
+
+    /// How many packets of a connection may be under way.
+    fn allowed(&self, number: u32) -> u32 {
+        self.connections[number as usize].allowed.unwrap_or(self.window())
     }
 
     /// The number, at its peer, of the VI that the rank's VI `number` is connected to.
@@ -167,9 +174,9 @@ impl ViaPeers {
 
     /// The VI at the other end of the rank's VI `number` may have something to send.
     fn wants_to_send(&mut self, number: u32) {
-        let window = self.window();
+        let allowed = self.allowed(number);
         let connection = &mut self.connections[number as usize];
-        let may_send = connection.out.has_room(window) && connection.out.has_more();
+        let may_send = connection.out.has_room(allowed) && connection.out.has_more();
         if may_send && !std::mem::replace(&mut connection.is_queued, true) {
             self.ready.push_back(number);
         }
@@ -188,8 +195,8 @@ impl ViaPeers {
     /// What was refused or lost is sent again when its time has come.
     fn go_back(&mut self, now: Time) {
         self.look_for_lost(now);
-        while let Some(&(_, number)) = self.retries.front().filter(|(at, _)| *at <= now) {
-            self.retries.pop_front();
+        while let Some(&(_, number)) = self.retries.first().filter(|(at, _)| *at <= now) {
+            self.retries.pop_first();
             self.connections[number as usize].out.waits = false;
             self.wants_to_send(number);
         }
@@ -216,6 +223,7 @@ impl ViaPeers {
             }
             if connection.since + timeout <= now {
                 connection.out.lost();
+                connection.allowed = Some(1);
                 self.counters.lost += 1;
                 if connection.out.refusals > self.via.retries {
                     self.break_off(number);
@@ -231,11 +239,13 @@ impl ViaPeers {
     /// A reply has come over the rank's VI `number`.
     fn told(&mut self, now: Time, number: u32, header: &ViaHeader) {
         let refused = header.value == NOT_READY;
+        let window = self.window();
         let connection = &mut self.connections[number as usize];
         let base = connection.out.base;
         let told = connection.out.told(header.sequence, refused);
         if connection.out.base != base {
             connection.since = now;
+            connection.allowed = connection.allowed.map(|some| some + 1).filter(|more| *more < window);
         }
         connection.packets.drain(..connection.out.base.wrapping_sub(base) as usize);
         match told {
@@ -243,7 +253,11 @@ impl ViaPeers {
             Told::Accepted => self.wants_to_send(number),
             Told::Refused => {
                 self.counters.refused += 1;
-                self.retries.push_back((now + Time(self.via.retry.ps()), number));
+                let pause = self.line.pause(Time(self.via.retry.ps()), connection.out.refusals);
+                if self.line.timeout().is_some() {
+                    connection.allowed = Some(1);
+                }
+                self.retries.insert((now + pause, number));
             }
         }
         let is_over = connection_is_over(&self.connections[number as usize], header, self.via.retries);
@@ -346,7 +360,7 @@ impl Transport for ViaPeers {
         self.go_back(now);
         let number = u32::from(source);
         let Connection { out, is_broken, .. } = &self.connections[number as usize];
-        let may_leave = out.has_room(self.window()) && !out.has_more();
+        let may_leave = out.has_room(self.allowed(number)) && !out.has_more();
         *is_broken || may_leave && self.begun.iter().all(|(other, _)| *other == number)
     }
 
@@ -390,14 +404,18 @@ impl Transport for ViaPeers {
             return Some(self.packet(number, &header, (&[], 0), None));
         }
         while let Some(number) = self.ready.pop_front() {
-            let window = self.window();
+            let allowed = self.allowed(number);
             let connection = &mut self.connections[number as usize];
             connection.is_queued = false;
-            if !connection.out.has_room(window) || !connection.out.has_more() {
+            if !connection.out.has_room(allowed) || !connection.out.has_more() {
                 continue;
             }
             let sequence = connection.out.next;
-            let packet = connection.packets[sequence.wrapping_sub(connection.out.base) as usize].clone();
+            let place = sequence.wrapping_sub(connection.out.base);
+            let mut packet = connection.packets[place as usize].clone();
+            if connection.allowed == Some(place + 1) {
+                self.line.ask(&mut packet);
+            }
             self.counters.resent += u64::from(connection.out.sends(sequence));
             self.wants_to_send(number);
             self.watch(now, number);
@@ -424,7 +442,7 @@ impl Transport for ViaPeers {
     }
 
     fn wakes(&self) -> Option<Time> {
-        let retry = self.retries.front().map(|(at, _)| *at);
+        let retry = self.retries.first().map(|(at, _)| *at);
         let watched = self.watched.first().map(|(at, _)| *at);
         retry.into_iter().chain(watched).min()
     }
