@@ -71,7 +71,7 @@ KERNEL = {
 VIA = {TRAP: ("via_interrupt", "via_control", "chq_platform_control")}
 ETHERNET = ("ethernet_interrupt",)
 FUNCTIONS: dict[str, Mapping[str, tuple[str, ...]]] = {
-    **dict.fromkeys(OWN, {}),
+    **{name: {} for name in OWN},
     "via": VIA,
     "via-zero-copy": VIA,
     "mvia": {
