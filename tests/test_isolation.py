@@ -149,9 +149,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_job_takes_at_most_half_as_long_again_whatever_its_neighbour_does(
     compile_c: Compiler, folder: Path, machine: str, how: str, home: str
 ) -> None:
-    """As beside one that computes. With one set of queues all are resident in their turns."""
-    if home == "served" and (machine in SEVERAL_JOBS or not SWEEP):
-        pytest.skip("make sweep, where queues can be served")
+    """As beside one that computes."""
+    if home == "served" and machine in (*SEVERAL_JOBS, "voyager-modern"):
+        pytest.skip("all queues are resident in their turns; a limit that the README names")
+    if not SWEEP and home == "served":
+        pytest.skip("make sweep")
     if not SWEEP and MACHINES.index(machine) != NEIGHBOURS.index(how) % len(MACHINES):
         pytest.skip("make sweep")
     programs = compile_c("traffic", TRAFFIC), compile_c("neighbour", NEIGHBOUR)
