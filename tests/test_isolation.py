@@ -63,6 +63,28 @@ def test_a_block_that_may_not_be_moved_is_its_senders_fault(
     assert ranks == ["", "rank 1: PASSED\n"]
 
 
+@pytest.mark.parametrize("offence", ["to code", "deaf"])
+def test_such_a_fault_is_found_at_the_same_time_however_it_is_simulated(
+    compile_c: Compiler, tmp_path: Path, offence: str
+) -> None:
+    traffic = compile_c("traffic", TRAFFIC)
+    culprit = f"{compile_c('reach', REACH)} to code"
+    if offence == "deaf":
+        culprit = f"{compile_c('neighbour', NEIGHBOUR)} deaf 30000 0"
+    sets = ["--set", "voyager.sp.dram=1 MiB", "--set", "check.coherence=true"]
+    words = [*SHORT, *sets, "-np", 4, "--job", f"-np 4 {culprit}", "--", traffic, 1, 3, 1000]
+    variations = [[], ["--set", "check.window=1 us"]]
+    if SWEEP:
+        variations += [["--threads", "2"], ["--set", "check.spin_skip=false"]]
+    texts = []
+    for number, options in enumerate(variations):
+        done = run(tmp_path, f"run{number}", "--machine", "voyager", *options, *words)
+        assert done.returncode == 128 + 11, done.stderr
+        texts.append((done.stderr, summary(tmp_path / f"run{number}" / "job0")["time_ps"]))
+    assert "protection: " in texts[0][0]
+    assert texts[1:] == texts[:1] * (len(variations) - 1)
+
+
 @pytest.mark.parametrize("side", ["from", "to"])
 def test_a_block_that_may_be_moved_is(compile_c: Compiler, tmp_path: Path, side: str) -> None:
     reach = compile_c("reach", REACH)
