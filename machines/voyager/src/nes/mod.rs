@@ -236,10 +236,9 @@ impl Nes {
         let (express_slots, basic_slots) = (queues.resident_express as usize, queues.resident_basic as usize);
         let rings = |of: fn(&OwnRings) -> Ring| own.iter().map(of).collect::<Vec<_>>();
         let receiver = Receiver::new(receive, &rings(|own| own.tags), (basic_slots, express_slots), &plan);
+        let shares = plan.shares();
         let service = plan.processor.map(|processor| {
             let sites = (plan.placement.nodes(), plan.port.node());
-            // Jobs are protected from each other, and not a job from itself.
-            let shares = if plan.placement.jobs().count() > 1 { names.processes } else { 1 };
             let settings =
                 service::settings(names, &queues, &plan.service, &plan.express, receive, sites, shares);
             Service::new(processor, plan.service, settings)
