@@ -314,9 +314,10 @@ pub trait NetworkInterface: Send {
         let _ = (context, leave);
         unreachable!("the NI is not exclusive")
     }
-    /// `process` is over before its time: it takes no messages any more.
-    fn close(&mut self, context: &mut Context<'_, '_>, process: ProcessId) {
-        let _ = (context, process);
+    /// `process` is over: it takes no messages any more. `sends`: it has exited, and what it has sent goes on its way; else it
+    /// has ended before its time.
+    fn close(&mut self, context: &mut Context<'_, '_>, process: ProcessId, sends: bool) {
+        let _ = (context, process, sends);
     }
     /// [`NetworkInterface::retry`] may have something to say of an access to `address`; else it need not be asked.
     fn may_retry(&self, address: u64) -> bool {

@@ -239,6 +239,9 @@ impl NodePartition {
         if matches!(halt, Halt::Call | Halt::Mark { .. }) {
             parts.os.after_call(&mut parts.harts, index, system.bus());
         }
+        if !matches!(halt, Halt::Deadline | Halt::Pause) {
+            parts.announce_ends(parts.harts[index].hart.now());
+        }
         self.collect(index, out);
     }
 

@@ -2,6 +2,7 @@
 
 use chasqui_engine::{Event, Outbox, Time};
 use chasqui_memory::Bus;
+use chasqui_placement::ProcessId;
 use chasqui_record::Recorder;
 
 use crate::domain::Domain;
@@ -57,8 +58,8 @@ impl Parts {
 
     /// The scheduler is about to do something at `now`. True: the hart has to catch up first.
     pub(crate) fn before_timer(&mut self, mut bus: Option<&mut Bus>, timer: Timer, now: Time) -> bool {
-        // What a job leaves behind, others may see.
-        if let Timer::Close(_) = timer {
+        // What a job or a process leaves behind, others may see.
+        if let Timer::Close(_) | Timer::Over(_) = timer {
             return self.before_visible_event(bus, now, now);
         }
         let Some(scheduler) = &mut self.os.scheduler else { return false };
@@ -73,14 +74,16 @@ impl Parts {
 
     /// A timer of the scheduler's is due.
     pub(crate) fn timer(&mut self, timer: Timer, now: Time, out: &mut Outbox<'_>) {
-        let Parts { os, harts, events, io, .. } = self;
+        let Parts { os, harts, events, .. } = self;
+        if let Timer::Over(process) = timer {
+            let sends = os.has_exited(process);
+            return self.close_process(process, sends, now, out);
+        }
         if let Timer::Close(job) = timer {
             os.end_job(harts, events, job, now);
             let closed: Vec<_> = os.processes.iter().filter(|p| p.job == job).map(|p| p.id).collect();
-            for device in 0..io.devices.len() {
-                for &process in &closed {
-                    self.with_device((device, 0), now, out, |ni, c| ni.close(c, process));
-                }
+            for process in closed {
+                self.close_process(process, false, now, out);
             }
         }
         let Parts { os, harts, events, io, .. } = self;
@@ -88,6 +91,18 @@ impl Parts {
             let device = io.exclusive().expect("turns are the same on all nodes");
             self.with_device((device, 0), now, out, |ni, c| ni.leave(c, leave));
         }
+    }
+
+    /// `process` is over; `sends`: what it has sent goes on its way.
+    fn close_process(&mut self, process: ProcessId, sends: bool, now: Time, out: &mut Outbox<'_>) {
+        for device in 0..self.io.devices.len() {
+            self.with_device((device, 0), now, out, |ni, c| ni.close(c, process, sends));
+        }
+    }
+
+    /// Processes may have ended by `now`: their devices hear it as they hear of a store.
+    pub(crate) fn announce_ends(&mut self, now: Time) {
+        self.os.announce_ends(&mut self.events, now + self.io.store_latency);
     }
 
     /// Every process repeats itself, and nothing but the scheduler's timer is to come, or nothing but harts' transactions.

@@ -13,7 +13,7 @@ static uint64_t take(unsigned name)
     if (!message)
         return CHASQUI_VOYAGER_EXPRESS_EMPTY;
     uint64_t value = message->words[0];
-    message_free(message);
+    message_free(queue->process, message);
     return value;
 }
 
@@ -29,8 +29,7 @@ static uint64_t receive_pointer(unsigned name, bool producer)
 /* What its process calls a Basic queue: all processes have as many as each other. */
 static unsigned own_name(unsigned name)
 {
-    unsigned each = (queue_count - express_count) * CHASQUI_VOYAGER_EXPRESS_QUEUES / express_count;
-    return CHASQUI_VOYAGER_EXPRESS_QUEUES + (name - express_count) % each;
+    return CHASQUI_VOYAGER_EXPRESS_QUEUES + (name - express_count) % basic_queues();
 }
 
 /* What OnePoll returns for a Basic queue (registers.h): its process's name for it, and its pointers. EMPTY: it has no

@@ -37,6 +37,8 @@ struct message {
     uint64_t words[MESSAGE_WORDS];
 };
 
+_Static_assert(sizeof(struct message) == CHASQUI_SP_MESSAGE_BYTES, "struct message");
+
 struct list {
     struct message *first, *last;
 };
@@ -44,12 +46,13 @@ struct list {
 static inline bool is_empty(const struct list *list) { return !list->first; }
 
 void messages_begin(void);
-struct message *message_new(void); /* messages_are_left */
-void message_free(struct message *message);
+struct message *message_new(unsigned process); /* messages_are_left */
+void message_free(unsigned process, struct message *message);
+bool may_keep(unsigned process); /* another message, of its share */
 void list_append(struct list *list, struct message *message);
 struct message *list_take(struct list *list);
 void list_put_back(struct list *list, struct message *message); /* as the first */
-bool messages_are_left(unsigned count);
+bool messages_are_left(unsigned count); /* or each process has a share, which limits it alone */
 
 static inline struct chasqui_voyager_packet header_of(uint64_t word)
 {
@@ -65,6 +68,7 @@ enum place { SERVED, RESIDENT, LEAVING };
 struct queue {
     enum place place;
     uint8_t slot; /* of the hardware, unless SERVED */
+    uint8_t process;
     bool is_active; /* a SERVED Basic queue that has something to send */
     /* SERVED: what the hardware has in the slots of others. */
     uint32_t transmit_producer, transmit_consumer, receive_producer, receive_consumer;
@@ -79,10 +83,19 @@ extern unsigned queue_count, express_count, express_messages;
 
 static inline bool is_basic(unsigned name) { return name >= express_count; }
 
+/* Of a process: all have as many as each other. */
+static inline unsigned basic_queues(void)
+{
+    return (queue_count - express_count) * CHASQUI_VOYAGER_EXPRESS_QUEUES / express_count;
+}
+
 void queues_begin(void);
 uint64_t command(uint64_t operation, unsigned name);
 void serve_miss(unsigned name);
 void serve_room(unsigned name); /* `waiting` may go on */
+void forget(unsigned process);  /* it is over, and receives nothing any more */
+void overrun(unsigned process); /* its share is full */
+bool is_over(unsigned process);
 void hand_over(unsigned name);
 void make_ready(struct queue *queue, struct message *message);
 struct message *take_ready(struct queue *queue);
@@ -103,6 +116,7 @@ bool own_has_room(void);
 void own_send(unsigned destination, uint64_t word, uint64_t tag); /* own_has_room */
 void own_left(void);                                              /* there may be room */
 void serve_own(void);                                             /* messages_are_left */
+void forget_questions(unsigned process);
 
 /* --- one set of queues (drain.c) --- */
 

@@ -31,6 +31,7 @@ static void serve(uint64_t event)
         drain_on();
         break;
     case CHASQUI_SP_KIND_TURN: turn_is_over(); break;
+    case CHASQUI_SP_KIND_OVER: forget(name); break;
     case CHASQUI_SP_KIND_QUIET:
         quiet();
         want(CHASQUI_SP_KIND_ACCESS, true);

@@ -1,4 +1,5 @@
-/* Memory for messages: what the firmware's own image leaves of the sP's DRAM. */
+/* Memory for messages: what the firmware's own image leaves of the sP's DRAM. Where processes are of several jobs each has a
+ * share of it, so that none can take what the others need. */
 #include "firmware.h"
 
 #define MEMORY 0x80000000u /* FIRMWARE_MEMORY of crates/ni */
@@ -11,20 +12,33 @@ static struct message *next_new;
 
 static unsigned left;
 
+/* Messages of each process, and how many it may have; 0: there is one share. */
+static unsigned kept[CHASQUI_VOYAGER_QUEUES], kept_max;
+
 void messages_begin(void)
 {
     uintptr_t begin = ((uintptr_t)_end + sizeof *next_new - 1) & ~(sizeof(uint64_t) - 1);
     uintptr_t end = MEMORY + nes_load(CHASQUI_SP_SETTING_MEMORY) - STACK_BYTES;
     next_new = (struct message *)begin;
     left = (end - begin) / sizeof *next_new;
+    unsigned shares = nes_load(CHASQUI_SP_SETTING_SHARES);
+    if (shares > 1) {
+        /* What leaves the hardware's queues finds room. */
+        unsigned leaving = CHASQUI_VOYAGER_EXPRESS_QUEUES * express_messages;
+        check(left / shares > leaving);
+        kept_max = left / shares - leaving;
+    }
 }
 
-bool messages_are_left(unsigned count) { return left >= count; }
+bool messages_are_left(unsigned count) { return kept_max > 0 || left >= count; }
 
-struct message *message_new(void)
+bool may_keep(unsigned process) { return kept_max == 0 || kept[process] < kept_max; }
+
+struct message *message_new(unsigned process)
 {
     check(left > 0);
     left--;
+    kept[process]++;
     struct message *message = unused;
     if (message)
         unused = message->next;
@@ -33,8 +47,9 @@ struct message *message_new(void)
     return message;
 }
 
-void message_free(struct message *message)
+void message_free(unsigned process, struct message *message)
 {
+    kept[process]--;
     message->next = unused;
     unused = message;
     left++;

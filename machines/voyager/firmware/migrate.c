@@ -50,7 +50,7 @@ static void take_express(unsigned name)
     struct queue *queue = &queues[name];
     uint64_t word;
     while ((word = nes_load(express_register(name, CHASQUI_SP_EXPRESS_TAKE))) != CHASQUI_VOYAGER_EXPRESS_EMPTY) {
-        struct message *message = message_new();
+        struct message *message = message_new(queue->process);
         message->words[0] = word;
         make_ready(queue, message);
     }
@@ -107,7 +107,7 @@ static void give_express(unsigned name)
     struct message *message;
     while ((message = take_ready(queue))) {
         nes_store(express_register(name, CHASQUI_SP_EXPRESS_TAKE), message->words[0]);
-        message_free(message);
+        message_free(queue->process, message);
     }
 }
 
@@ -140,11 +140,6 @@ static enum outcome enter(unsigned name)
 
 /* Names of a process's queues begin here. */
 static unsigned first_express(unsigned process) { return process * CHASQUI_VOYAGER_EXPRESS_QUEUES; }
-
-static unsigned basic_queues(void)
-{
-    return (queue_count - express_count) * CHASQUI_VOYAGER_EXPRESS_QUEUES / express_count;
-}
 
 static unsigned first_basic(unsigned process) { return express_count + process * basic_queues(); }
 

@@ -6,9 +6,13 @@
 /* Questions without an answer yet, oldest first. */
 static struct list asked;
 static uint32_t posted, sent;
-static unsigned places, next_place;
+static unsigned places, next_place, sites;
 
-void own_begin(void) { places = nes_load(CHASQUI_SP_SETTING_PLACES); }
+void own_begin(void)
+{
+    places = nes_load(CHASQUI_SP_SETTING_PLACES);
+    sites = nes_load(CHASQUI_SP_SETTING_SITES);
+}
 
 /* The queue has room; so have the places, since one is used for at most one message under way. */
 bool own_has_room(void)
@@ -30,6 +34,12 @@ void own_send(unsigned destination, uint64_t word, uint64_t tag)
 static unsigned source_of(uint64_t message)
 {
     return message >> CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT & ((1u << CHASQUI_VOYAGER_EXPRESS_SOURCE_BITS) - 1);
+}
+
+/* Whose question it is, and whose memory that is about: source ids behind the sites' go round the processes. */
+static unsigned asker_of(uint64_t message)
+{
+    return (source_of(message) - sites) % (express_count / CHASQUI_VOYAGER_EXPRESS_QUEUES);
 }
 
 static unsigned extra_of(uint64_t message) { return message >> 32 & ((1u << CHASQUI_VOYAGER_EXPRESS_EXTRA_BITS) - 1); }
@@ -54,8 +64,35 @@ void own_left(void)
     while (!is_empty(&asked) && own_has_room()) {
         struct message *question = list_take(&asked);
         answer(question->words[0]);
-        message_free(question);
+        message_free(asker_of(question->words[0]), question);
     }
+}
+
+void forget_questions(unsigned process)
+{
+    struct list others = {NULL, NULL};
+    struct message *question;
+    while ((question = list_take(&asked)))
+        if (asker_of(question->words[0]) == process)
+            message_free(process, question);
+        else
+            list_append(&others, question);
+    asked = others;
+}
+
+static void ask(uint64_t message)
+{
+    unsigned process = asker_of(message);
+    if (source_of(message) < sites || is_over(process))
+        return;
+    if (!may_keep(process)) {
+        overrun(process);
+        return;
+    }
+    struct message *question = message_new(process);
+    question->words[0] = message;
+    list_append(&asked, question);
+    own_left();
 }
 
 /* Whoever is connected to this queue may send the like of a mark, but by no site's source id. */
@@ -78,12 +115,6 @@ void serve_own(void)
     case CHASQUI_SP_MARK_IDLE:
     case CHASQUI_SP_MARK_SECOND: take_mark(message); break;
     case CHASQUI_VOYAGER_SP_READ_SHORT:
-    case CHASQUI_VOYAGER_SP_READ_LONG: {
-        struct message *question = message_new();
-        question->words[0] = message;
-        list_append(&asked, question);
-        own_left();
-        break;
-    }
+    case CHASQUI_VOYAGER_SP_READ_LONG: ask(message); break;
     }
 }

@@ -19,6 +19,7 @@ void queues_begin(void)
     stride = nes_load(CHASQUI_SP_SETTING_STRIDE);
     for (unsigned name = 0; name < queue_count; name++) {
         unsigned index = is_basic(name) ? name - express_count : name;
+        queues[name].process = index / (is_basic(name) ? basic_queues() : CHASQUI_VOYAGER_EXPRESS_QUEUES);
         if (index < slots[is_basic(name)]) {
             queues[name].place = RESIDENT;
             queues[name].slot = index;
@@ -91,7 +92,7 @@ static bool place_express(unsigned name, struct message *message)
         return false;
     uint64_t word = composed(header, word_of(message, 1), placed - 1);
     if (!message)
-        message = message_new();
+        message = message_new(queue->process);
     message->words[0] = word;
     make_ready(queue, message);
     return true;
@@ -107,7 +108,7 @@ static bool place_basic(unsigned name, struct message *message)
     command_for(CHASQUI_SP_COMMAND_WRITE, name, message);
     queue->receive_producer++;
     if (message)
-        message_free(message);
+        message_free(queue->process, message);
     return true;
 }
 
@@ -116,7 +117,7 @@ static bool place_resident(unsigned name, struct message *message)
     if (!command_for(CHASQUI_SP_COMMAND_DELIVER, name, message))
         return false;
     if (message)
-        message_free(message);
+        message_free(queues[name].process, message);
     return true;
 }
 
@@ -137,20 +138,58 @@ void hand_over(unsigned name)
         nes_store(CHASQUI_SP_UNDIVERT, name);
 }
 
-/* The oldest packet of the miss queue is for `name`. */
+static bool are_over[CHASQUI_VOYAGER_QUEUES];
+
+bool is_over(unsigned process) { return are_over[process]; }
+
+void forget(unsigned process)
+{
+    are_over[process] = true;
+    struct message *message;
+    for (unsigned name = 0; name < queue_count; name++) {
+        if (queues[name].process != process)
+            continue;
+        while ((message = list_take(&queues[name].waiting)) || (message = take_ready(&queues[name])))
+            message_free(process, message);
+    }
+    forget_questions(process);
+}
+
+void overrun(unsigned process)
+{
+    nes_store(CHASQUI_SP_OVERRUN, process);
+    forget(process);
+}
+
+static void keep(unsigned name)
+{
+    struct message *message = message_new(queues[name].process);
+    message->words[0] = nes_load(CHASQUI_SP_MISSED);
+    unsigned count = words_of(message->words[0]);
+    for (unsigned i = 1; i < count; i++)
+        message->words[i] = nes_load(CHASQUI_SP_MISSED + 8 * i);
+    list_append(&queues[name].waiting, message);
+}
+
+/* The oldest packet of the miss queue is for `name`, a queue of a process that is not over. */
+static void receive(unsigned name)
+{
+    unsigned process = queues[name].process;
+    if (!may_keep(process))
+        overrun(process);
+    else if (!is_empty(&queues[name].waiting) || !place(name, NULL))
+        keep(name);
+}
+
+/* The oldest packet of the miss queue is for `name`. One that no process has is an error in the table: the message is
+ * dropped. */
 void serve_miss(unsigned name)
 {
-    /* A queue that no process has: an error in the table, so the message is dropped. */
-    if (name < queue_count && !(is_empty(&queues[name].waiting) && place(name, NULL))) {
-        struct message *message = message_new();
-        message->words[0] = nes_load(CHASQUI_SP_MISSED);
-        unsigned count = words_of(message->words[0]);
-        for (unsigned i = 1; i < count; i++)
-            message->words[i] = nes_load(CHASQUI_SP_MISSED + 8 * i);
-        list_append(&queues[name].waiting, message);
-    }
+    bool is_received = name < queue_count && !is_over(queues[name].process);
+    if (is_received)
+        receive(name);
     nes_store(CHASQUI_SP_MISS_POP, 0);
-    if (name < queue_count)
+    if (is_received)
         hand_over(name);
 }
 

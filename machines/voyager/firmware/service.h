@@ -35,6 +35,7 @@
 #define CHASQUI_SP_TURN_IDLE 0x100000000ull /* Of TURN_OVER: the site had done nothing but wait. */
 #define CHASQUI_SP_TURN 0x120ull /* Stored: the process whose turn begins, and TURN_LAST. */
 #define CHASQUI_SP_TURN_LAST 0x10000ull /* Of TURN: no other turn comes. */
+#define CHASQUI_SP_OVERRUN 0x128ull /* Stored: this process's share of the memory is full, which is a fault of it. */
 #define CHASQUI_SP_KIND_ACCESS 0x1ull /* Event: an access of an application processor to a queue that is not resident, or by system software. */
 #define CHASQUI_SP_KIND_MISS 0x2ull /* Event: the miss queue has a packet; this is about the oldest of the highest priority. */
 #define CHASQUI_SP_KIND_ROOM 0x3ull /* Event: there may be room in the resident queue for what DELIVER or TAG could not place. */
@@ -43,6 +44,7 @@
 #define CHASQUI_SP_KIND_MESSAGE 0x6ull /* Event: the sP's own queue has received a message. */
 #define CHASQUI_SP_KIND_LEFT 0x7ull /* Event: messages of the sP's own queue have left. */
 #define CHASQUI_SP_KIND_TURN 0x8ull /* Event, of one set of queues: the turn is over, and what its process had sent has left for the network. */
+#define CHASQUI_SP_KIND_OVER 0x9ull /* Event: a process, whose number stands for the queue, is over: it receives nothing any more. */
 #define CHASQUI_SP_WHAT_TRANSMIT_PRODUCER 0x1ull /* Access, a store: messages up to this one may be sent. */
 #define CHASQUI_SP_WHAT_TRANSMIT_CONSUMER 0x2ull /* Access, a load: messages that have been sent. */
 #define CHASQUI_SP_WHAT_RECEIVE_PRODUCER 0x3ull /* Access, a load: messages that have come. */
@@ -76,6 +78,8 @@
 #define CHASQUI_SP_SETTING_PLACES 0xd0ull /* Setting: places in the SRAM for what the sP tags on. */
 #define CHASQUI_SP_SETTING_SITES 0xd8ull /* Setting: sites. */
 #define CHASQUI_SP_SETTING_SITE 0xe0ull /* Setting: this site's number. */
+#define CHASQUI_SP_MESSAGE_BYTES 0x70ull /* What the firmware takes of the sP's memory for a message that it keeps [bytes]. */
+#define CHASQUI_SP_SETTING_SHARES 0xe8ull /* Setting: parts of the sP's memory, of which no process may take another's: as many as there are processes, if these */
 #define CHASQUI_SP_BASIC_TRANSMIT_PRODUCER 0x400ull /* Registers of the hardware's Basic slots, BASIC_STRIDE bytes each, loaded and stored: slots composed. */
 #define CHASQUI_SP_BASIC_TRANSMIT_CONSUMER 0x408ull /* Slots sent. */
 #define CHASQUI_SP_BASIC_RECEIVE_PRODUCER 0x410ull /* Slots filled. */
@@ -95,11 +99,12 @@
 #define CHASQUI_SP_PACKET_DMA 0x1ull /* A piece of a block, which the hardware deals with. */
 #define CHASQUI_SP_PACKET_NOTICE 0x2ull /* The notice behind a block, received like Basic. */
 #define CHASQUI_SP_PACKET_EXPRESS 0x3ull /* An Express message: eight bytes; what follows was tagged on. */
+#define CHASQUI_SP_PACKET_REFUSAL 0x4ull /* A block was refused by the process that it was for: the address, for which the sender's process has a fault. */
 #define CHASQUI_SP_PACKET_WIDE 0x1ull /* Flag of an Express packet: words that a 64-byte store brought are tagged on. */
 
 struct chasqui_voyager_packet {
     uint8_t kind; /* Kind. */
-    uint8_t flags; /* Flags of a Basic slot. */
+    uint8_t flags; /* Flags of a Basic slot; of a piece of a block: the process, of its sender's site, that sends it. */
     uint16_t source; /* Source id. */
     uint16_t queue; /* The receive queue's name. */
     uint16_t bytes; /* Bytes of data that follow. */

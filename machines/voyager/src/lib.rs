@@ -132,6 +132,13 @@ impl Machine for VoyagerMachine {
         if let Some(mistake) = queues.mistakes(&resolved.read("voyager.sp"), placement.processes().into()) {
             return Err(mistake);
         }
+        let service: Service = resolved.read("voyager.sp");
+        if jobs.len() > 1
+            && let Some(mistake) =
+                service.mistakes_of_shares(&resolved.read("voyager.express"), placement.processes().into())
+        {
+            return Err(mistake);
+        }
         let sources = 1 << registers::EXPRESS_SOURCE_BITS;
         if placement.ranks_max() > sources {
             return Err(format!(

@@ -3,7 +3,7 @@
 use chasqui_abi::Envelope;
 use chasqui_config::{Bytes, Count, Cycles, Duration, Flag};
 
-use crate::registers;
+use crate::{registers, service_registers};
 
 chasqui_config::choice! {
     /// How cached message data are kept coherent with the NES's SRAM.
@@ -272,6 +272,21 @@ impl Queues {
         }
         (!service.present).then(|| {
             "voyager.queues.sharing = drained: voyager.sp.present must be true: the service processor drains".into()
+        })
+    }
+}
+
+impl Service {
+    /// What does not fit where each of so many processes has a share of the memory, in words.
+    pub fn mistakes_of_shares(&self, express: &Express, processes: u64) -> Option<String> {
+        // What the hardware's Express queues hold may come to it, and one more. Image and stack leave half of it at least.
+        let messages = processes * (registers::EXPRESS_QUEUES * express.slots + 1);
+        let needed = Bytes::from_bytes(2 * messages * service_registers::MESSAGE_BYTES);
+        (self.present && self.dram < needed).then(|| {
+            format!(
+                "voyager.sp.dram = {}: {processes} processes of several jobs have a share each, and need {needed} at least",
+                self.dram
+            )
         })
     }
 }

@@ -63,6 +63,8 @@ chasqui_abi::guest_constants! {
     pub const TURN: u64 = 0x120;
     /// Of TURN: no other turn comes.
     pub const TURN_LAST: u64 = 1 << 16;
+    /// Stored: this process's share of the memory is full, which is a fault of it.
+    pub const OVERRUN: u64 = 0x128;
 
     /// Event: an access of an application processor to a queue that is not resident, or by system software.
     pub const KIND_ACCESS: u64 = 1;
@@ -80,6 +82,8 @@ chasqui_abi::guest_constants! {
     pub const KIND_LEFT: u64 = 7;
     /// Event, of one set of queues: the turn is over, and what its process had sent has left for the network.
     pub const KIND_TURN: u64 = 8;
+    /// Event: a process, whose number stands for the queue, is over: it receives nothing any more.
+    pub const KIND_OVER: u64 = 9;
 
     /// Access, a store: messages up to this one may be sent.
     pub const WHAT_TRANSMIT_PRODUCER: u64 = 1;
@@ -154,6 +158,11 @@ chasqui_abi::guest_constants! {
     pub const SETTING_SITES: u64 = 0xd8;
     /// Setting: this site's number.
     pub const SETTING_SITE: u64 = 0xe0;
+    /// What the firmware takes of the sP's memory for a message that it keeps [bytes].
+    pub const MESSAGE_BYTES: u64 = 112;
+    /// Setting: parts of the sP's memory, of which no process may take another's: as many as there are processes, if these
+    /// are of several jobs; else 1.
+    pub const SETTING_SHARES: u64 = 0xe8;
 
     /// Registers of the hardware's Basic slots, BASIC_STRIDE bytes each, loaded and stored: slots composed.
     pub const BASIC_TRANSMIT_PRODUCER: u64 = 0x400;
@@ -199,6 +208,8 @@ chasqui_abi::guest_constants! {
     pub const PACKET_NOTICE: u64 = 2;
     /// An Express message: eight bytes; what follows was tagged on.
     pub const PACKET_EXPRESS: u64 = 3;
+    /// A block was refused by the process that it was for: the address, for which the sender's process has a fault.
+    pub const PACKET_REFUSAL: u64 = 4;
     /// Flag of an Express packet: words that a 64-byte store brought are tagged on.
     pub const PACKET_WIDE: u64 = 1;
 }
@@ -208,7 +219,7 @@ chasqui_abi::guest_struct! {
     pub struct VoyagerPacket {
         /// Kind.
         pub kind: u8,
-        /// Flags of a Basic slot.
+        /// Flags of a Basic slot; of a piece of a block: the process, of its sender's site, that sends it.
         pub flags: u8,
         /// Source id.
         pub source: u16,

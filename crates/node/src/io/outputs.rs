@@ -63,6 +63,7 @@ impl Parts {
         let faults = faults.into_iter().map(|(process, text)| (process, SIGSEGV, text));
         for (process, signal, text) in incoherence.into_iter().chain(faults) {
             self.os.fault_of(&mut self.harts, &mut self.events, (process, hart), now, (signal, &text));
+            self.announce_ends(now);
         }
         if let Some(broken) = broken {
             self.io.broken_machine.get_or_insert(broken);

@@ -115,6 +115,8 @@ pub(crate) struct NodeProcess {
     pub life: RankLife,
     /// How and when it ended.
     pub ended: Option<(Time, Ended)>,
+    /// It has ended, and the devices have yet to hear it.
+    is_unannounced: bool,
     /// Its job has ended, because of what happened elsewhere.
     pub is_closed: bool,
     /// How far its part of interest has come, if the rest is fast-forwarded.
@@ -145,6 +147,7 @@ impl NodeProcess {
             job: spec.job,
             harts: spec.harts,
             ended: None,
+            is_unannounced: false,
             is_closed: false,
             region: spec.fast_forward.then_some(Region::Ahead),
             text: spec.text,
@@ -182,6 +185,12 @@ impl NodeProcess {
     pub fn end(&mut self, now: Time, how: Ended) {
         self.life.finish(now.0);
         self.ended = Some((now, how));
+        self.is_unannounced = true;
+    }
+
+    /// It has ended, and the devices have yet to hear it: once.
+    pub fn take_end(&mut self) -> bool {
+        std::mem::take(&mut self.is_unannounced)
     }
 }
 

@@ -36,6 +36,8 @@ pub(crate) enum Timer {
     Look,
     /// This job is over, because of what happened on some node.
     Close(JobId),
+    /// This process has ended here.
+    Over(ProcessId),
     /// The NI is told that nobody is on the hart, once it has all that the process has stored.
     Leave,
 }
@@ -47,17 +49,19 @@ impl From<Timer> for Payload {
             Timer::Look => [1, 0],
             Timer::Close(job) => [2, u64::from(job.0)],
             Timer::Leave => [3, 0],
+            Timer::Over(process) => [4, u64::from(process.0)],
         }
     }
 }
 
 impl From<Payload> for Timer {
-    fn from([kind, job]: Payload) -> Timer {
+    fn from([kind, number]: Payload) -> Timer {
         match kind {
             0 => Timer::Quantum,
             1 => Timer::Look,
-            2 => Timer::Close(JobId(job as u32)),
-            _ => Timer::Leave,
+            2 => Timer::Close(JobId(number as u32)),
+            3 => Timer::Leave,
+            _ => Timer::Over(ProcessId(number as u32)),
         }
     }
 }
@@ -589,6 +593,21 @@ impl Os {
         self.processes.iter_mut().for_each(|process| process.text = None);
     }
 
+    /// `process` has ended by itself.
+    pub fn has_exited(&self, process: ProcessId) -> bool {
+        let found = self.processes.iter().find(|here| here.id == process);
+        found.is_some_and(|here| matches!(here.ended, Some((_, Ended::Exit(_)))))
+    }
+
+    /// The devices will hear which processes have ended, at `at`.
+    pub fn announce_ends(&mut self, events: &mut Events, at: Time) {
+        for process in &mut self.processes {
+            if process.take_end() {
+                schedule(events, at, Timer::Over(process.id));
+            }
+        }
+    }
+
     /// The process that was on the hart, or is, has ended: the scheduler looks for another.
     fn gone(&mut self, events: &mut Events, now: Time) {
         let Some(s) = &mut self.scheduler else { return };
@@ -640,7 +659,9 @@ mod tests {
 
     #[test]
     fn timers_survive_the_round_trip() {
-        for timer in [Timer::Quantum, Timer::Look, Timer::Close(JobId(7)), Timer::Leave] {
+        for timer in
+            [Timer::Quantum, Timer::Look, Timer::Close(JobId(7)), Timer::Leave, Timer::Over(ProcessId(5))]
+        {
             assert_eq!(Timer::from(Payload::from(timer)), timer);
         }
     }

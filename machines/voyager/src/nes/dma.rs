@@ -8,9 +8,11 @@ use chasqui_ni::{BusRequest, Context, DmaReader, MessageKey, Piece, Ring, SlotQu
 use chasqui_placement::ProcessId;
 
 use super::queues::QueueName;
+use super::refusal::name_sender;
 use super::table::Destination;
 use super::transmit::{message_of, packet_bytes, push_packet};
 use super::{Mechanism, NesEvent, Owner, Shared, accept};
+use crate::PROCESSES_MAX;
 use crate::parameters::Dma;
 use crate::registers::VoyagerDma;
 use crate::service_registers::{PACKET_DMA, PACKET_NOTICE};
@@ -19,6 +21,9 @@ use crate::service_registers::{PACKET_DMA, PACKET_NOTICE};
 pub(super) const REQUEST: u64 = size_of::<VoyagerDma>() as u64;
 
 const _: () = assert!(REQUEST == 64);
+
+// A piece names its process in a byte.
+const _: () = assert!(PROCESSES_MAX <= 1 << u8::BITS);
 
 /// Length of a block at most, as `VoyagerDma::bytes` has it.
 const BLOCK_BYTES_MAX: u64 = 1 << 48;
@@ -46,6 +51,8 @@ struct Transfer {
     /// Bytes read.
     read: u64,
     message: MessageKey,
+    /// Its process is over: no more is read, and what has been read is not sent.
+    is_broken: bool,
 }
 
 /// Pieces that are read ahead: one crosses the I-bus while the next is read.
@@ -67,11 +74,21 @@ pub(super) struct DmaEngine {
     setup_cycles: u64,
     page_in_cycles: u64,
     packet_bytes: u64,
+    /// Where one process at a time has the queues: whose requests alone are dealt with.
+    owner: Option<ProcessId>,
+    /// Its turn ends: nothing more is read.
+    is_held: bool,
+    /// By process: the transfer that goes on in its next turn.
+    parked: Vec<Option<Transfer>>,
 }
 
 impl DmaEngine {
-    pub fn new(rings: &[Ring], dma: &Dma, line_bytes: u64) -> DmaEngine {
+    /// `owner`: whose turn is the first, where processes have turns.
+    pub fn new(rings: &[Ring], dma: &Dma, line_bytes: u64, owner: Option<ProcessId>) -> DmaEngine {
         DmaEngine {
+            owner,
+            is_held: false,
+            parked: vec![None; rings.len()],
             queues: rings.iter().map(|&ring| SlotQueue::new(ring)).collect(),
             current: ProcessId(0),
             state: State::Idle,
@@ -101,13 +118,13 @@ impl DmaEngine {
     }
 
     fn serve(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        if self.state == State::Read && self.pieces.is_empty() && s.txu_has_room(self.requester(s)) {
-            self.notify(s);
+        if self.state == State::Read && self.pieces.is_empty() {
+            self.end(s);
         }
         match self.state {
             // At once: nothing that happens in the NES later need have to do with the requests that are left.
             State::Idle => self.turn(s, c),
-            State::Ready if self.pieces.len() < BUFFERS => self.read(s, c),
+            State::Ready if self.pieces.len() < BUFFERS && !self.is_held => self.read(s, c),
             _ => {}
         }
         if !self.crossing
@@ -138,12 +155,43 @@ impl DmaEngine {
     /// Turns to the next request, of processes in turn; to another if a process's are none.
     fn turn(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let count = self.queues.len() as u32;
-        while self.state == State::Idle {
+        while self.state == State::Idle && !self.is_held {
             let mut turns = (1..=count).map(|i| ProcessId((self.current.0 + i) % count));
-            let has_requests = |process: &ProcessId| !self.queues[process.index()].is_empty();
-            let Some(process) = turns.find(has_requests) else { return };
+            let Some(process) = turns.find(|&process| self.has_requests(process)) else { return };
             self.current = process;
             self.fetch(s, c);
+        }
+    }
+
+    /// `process` has requests, and may have them dealt with.
+    fn has_requests(&self, process: ProcessId) -> bool {
+        self.owner.is_none_or(|owner| owner == process) && !self.queues[process.index()].is_empty()
+    }
+
+    /// The owner's turn ends. If it is one of those that are alive, a bit each of `live`, its requests go on in its next turn.
+    pub fn hold(&mut self, live: u64) {
+        self.is_held = self.owner.is_some_and(|owner| live >> owner.0 & 1 != 0);
+    }
+
+    /// The turn is over as far as requests are concerned: nothing of them is under way.
+    pub fn is_quiet(&self) -> bool {
+        let is_between = match self.state {
+            State::Idle => self.is_held || !self.owner.is_some_and(|owner| self.has_requests(owner)),
+            state => self.is_held && state == State::Ready,
+        };
+        is_between && self.pieces.is_empty()
+    }
+
+    /// The turn of `process` begins.
+    pub fn resume(&mut self, process: ProcessId) {
+        (self.owner, self.is_held) = (Some(process), false);
+        if self.state == State::Ready && self.current != process {
+            self.parked[self.current.index()] = self.transfer.take();
+            self.state = State::Idle;
+        }
+        if self.state == State::Idle && self.parked[process.index()].is_some() {
+            self.transfer = self.parked[process.index()].take();
+            (self.current, self.state) = (process, State::Ready);
         }
     }
 
@@ -158,12 +206,29 @@ impl DmaEngine {
         self.state = State::Idle;
     }
 
-    /// The process has asked for what it may not: none of its requests is dealt with any more.
+    /// None of the requests of `process` is dealt with any more; the one that is, if it is its, ends.
+    pub fn close(&mut self, process: ProcessId) {
+        let is_current = process == self.current && self.state != State::Idle;
+        self.parked[process.index()] = None;
+        let queue = &mut self.queues[process.index()];
+        queue.producer = queue.consumer.wrapping_add(is_current.into());
+        if let Some(transfer) = self.transfer.as_mut().filter(|_| is_current) {
+            transfer.is_broken = true;
+            if self.state == State::Ready {
+                self.state = State::Read;
+            }
+        }
+    }
+
+    fn is_broken(&self) -> bool {
+        self.transfer.is_some_and(|transfer| transfer.is_broken)
+    }
+
+    /// The process has asked for what it may not.
     fn refuse(&mut self, text: String, c: &mut Context<'_, '_>) {
-        let queue = &mut self.queues[self.current.index()];
-        queue.consumer = queue.producer;
-        self.state = State::Idle;
         c.fault(self.current, text);
+        self.state = State::Idle;
+        self.close(self.current);
     }
 
     fn fetch(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
@@ -180,6 +245,9 @@ impl DmaEngine {
 
     fn begin(&mut self, request: &VoyagerDma, s: &mut Shared, c: &mut Context<'_, '_>) {
         let process = self.current;
+        if !s.homes.sends(self.requester(s)) {
+            return self.retire();
+        }
         let found = check_block(request).and_then(|()| s.table.find(self.requester(s), request.node));
         let to = match found {
             Ok(to) => to,
@@ -188,7 +256,7 @@ impl DmaEngine {
         let message = message_of(request.flags, &notice(request));
         accept(c, process, message, Mechanism::Dma);
         s.counters.dma_requests += 1;
-        self.transfer = Some(Transfer { request: *request, to, read: 0, message });
+        self.transfer = Some(Transfer { request: *request, to, read: 0, message, is_broken: false });
         self.prepare(s, c, self.setup_cycles);
     }
 
@@ -199,8 +267,13 @@ impl DmaEngine {
 
     /// A request's control, or pages, are ready.
     pub fn prepared(&mut self) {
-        let left = self.transfer.map_or(0, |t| t.request.bytes - t.read);
-        self.state = if left == 0 { State::Read } else { State::Ready };
+        self.state = self.after_a_piece();
+    }
+
+    /// There is more to read, or not.
+    fn after_a_piece(&self) -> State {
+        let goes_on = self.transfer.is_some_and(|t| !t.is_broken && t.read < t.request.bytes);
+        if goes_on { State::Ready } else { State::Read }
     }
 
     /// The next piece: where it comes from and how long it is. Pieces end at multiples of their length in
@@ -228,11 +301,10 @@ impl DmaEngine {
 
     fn bring_in(&mut self, from: u64, s: &mut Shared, c: &mut Context<'_, '_>) {
         if !c.page_in(self.current, from, false) {
-            // What was read goes: the process is over.
-            let t = self.transfer.as_mut().expect("a transfer is under way");
-            t.request.bytes = t.read;
-            self.state = State::Read;
-            return c.fault(self.current, format!("the NES was told to read {from:#x}, which is not mapped"));
+            let what = "where the process has no memory that it may read";
+            c.fault(self.current, format!("protection: a DMA request reads {from:#x}, {what}"));
+            self.close(self.current);
+            return self.serve(s, c);
         }
         s.counters.pages_in += 1;
         self.prepare(s, c, self.page_in_cycles);
@@ -252,7 +324,7 @@ impl DmaEngine {
         data.extend_from_slice(piece);
         self.pieces.push_back(data);
         t.read += piece.len() as u64;
-        self.state = if t.read == t.request.bytes { State::Read } else { State::Ready };
+        self.state = self.after_a_piece();
     }
 
     /// A piece has crossed the I-bus: it becomes a packet.
@@ -261,16 +333,31 @@ impl DmaEngine {
         let requester = self.requester(s);
         let t = self.transfer.as_mut().expect("a transfer is under way");
         self.crossing = false;
+        if t.is_broken {
+            return;
+        }
         s.counters.dma_packets += 1;
         s.counters.dma_bytes += data.len() as u64 - 8;
-        let bytes = packet_bytes(PACKET_DMA, t.to, 0, [&data, &[]]);
+        // The process is named for the receiver, should it refuse the piece.
+        let bytes = packet_bytes(PACKET_DMA, t.to, self.current.0, [&data, &[]]);
         push_packet(s, (requester, t.to.site), bytes, data.len() as u64, t.message);
+    }
+
+    /// All pieces have left: so does the notice, when there is room for it.
+    fn end(&mut self, s: &mut Shared) {
+        if self.is_broken() {
+            self.transfer = None;
+            self.retire();
+        } else if s.txu_has_room(self.requester(s)) {
+            self.notify(s);
+        }
     }
 
     /// The notice follows the block; the source may be reused.
     fn notify(&mut self, s: &mut Shared) {
         let transfer = self.transfer.take().expect("a transfer ends");
-        let data = notice(&transfer.request);
+        let mut data = notice(&transfer.request);
+        name_sender(&mut data, self.current);
         let bytes = packet_bytes(PACKET_NOTICE, transfer.to, transfer.request.flags, [&data, &[]]);
         push_packet(s, (self.requester(s), transfer.to.site), bytes, data.len() as u64, transfer.message);
         self.retire();

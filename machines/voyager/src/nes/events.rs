@@ -25,6 +25,8 @@ chasqui_ni::events! {
         Commanded,
         /// What a command of the sP fetches: control is over, or it has crossed the I-bus.
         Fetched,
+        /// The refusal of a block has crossed the I-bus into the TxU.
+        Refused,
     }
 }
 

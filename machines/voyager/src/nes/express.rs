@@ -366,7 +366,7 @@ impl ExpressTransmitter {
         self.pending -= 1;
         self.state = State::Idle;
         match s.table.find(entry.queue, entry.destination) {
-            _ if s.homes.is_closed(entry.queue) => {}
+            _ if !s.homes.sends(entry.queue) => {}
             Ok(to) => {
                 self.slots[slot].sent = self.slots[slot].sent.wrapping_add(1);
                 let wide = matches!(entry.data, Data::Wide(..));

@@ -23,6 +23,7 @@ mod pointers;
 mod probe;
 mod queues;
 mod receive;
+mod refusal;
 mod rings;
 mod service;
 mod table;
@@ -235,9 +236,11 @@ impl Nes {
         let (express_slots, basic_slots) = (queues.resident_express as usize, queues.resident_basic as usize);
         let rings = |of: fn(&OwnRings) -> Ring| own.iter().map(of).collect::<Vec<_>>();
         let receiver = Receiver::new(receive, &rings(|own| own.tags), (basic_slots, express_slots), &plan);
+        let shares = plan.shares();
         let service = plan.processor.map(|processor| {
             let sites = (plan.placement.nodes(), plan.port.node());
-            let settings = service::settings(names, &queues, &plan.service, &plan.express, receive, sites);
+            let settings =
+                service::settings(names, &queues, &plan.service, &plan.express, receive, sites, shares);
             Service::new(processor, plan.service, settings)
         });
         let homes = Homes::new(names, &queues);
@@ -266,7 +269,12 @@ impl Nes {
             fetcher: Fetcher::new(service_places, plan.line_bytes),
             empty: vec![registers::EXPRESS_EMPTY; names.processes],
             in_flight: 0,
-            dma: DmaEngine::new(&rings(|own| own.requests), &plan.dma, plan.line_bytes),
+            dma: DmaEngine::new(
+                &rings(|own| own.requests),
+                &plan.dma,
+                plan.line_bytes,
+                is_drained.then_some(ProcessId(0)),
+            ),
             transmit_rings: transmit,
             receive_rings: receive,
             service: service.transpose()?,
@@ -457,6 +465,7 @@ impl Nes {
         self.express.go_on(&mut self.shared, c);
         self.transmitter.go_on(&mut self.shared, c);
         self.dma.go_on(&mut self.shared, c);
+        self.receiver.refuser.go_on(&mut self.shared, c);
         // What they put into the TxU may start at once.
         self.shared.start(c);
     }
@@ -515,13 +524,20 @@ impl NetworkInterface for Nes {
     fn leave(&mut self, c: &mut Context<'_, '_>, leave: Leave) {
         let drain = self.drain.as_mut().expect("an exclusive NI drains");
         drain.begin(leave, c.now, &self.shared);
+        self.dma.hold(leave.live);
         self.go_on(c);
         self.wake_service(c);
     }
 
-    fn close(&mut self, c: &mut Context<'_, '_>, process: ProcessId) {
-        self.shared.homes.close(process);
+    fn close(&mut self, c: &mut Context<'_, '_>, process: ProcessId, sends: bool) {
+        self.shared.homes.close(process, sends);
+        if !sends {
+            self.dma.close(process);
+        }
         self.receiver.close(&mut self.shared, c);
+        self.close_service(process);
+        self.go_on(c);
+        self.wake_service(c);
     }
 
     fn may_retry(&self, address: u64) -> bool {
@@ -586,6 +602,7 @@ impl NetworkInterface for Nes {
             NesEvent::PagesIn => self.receiver.pages_in(&mut self.shared, c),
             NesEvent::Prepared => self.dma.prepared(),
             NesEvent::Crossed => self.dma.crossed(&mut self.shared),
+            NesEvent::Refused => self.receiver.refuser.crossed(&mut self.shared),
             NesEvent::ExpressTransmitted => {
                 let slot = self.express.transmitted(&mut self.shared, c);
                 self.left(slot);

@@ -40,6 +40,11 @@ pub(crate) struct NesPlan {
 }
 
 impl NesPlan {
+    /// Parts of the sP's memory: jobs are protected from each other, and not a job from itself.
+    pub fn shares(&self) -> usize {
+        if self.placement.jobs().count() > 1 { self.placement.processes() as usize } else { 1 }
+    }
+
     /// Ranks are at sites by `placement`; `memory_base` is the physical address of the SRAM, `port` the end of the network link,
     /// `processor` the sP with its firmware.
     pub fn read(

@@ -138,12 +138,22 @@ pub(super) enum Stored {
     ReceiveConsumer,
 }
 
+/// What becomes of a process's messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Life {
+    Runs,
+    /// It receives nothing any more; what it has sent goes on its way.
+    HasExited,
+    /// It is over before its time: nor is anything sent.
+    IsClosed,
+}
+
 /// Where a site's queues are.
 pub(super) struct Homes {
     pub names: QueueNames,
     homes: Vec<Home>,
-    /// Processes that are over before their time.
-    closed: Vec<bool>,
+    /// By process.
+    lives: Vec<Life>,
     /// Queues of a process, of Express and of Basic, that have high priority: the last ones.
     pub high: (u64, u64),
 }
@@ -163,17 +173,29 @@ impl Homes {
             .map(|index| home(index, queues.resident_express, index as u64 % EXPRESS_QUEUES >= low.0));
         let basic = (0..names.processes * names.basic)
             .map(|index| home(index, queues.resident_basic, (index % names.basic) as u64 >= low.1));
-        Homes { names, homes: express.chain(basic).collect(), closed: vec![false; names.processes], high }
+        Homes { names, homes: express.chain(basic).collect(), lives: vec![Life::Runs; names.processes], high }
     }
 
-    /// Process `process` is over: what comes for its queues is for nobody.
-    pub fn close(&mut self, process: ProcessId) {
-        self.closed[process.index()] = true;
+    /// Process `process` is over; `sends`: what it has sent goes on its way.
+    pub fn close(&mut self, process: ProcessId, sends: bool) {
+        self.lives[process.index()] = if sends { Life::HasExited } else { Life::IsClosed };
+        for name in self.all().filter(|&name| self.names.process(name) == process) {
+            self.homes[usize::from(name)].messages = MessageKeys::default();
+        }
     }
 
-    /// What comes for the queue is for nobody.
-    pub fn is_closed(&self, name: QueueName) -> bool {
-        self.closed.get(self.names.process(name).index()).is_some_and(|&closed| closed)
+    fn life(&self, name: QueueName) -> Life {
+        self.lives.get(self.names.process(name).index()).copied().unwrap_or(Life::Runs)
+    }
+
+    /// What comes for the queue is taken.
+    pub fn receives(&self, name: QueueName) -> bool {
+        self.life(name) == Life::Runs
+    }
+
+    /// What the queue has to send is sent.
+    pub fn sends(&self, name: QueueName) -> bool {
+        self.life(name) != Life::IsClosed
     }
 
     /// Names of the queues that there are.

@@ -10,12 +10,15 @@ use chasqui_record::Stage;
 
 use super::inbox::{Inbox, OwnQueue, came, composed};
 use super::queues::{Homes, QueueName, SP};
+use super::refusal::{self, Refuser};
 use super::tags::TagSlots;
 use super::transmit::HEADER;
 use super::{NesEvent, NesPlan, Owner, Rings, SLOT, Shared};
 use crate::PRIORITIES;
 use crate::registers::{EXPRESS_BYTES, VoyagerSlot};
-use crate::service_registers::{PACKET_DMA, PACKET_EXPRESS, PACKET_WIDE, VoyagerPacket};
+use crate::service_registers::{
+    PACKET_DMA, PACKET_EXPRESS, PACKET_NOTICE, PACKET_REFUSAL, PACKET_WIDE, VoyagerPacket,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -93,6 +96,7 @@ pub(super) struct Receiver {
     /// Priority of the packet that is dealt with.
     current: usize,
     page_in_cycles: u64,
+    pub refuser: Refuser,
 }
 
 /// The slot as which a Basic message, packet or copy of one, lies in a ring.
@@ -101,6 +105,9 @@ pub(super) fn basic_slot(packet: &[u8]) -> Vec<u8> {
     let slot = VoyagerSlot { node: header.source, bytes: header.bytes, flags: u32::from(header.flags) };
     let mut bytes = slot.to_bytes();
     bytes.extend_from_slice(&packet[HEADER..HEADER + usize::from(header.bytes)]);
+    if u64::from(header.kind) == PACKET_NOTICE {
+        refusal::hide_sender(&mut bytes[HEADER..]);
+    }
     bytes
 }
 
@@ -128,6 +135,7 @@ impl Receiver {
                 .map(|tag| Writer { lines: DmaWriter::new(tag, plan.line_bytes), piece: None }),
             current: 0,
             page_in_cycles: plan.dma.page_in.cycles(),
+            refuser: Refuser::default(),
         }
     }
 
@@ -202,17 +210,17 @@ impl Receiver {
     fn take(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let packet = self.packet();
         let queue = VoyagerPacket::from_bytes(&packet.bytes).queue;
-        let is_closed = s.homes.is_closed(queue);
-        if u64::from(packet.bytes[0]) == PACKET_DMA {
-            // The table may lead to a queue that nobody has: then the memory is nobody's either.
-            if s.homes.all().contains(&queue) && !is_closed {
-                return self.place(s, c);
-            }
-            self.pop();
-            return self.finish(s, c);
+        let receives = s.homes.receives(queue) && !self.refuser.has_refused(packet);
+        let kind = u64::from(packet.bytes[0]);
+        // The table may lead to a queue that nobody has: then the memory is nobody's either.
+        if kind == PACKET_DMA && s.homes.all().contains(&queue) && receives {
+            return self.place(s, c);
         }
         let packet = self.pop();
-        if is_closed {
+        if kind == PACKET_REFUSAL {
+            c.fault(s.homes.names.process(queue), refusal::text(&packet, &packet.bytes[HEADER..]));
+        }
+        if matches!(kind, PACKET_DMA | PACKET_REFUSAL) || !receives {
             return self.finish(s, c);
         }
         if queue == SP {
@@ -441,18 +449,23 @@ impl Receiver {
     fn place(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let (process, address, data) = self.piece(s);
         let bytes = data.len() as u64;
-        let missing = c.bring_in(process, address, bytes, true).unwrap_or_else(|_| {
-            c.fault(process, format!("the NES was told to write to {address:#x}, which is not mapped"));
-            0
-        });
-        if missing > 0 {
-            s.counters.pages_in += missing;
-            self.state = State::Paging;
-            let end = s.clock.after(c.now, missing * self.page_in_cycles);
-            c.at(end, NesEvent::PagesIn.into());
-        } else {
-            self.write(s, c);
+        match c.bring_in(process, address, bytes, true) {
+            Ok(0) => self.write(s, c),
+            Ok(missing) => {
+                s.counters.pages_in += missing;
+                self.state = State::Paging;
+                let end = s.clock.after(c.now, missing * self.page_in_cycles);
+                c.at(end, NesEvent::PagesIn.into());
+            }
+            Err(at) => self.refuse(at, s, c),
         }
+    }
+
+    /// The packet, a piece of a block, can't be written to `address`.
+    fn refuse(&mut self, address: u64, s: &mut Shared, c: &mut Context<'_, '_>) {
+        let packet = self.pop();
+        self.refuser.refuse(&packet, address);
+        self.finish(s, c);
     }
 
     pub fn pages_in(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
@@ -463,8 +476,10 @@ impl Receiver {
         let (process, address, data) = self.piece(s);
         let (message, data) = (self.packet().message, data.to_vec());
         let writer = self.writers.iter_mut().find(|writer| writer.piece.is_none()).expect("a writer is free");
-        // Where the process has no such page nothing is written.
-        let _ = writer.lines.add(BusOperation::Write, (process, address), &data, c);
+        // A page may have gone while others were brought in.
+        if let Err(at) = writer.lines.add(BusOperation::Write, (process, address), &data, c) {
+            return self.refuse(at, s, c);
+        }
         if writer.lines.start(c) {
             writer.piece = Some((process, message));
         } else {

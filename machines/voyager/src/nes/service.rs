@@ -21,12 +21,13 @@ use crate::registers as r;
 use crate::service_registers::{self as sp, VoyagerPacket};
 
 const SSRAM: usize = sp::SSRAM_BYTES as usize;
-const SETTINGS: usize = 13;
+const SETTINGS: usize = 14;
 /// Among the settings.
 const EXPRESS_SLOTS: usize = 4;
 const BASIC_SLOTS: usize = 5;
+const SHARES: usize = 13;
 const SETTINGS_END: u64 = sp::SETTING_BASIC_QUEUES + 8 * SETTINGS as u64;
-const _: () = assert!(SETTINGS_END == sp::SETTING_SITE + 8);
+const _: () = assert!(SETTINGS_END == sp::SETTING_SHARES + 8);
 // Registers of the most slots that there may be don't meet those that follow.
 const _: () =
     assert!(sp::BASIC_TRANSMIT_PRODUCER + RESIDENT_BASIC_MAX * sp::BASIC_STRIDE <= sp::EXPRESS_SENT);
@@ -64,6 +65,8 @@ pub(super) struct Service {
     /// Answers to loads that will be tried again.
     answers: Vec<Answer>,
     room: VecDeque<QueueName>,
+    /// Processes that are over, of which the firmware has yet to hear.
+    over: VecDeque<ProcessId>,
     launched: bool,
     /// Messages of its own have left.
     has_left: bool,
@@ -89,6 +92,7 @@ pub(super) fn settings(
     express: &parameters::Express,
     receive: Rings,
     (sites, here): (u32, u32),
+    shares: usize,
 ) -> [u64; SETTINGS] {
     [
         (names.count() - names.express_count()) as u64,
@@ -104,6 +108,7 @@ pub(super) fn settings(
         express.tags,
         sites.into(),
         here.into(),
+        shares as u64,
     ]
 }
 
@@ -135,11 +140,12 @@ impl Service {
             accesses: Mailbox::new(parameters.access_slots as usize),
             answers: Vec::new(),
             room: VecDeque::new(),
+            over: VecDeque::new(),
             launched: false,
             has_left: false,
             watched: None,
             mask: u64::MAX,
-            turns: Turns::new(1..=sp::KIND_TURN),
+            turns: Turns::new(1..=sp::KIND_OVER),
             address: 0,
             command: None,
             result: None,
@@ -305,6 +311,13 @@ impl Nes {
         }
     }
 
+    /// A process is over, which the firmware will hear.
+    pub(super) fn close_service(&mut self, process: ProcessId) {
+        if let Some(service) = &mut self.service {
+            service.over.push_back(process);
+        }
+    }
+
     /// A message has left; the sP's, if `served`.
     pub(super) fn launched(&mut self, served: bool) {
         if let Some(service) = self.service.as_mut().filter(|_| served) {
@@ -407,6 +420,7 @@ impl Nes {
             sp::COMMAND if value & 0xff == sp::COMMAND_FETCH => self.fetcher.has_place(value),
             sp::COMMAND => self.shared.homes.all().contains(&high) && self.has_message(value),
             sp::OWN_SEND => self.express.may_own_send(value),
+            sp::OVERRUN => usize::from(low) < self.shared.homes.names.processes,
             sp::TURN => self.drain.is_some() && usize::from(low) < self.shared.homes.names.processes,
             sp::EXPRESS_SENT..sp::MISSED => self.has_slot(0, express_register(address).0 as u8),
             sp::ONEPOLL_ORDER.. => order_word(address) < self.orders.words(),
@@ -451,9 +465,21 @@ impl Nes {
                 let entry = self.express.own_entry(value);
                 self.express.push(self.express.own(), entry, &mut self.shared, c);
             }
+            sp::OVERRUN => {
+                let (jobs, dram) = (service.settings[SHARES], service.parameters.dram);
+                c.fault(
+                    ProcessId(name.into()),
+                    format!(
+                        "protection: messages that it has not received fill its share of the service processor's memory, \
+                         1 of {jobs} of voyager.sp.dram = {dram}"
+                    ),
+                );
+            }
             sp::TURN => {
                 let drain = self.drain.as_mut();
                 c.outputs.turn = drain.map(|drain| drain.turn(value, c.now, &self.shared));
+                self.dma.resume(ProcessId(name.into()));
+                self.dma.go_on(&mut self.shared, c);
             }
             sp::STAGING.. if address + u64::from(bytes) <= sp::STAGING + sp::SSRAM_BYTES => {
                 let at = (address - sp::STAGING) as usize;
@@ -486,6 +512,7 @@ impl Nes {
             sp::KIND_QUIET => service.watched = None,
             sp::KIND_LEFT => service.has_left = false,
             sp::KIND_TURN => self.drain.iter_mut().for_each(Drain::told),
+            sp::KIND_OVER => drop(service.over.pop_front()),
             _ => {}
         }
         Some(event | kind)
@@ -499,6 +526,7 @@ impl Nes {
             is_leaving || !service.accesses.is_empty() || !service.room.is_empty() || service.launched;
         is_told
             || service.has_left
+            || !service.over.is_empty()
             || self.receiver.own.has_message()
             || service.watched.is_some()
             || self.receiver.next_missed().is_some()
@@ -522,6 +550,7 @@ impl Nes {
             sp::KIND_LAUNCHED => service.launched.then_some(0),
             sp::KIND_MESSAGE => self.receiver.own.has_message().then_some(0),
             sp::KIND_LEFT => service.has_left.then_some(0),
+            sp::KIND_OVER => service.over.front().map(|process| u64::from(process.0) << 32),
             sp::KIND_TURN => {
                 let is_leaving = self.drain.as_ref().is_some_and(Drain::is_leaving);
                 (is_leaving && self.has_sent_all()).then_some(0)
@@ -534,7 +563,7 @@ impl Nes {
 
     /// What processes have sent has left for the network.
     fn has_sent_all(&self) -> bool {
-        self.transmitter.is_empty() && self.express.is_empty() && self.dma.is_empty()
+        self.transmitter.is_empty() && self.express.is_empty() && self.dma.is_quiet()
     }
 
     /// The hardware has nothing to send for the queue that was in `slot`.

@@ -69,11 +69,21 @@ impl DestinationTable {
         })
     }
 
-    /// Destination `logical` of the sP's queue leads to no site and to no other process.
-    fn is_free(&self, process: ProcessId, logical: u16) -> bool {
-        let taken = self.rows[usize::from(SP)].get(usize::from(logical)).copied().flatten();
-        u32::from(logical) >= self.nodes
-            && taken.is_none_or(|to| to.queue == SP || self.names.process(to.queue) == process)
+    /// What `process` calls `id` among the destinations of the sP's queue, or among the source ids of questions to it, which
+    /// lead there: from the sites' on each process has its own. So no question leads to what another process has connected.
+    ///
+    /// # Errors
+    /// It is a site's, or no message has the bits for it.
+    fn way(&self, process: ProcessId, id: u16) -> Result<u16, String> {
+        let (first, processes) = (self.nodes, self.names.processes as u32);
+        let own = (1u32 << EXPRESS_SOURCE_BITS).saturating_sub(first + process.0).div_ceil(processes);
+        match u32::from(id).checked_sub(first).filter(|&index| index < own) {
+            Some(index) => Ok((first + index * processes + process.0) as u16),
+            None => Err(format!(
+                "destination table: {id} as a destination of the service processor's queue, or as a source id of messages \
+                 to it; {own} from {first} on are allowed"
+            )),
+        }
     }
 
     /// The queue that `process` calls `own`.
@@ -110,21 +120,9 @@ impl DestinationTable {
                  {QUEUES} queues"
             ));
         }
-        if own == SP_QUEUE && !self.is_free(process, logical) {
-            return Err(format!(
-                "destination table: destination {logical} of the service processor's queue is another's; from {} on \
-                 those are free that nobody has taken",
-                self.nodes
-            ));
-        }
         // By their sources the sPs know each other's messages.
-        if valid && u64::from(to) == SP_QUEUE && u32::from(source) < self.nodes {
-            return Err(format!(
-                "destination table: source id {source} in the entry {entry:#x} to a service processor is another's; \
-                 from {} on they are free",
-                self.nodes
-            ));
-        }
+        let logical = if own == SP_QUEUE { self.way(process, logical)? } else { logical };
+        let source = if valid && u64::from(to) == SP_QUEUE { self.way(process, source)? } else { source };
         let is_basic = |name: QueueName| name != SP && self.names.is_basic(name);
         let (queue, to) = (self.named(process, own as QueueName)?, self.named(process, to)?);
         if valid && is_basic(queue) != is_basic(to) {
@@ -216,7 +214,7 @@ mod tests {
         assert_eq!(table.find(1, 9), Ok(Destination { site: 1, queue: SP, source: 7 }));
         assert!(table.write(ProcessId(0), 2, 9, own).unwrap_err().contains("kinds"));
         assert_eq!(table.find(SP, 3), Ok(Destination { site: 3, queue: SP, source: 2 }));
-        assert!(table.write(ProcessId(0), SP_QUEUE, 3, TABLE_VALID).unwrap_err().contains("from 4 on"));
+        assert!(table.write(ProcessId(0), SP_QUEUE, 3, TABLE_VALID).unwrap_err().contains("8188 from 4 on"));
         assert_eq!(table.write(ProcessId(0), SP_QUEUE, 4, TABLE_VALID | 2), Ok(()));
         assert_eq!(table.find(SP, 4), Ok(Destination { site: 2, queue: 0, source: 0 }));
         let source = TABLE_VALID | 8192 << TABLE_SOURCE_SHIFT;
@@ -235,7 +233,7 @@ mod tests {
         );
         assert!(table.write(ProcessId(0), 513, 0, 0).is_err());
         let forged = TABLE_VALID | SP_QUEUE << TABLE_QUEUE_SHIFT | 3 << TABLE_SOURCE_SHIFT | 1;
-        assert!(table.write(ProcessId(0), 1, 9, forged).unwrap_err().contains("source id 3"));
+        assert!(table.write(ProcessId(0), 1, 9, forged).unwrap_err().contains("destination table: 3 as"));
     }
 
     #[test]
@@ -249,13 +247,27 @@ mod tests {
             }
         }
         assert_eq!((0..4).map(|site| table.find(SP, site)).collect::<Vec<_>>(), before);
-        // An answer's way is the process's that has taken it, until it gives it up.
-        let way = TABLE_VALID | 1;
-        assert_eq!(table.write(ProcessId(0), SP_QUEUE, 7, way), Ok(()));
-        assert!(table.write(ProcessId(1), SP_QUEUE, 7, way).unwrap_err().contains("nobody has taken"));
-        assert!(table.write(ProcessId(1), SP_QUEUE, 7, 0).is_err());
-        assert_eq!(table.write(ProcessId(0), SP_QUEUE, 7, 0), Ok(()));
-        assert_eq!(table.write(ProcessId(1), SP_QUEUE, 7, way), Ok(()));
+    }
+
+    #[test]
+    fn questions_lead_to_what_the_same_process_has_connected() {
+        let names = QueueNames { processes: 3, basic: 1 };
+        let mut table = DestinationTable::of_ranks(NodeId(0), &Placement::one_a_node(vec![4; 3]), names);
+        let mut sources = vec![];
+        for process in (0..3).map(ProcessId) {
+            // A question bears a source id; at the site that is asked this is a destination of the sP's.
+            let question = TABLE_VALID | SP_QUEUE << TABLE_QUEUE_SHIFT | 7 << TABLE_SOURCE_SHIFT | 1;
+            assert_eq!(table.write(process, 0, 9, question), Ok(()));
+            let source = table.find(names.express(process, 0), 9).unwrap().source;
+            assert_eq!(table.write(process, SP_QUEUE, 7, TABLE_VALID | 5 << TABLE_SOURCE_SHIFT | 1), Ok(()));
+            let answer = Destination { site: 1, queue: names.express(process, 0), source: 5 };
+            assert_eq!(table.find(SP, source), Ok(answer));
+            sources.push(source);
+        }
+        assert_eq!(sources, [13, 14, 15]);
+        let last = |process| (0..=u16::MAX).rev().find(|&id| table.way(process, id).is_ok()).unwrap();
+        assert_eq!(table.way(ProcessId(0), last(ProcessId(0))), Ok(8191));
+        assert_eq!(table.way(ProcessId(1), last(ProcessId(1))), Ok(8189));
     }
 
     #[test]

@@ -247,7 +247,7 @@ impl Transmitter {
         slot.ring.pop();
         self.state = State::Idle;
         match s.table.find(queue, header.node) {
-            _ if s.homes.is_closed(queue) => {}
+            _ if !s.homes.sends(queue) => {}
             Ok(to) => {
                 s.counters.transmitted += 1;
                 let bytes = packet_bytes(PACKET_BASIC, to, header.flags, [&data, &[]]);

@@ -1,0 +1,99 @@
+/* A job beside which another one runs. Until so much time has passed on its clock, every rank but 0 does to rank 0 what
+ * the argument says:
+ *
+ *   compute   nothing: all ranks compute
+ *   flood     sends as fast as it can; rank 0 takes all that comes
+ *   deaf      the same, but rank 0 computes and takes nothing
+ *   exit      as with flood, but rank 0 exits after a while
+ *   fault     as with flood, but rank 0 has a fault after a while
+ *   abort     as with flood, but rank 0 aborts after a while
+ *   block     has the NES move blocks to rank 0, which exits after a while
+ *
+ * Usage: neighbour HOW MICROSECONDS WHILE
+ */
+#include <chasqui/nes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static struct nes nes;
+static _Alignas(64) uint64_t block[8192];
+static const char *how;
+
+static bool is(const char *name) { return strcmp(how, name) == 0; }
+
+static double now_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
+}
+
+static void compute(void)
+{
+    for (volatile int i = 0; i < 200; i++)
+        ;
+}
+
+/* By both kinds of queues, as many as fit. */
+static void send(void)
+{
+    const uint32_t number = 1;
+    for (int i = 0; i < 16; i++) {
+        nes_express_send(&nes, 0, 0, 0, number);
+        nes_basic_send(&nes, 0, &number, sizeof number);
+    }
+}
+
+static void take(void)
+{
+    uint64_t data[11];
+    uint32_t source;
+    for (int i = 0; i < 32; i++) {
+        nes_express_receive(&nes, 0);
+        nes_basic_receive(&nes, data, &source);
+    }
+}
+
+static void move(void)
+{
+    const uint64_t notice[3] = {0};
+    nes_dma_send(&nes, 0, block, (uintptr_t)block, sizeof block, notice);
+}
+
+static void end(void)
+{
+    if (is("exit") || is("block"))
+        exit(0);
+    if (is("fault"))
+        *(volatile int *)8 = 1;
+    if (is("abort"))
+        raise(SIGABRT);
+}
+
+static void step(void)
+{
+    if (is("compute") || (is("deaf") && nes.rank == 0))
+        compute();
+    else if (nes.rank == 0)
+        take();
+    else if (is("block"))
+        move();
+    else
+        send();
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 4 || !nes_open(&nes))
+        return 2;
+    how = argv[1];
+    double begin = now_us(), until = begin + atoi(argv[2]), ends = begin + atoi(argv[3]);
+    for (double now = begin; now < until; now = now_us()) {
+        if (nes.rank == 0 && now >= ends)
+            end();
+        step();
+    }
+    return 0;
+}

@@ -1,0 +1,188 @@
+"""Jobs beside a job that does harm: by its DMA, by what it sends, by what it does not receive, and
+by its end.
+
+Use this when DMA, the service processor's memory, the drain, or what a process leaves at its end
+change.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Compiler
+from simulated import SEVERAL_JOBS, SWEEP, command, machines
+from test_jobs import TRAFFIC, run, summary
+from test_voyager import NONE_RESIDENT
+from test_voyager_queues import REMOTE, SYSTEM
+
+pytestmark = pytest.mark.core
+
+NEIGHBOUR = (ROOT / "tests" / "jobs" / "neighbour.c").read_text()
+REACH = (ROOT / "tests" / "voyager" / "reach.c").read_text()
+# Loggp and netcache run one job at a time.
+MACHINES = [machine for machine in machines() if machine.startswith("voyager")] + SEVERAL_JOBS
+SHORT = ["--set", "node.scheduler.quantum=50 us"]
+ALONE = ["--set", "node.software.fault_ends_job=false"]
+
+READS = "where the process has no memory that it may read"
+WRITES = "of its destination on node 1, where that has no memory that may be written"
+# Which side, what it is told to touch, and what is said.
+BLOCKS = {
+    ("from", "pointers"): READS,
+    ("from", "nothing"): READS,
+    ("to", "pointers"): WRITES,
+    ("to", "code"): WRITES,
+    ("to", "constants"): WRITES,
+    ("to", "nothing"): WRITES,
+}
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("block", BLOCKS, ids="-".join)
+def test_a_block_that_may_not_be_moved_is_its_senders_fault(
+    compile_c: Compiler, tmp_path: Path, machine: str, block: tuple[str, str]
+) -> None:
+    """Rank 0 sends it. Nothing of it comes to rank 1, which goes on, as does the other job."""
+    if not SWEEP and machine != MACHINES[list(BLOCKS).index(block) % len(MACHINES)]:
+        pytest.skip("make sweep")
+    traffic, reach = compile_c("traffic", TRAFFIC), compile_c("reach", REACH)
+    job = ["--job", f"-np 2 {reach} {' '.join(block)}"]
+    options = ["--machine", machine, *SHORT, *ALONE]
+    done = run(tmp_path, "run", *options, "-np", 2, *job, "--", traffic, 1, 3, 1000)
+    assert done.returncode == 128 + 11, done.stderr
+    jobs = [tmp_path / "run" / f"job{i}" for i in range(2)]
+    assert summary(jobs[0])["outcome"] == "finished"
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("chasqui: job 1: fault: rank 0 at ")
+    assert "protection: a DMA request " in line
+    assert BLOCKS[block] in line
+    ranks = [(jobs[1] / f"stdout.{rank}").read_text() for rank in range(2)]
+    assert ranks == ["", "rank 1: PASSED\n"]
+
+
+@pytest.mark.parametrize("offence", ["to code", "deaf"])
+def test_such_a_fault_is_found_at_the_same_time_however_it_is_simulated(
+    compile_c: Compiler, tmp_path: Path, offence: str
+) -> None:
+    traffic = compile_c("traffic", TRAFFIC)
+    culprit = f"{compile_c('reach', REACH)} to code"
+    if offence == "deaf":
+        culprit = f"{compile_c('neighbour', NEIGHBOUR)} deaf 30000 0"
+    sets = ["--set", "voyager.sp.dram=1 MiB", "--set", "check.coherence=true"]
+    words = [*SHORT, *sets, "-np", 4, "--job", f"-np 4 {culprit}", "--", traffic, 1, 3, 1000]
+    variations = [[], ["--set", "check.window=1 us"]]
+    if SWEEP:
+        variations += [["--threads", "2"], ["--set", "check.spin_skip=false"]]
+    texts = []
+    for number, options in enumerate(variations):
+        done = run(tmp_path, f"run{number}", "--machine", "voyager", *options, *words)
+        assert done.returncode == 128 + 11, done.stderr
+        texts.append((done.stderr, summary(tmp_path / f"run{number}" / "job0")["time_ps"]))
+    assert "protection: " in texts[0][0]
+    assert texts[1:] == texts[:1] * (len(variations) - 1)
+
+
+@pytest.mark.parametrize("side", ["from", "to"])
+def test_a_block_that_may_be_moved_is(compile_c: Compiler, tmp_path: Path, side: str) -> None:
+    reach = compile_c("reach", REACH)
+    done = run(tmp_path, "run", "--machine", "voyager", "-np", 2, "--", reach, side, "memory")
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines()) == ["rank 0: after it", "rank 1: PASSED"]
+
+
+@pytest.mark.parametrize("machine", ["voyager/flush", "voyager/onequeue"])
+@pytest.mark.parametrize("how", ["deaf", "exit"])
+def test_a_job_that_never_receives_fills_its_share_of_memory_alone(
+    compile_c: Compiler, tmp_path: Path, machine: str, how: str
+) -> None:
+    """1 MiB holds some 9,000 messages. What comes for a process that has exited is not kept."""
+    traffic, neighbour = compile_c("traffic", TRAFFIC), compile_c("neighbour", NEIGHBOUR)
+    ranks, rounds, until = (4, 25, 30_000) if machine == "voyager/flush" else (2, 16, 60_000)
+    options = ["--machine", machine, *SHORT, "--set", "voyager.sp.dram=1 MiB"]
+    job = ["--job", f"-np {ranks} {neighbour} {how} {until} 0"]
+    done = run(tmp_path, "run", *options, "-np", ranks, *job, "--", traffic, 1, rounds, 3000)
+    assert summary(tmp_path / "run" / "job0")["outcome"] == "finished", done.stderr
+    if how == "exit":
+        assert (done.returncode, done.stderr) == (0, "")
+        return
+    assert done.returncode == 128 + 11
+    text = "protection: messages that it has not received fill its share of the service processor's"
+    assert done.stderr.startswith("chasqui: job 1: fault: rank 0 at ")
+    assert f"{text} memory, 1 of 2 of voyager.sp.dram = 1 MiB" in done.stderr
+
+
+def test_each_job_has_a_share_of_memory_that_suffices(compile_c: Compiler, tmp_path: Path) -> None:
+    traffic = compile_c("traffic", TRAFFIC)
+    sets = ["--set", "voyager.sp.dram=1 MiB", "--set", "voyager.express.slots=4096"]
+    job = ["--job", str(traffic)]
+    done = run(tmp_path, "run", "--machine", "voyager", *sets, *job, "--", traffic)
+    assert done.returncode == 2
+    assert "voyager.sp.dram = 1 MiB: 2 processes of several jobs have a share each" in done.stderr
+
+
+def test_questions_of_two_jobs_are_answered_to_each(compile_c: Compiler, tmp_path: Path) -> None:
+    """Under the same source ids, each from its own memory."""
+    remote = compile_c("remote", REMOTE)
+    options = ["--machine", "voyager", *SYSTEM, *SHORT, "-np", 2]
+    done = run(tmp_path, "run", *options, "--job", f"-np 2 {remote} 12", "--", remote, 20)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "remote: PASSED\n" * 2
+
+
+# Of traffic: rounds and steps between them. Of the neighbour: how long, and how soon rank 0 ends
+# [us].
+TIMES = {
+    "voyager-modern": ((6, 1000), 600, (0, 100)),
+    "voyager/onequeue": ((4, 1000), 12_000, (0, 2000)),
+}
+NEIGHBOURS = ["flood", "deaf", "exit", "fault", "abort", "block"]
+STATUS = {"fault": 128 + 11, "abort": 128 + 6}
+HOMES = {"resident": [], "served": NONE_RESIDENT}
+
+
+@functools.cache
+def time_beside(
+    programs: tuple[Path, Path], out: Path, options: tuple[str, ...], how: str, ends: int
+) -> int:
+    """Time of `traffic` beside a `neighbour` [ps]."""
+    traffic, neighbour = programs
+    (rounds, steps), until, _ = TIMES.get(options[1], ((6, 1000), 4000, ()))
+    job = ["--job", f"-np 2 {neighbour} {how} {until} {ends}"]
+    words = ["-np", 2, *options, *SHORT, *job, "--", traffic, 1, rounds, steps]
+    done = command("run", "-q", "--out", str(out), *map(str, words), directory=out.parent)
+    assert done.returncode == STATUS.get(how, 0), done.stderr
+    found = json.loads((out / "job0" / "summary.json").read_text())
+    assert found["outcome"] == "finished"
+    return int(found["time_ps"])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("beside")
+
+
+@pytest.mark.xdist_group("isolation")
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("how", NEIGHBOURS)
+@pytest.mark.parametrize("home", HOMES)
+def test_a_job_takes_at_most_half_as_long_again_whatever_its_neighbour_does(
+    compile_c: Compiler, folder: Path, machine: str, how: str, home: str
+) -> None:
+    """As beside one that computes."""
+    if home == "served" and machine in (*SEVERAL_JOBS, "voyager-modern"):
+        pytest.skip("all queues are resident in their turns; a limit that the README names")
+    if not SWEEP and home == "served":
+        pytest.skip("make sweep")
+    if not SWEEP and MACHINES.index(machine) != NEIGHBOURS.index(how) % len(MACHINES):
+        pytest.skip("make sweep")
+    programs = compile_c("traffic", TRAFFIC), compile_c("neighbour", NEIGHBOUR)
+    options = ("--machine", machine, *HOMES[home])
+    name = f"{machine.replace('/', '-')}-{home}"
+    reference = time_beside(programs, folder / name, options, "compute", 0)
+    ends = TIMES.get(machine, (0, 0, (0, 1000)))[2] if how in NEIGHBOURS[2:] else (0,)
+    for number, end in enumerate(ends):
+        time = time_beside(programs, folder / f"{name}-{how}-{number}", options, how, end)
+        assert time <= 1.5 * reference, f"{how} after {end} us: {time / reference:.2f}"
