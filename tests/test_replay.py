@@ -225,7 +225,7 @@ def test_a_crowd_of_refused_frames_does_not_keep_the_rank_from_receiving(
     executed nothing but refusals, for ever."""
     arguments = ["-m", "7", "-t", "1"]
     file = tmp_path / "spectral.recording"
-    words = ["-q", "-np", "4", "--machine", "netcache/dmaver2", "-o", file, "--"]
+    words = ["-q", "-np", "4", "--machine", "netcache/dmaver2", "-o", str(file), "--"]
     done = command("record", *words, examples / "spectral", *arguments, directory=tmp_path)
     assert done.returncode == 0, done.stderr
     machine, options = "netcache/mvia", ["--limit-time", "20 ms", "--shift", "1600us"]
