@@ -9,7 +9,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_NETCACHE_INTERFACE 0xaba14c93u /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_NETCACHE_INTERFACE 0x9a3c5dbbu /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 
@@ -27,9 +27,9 @@
 #define CHASQUI_NETCACHE_RELEASE 0x38ull /* Register, stored: the buffer at this offset in network memory is free. */
 #define CHASQUI_NETCACHE_DELIVER_TO 0x40ull /* Register, stored: virtual address to which the next delivery goes. */
 #define CHASQUI_NETCACHE_DELIVER_BYTES 0x48ull /* Register, stored: its length [bytes]. */
-#define CHASQUI_NETCACHE_DELIVER_FROM 0x50ull /* Register, stored: the offset in network memory from which it comes; it begins, and frees the buffer at its end. */
-#define CHASQUI_NETCACHE_DELIVERED 0x58ull /* Register, loaded: deliveries that are over. */
-#define CHASQUI_NETCACHE_LISTEN 0x60ull /* Register, stored: 1: messages that only their names lead to are entered among the arrivals from now on, those that */
+#define CHASQUI_NETCACHE_LISTEN 0x50ull /* Register, stored: 1: messages that only their names lead to are entered among the arrivals from now on, those that */
+#define CHASQUI_NETCACHE_DELIVER_FROM 0x58ull /* Register, stored: the offset in network memory from which it comes; it begins, and frees the buffer at its end. */
+#define CHASQUI_NETCACHE_DELIVERED 0x60ull /* Register, loaded: deliveries that are over. */
 #define CHASQUI_NETCACHE_SLOT_BYTES 0x800ull /* Bytes of a slot of the transmit ring: a header and the data of a message that isn't long. */
 #define CHASQUI_NETCACHE_SLOT_DATA_BYTES 0x7b0ull /* Longest such data [bytes]. */
 #define CHASQUI_NETCACHE_ELEMENT_BYTES 0x10ull /* Granularity of network memory, and a line of the network cache [bytes]. */

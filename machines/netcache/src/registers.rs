@@ -36,14 +36,13 @@ chasqui_abi::guest_constants! {
     pub const DELIVER_TO: u64 = 0x40;
     /// Register, stored: its length [bytes].
     pub const DELIVER_BYTES: u64 = 0x48;
-    /// Register, stored: the offset in network memory from which it comes; it begins, and frees the buffer at its end.
-    pub const DELIVER_FROM: u64 = 0x50;
-    /// Register, loaded: deliveries that are over.
-    pub const DELIVERED: u64 = 0x58;
-
     /// Register, stored: 1: messages that only their names lead to are entered among the arrivals from now on, those that
     /// wait first; 0: no more.
-    pub const LISTEN: u64 = 0x60;
+    pub const LISTEN: u64 = 0x50;
+    /// Register, stored: the offset in network memory from which it comes; it begins, and frees the buffer at its end.
+    pub const DELIVER_FROM: u64 = 0x58;
+    /// Register, loaded: deliveries that are over.
+    pub const DELIVERED: u64 = 0x60;
 
     /// Bytes of a slot of the transmit ring: a header and the data of a message that isn't long.
     pub const SLOT_BYTES: u64 = 2048;

@@ -3,8 +3,8 @@
 //! those behind it in its virtual network; the others' turn comes meanwhile.
 //!
 //! A message in the network cache that receives ask for by its name is not entered ([`Quiet`]), unless software listens
-//! because some receive knows no name. It is entered after all before a message from the same source in the same
-//! communicator is, so that of these the ring has the order in which they came; and where network memory has no room.
+//! because some receive knows no name. It is entered after all before another message of its communicator is, so that of
+//! these the ring has the order in which they came; and where network memory has no room.
 
 use std::collections::VecDeque;
 
@@ -412,13 +412,12 @@ impl Arrivals {
         }
     }
 
-    /// Nothing must be entered before a message with this envelope. Else what came before it from its source in its
-    /// communicator, and was not entered, is to be.
+    /// Nothing must be entered before a message with this envelope. Else what came before it in its communicator, and was
+    /// not entered, is to be.
     fn is_next(&mut self, envelope: &Envelope) -> bool {
         let mut is_next = true;
         for quiet in self.quiet.iter_mut().filter(|_| is_message(envelope)) {
-            let of = &quiet.arrival.envelope;
-            if (of.source, of.context) == (envelope.source, envelope.context) {
+            if quiet.arrival.envelope.context == envelope.context {
                 (quiet.is_asked, is_next) = (true, false);
             }
         }
