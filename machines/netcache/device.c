@@ -245,52 +245,50 @@ static void forget_named(uint32_t at)
         named[at] = named[at + 1];
 }
 
-/* Asks for all that receives wait for. */
-static void find_all_named(void)
+/* Asks for what the receive waits for. True: it has it. */
+static bool meet_named(uint32_t at)
 {
-    for (uint32_t at = 0; at < named_count;) {
-        struct chasqui_envelope found;
-        if (find_named(&named[at], &found)) {
-            struct request *request = named[at].request;
-            forget_named(at);
-            mpi_bound(request, &found);
-        } else {
-            at++;
-        }
-    }
+    struct chasqui_envelope found;
+    struct request *request = named[at].request;
+    if (!find_named(&named[at], &found))
+        return false;
+    forget_named(at);
+    mpi_bound(request, &found);
+    return true;
+}
+
+static void meet_all_named(void)
+{
+    for (uint32_t at = 0; at < named_count;)
+        at += !meet_named(at);
 }
 
 /* What may be reserved for its message is not wanted any more. False: the message is there. Without room there is no place,
  * and perhaps no address. */
 static bool give_back(const struct named *n) { return n->room == 0 || chasqui_withdraw(n->key, n->to); }
 
-/* The receive that waits for the message of this name is met by its entry. False: there is none. */
-static bool take_named(uint64_t key, uint32_t ordinal)
-{
-    for (uint32_t at = 0; at < named_count; at++) {
-        if (named[at].key == key && named[at].ordinal == ordinal) {
-            give_back(&named[at]);
-            forget_named(at);
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The message of this entry has been found by its name. Those of its envelope that came before it have been found, too, when
- * that is known: receives take them in their order. */
+/* The message of this entry has been found by its name. Else the receive that waits for it, if one does, is met by the entry;
+ * those of the key that wait for earlier messages must have them before. */
 static bool has_been_found(const struct chasqui_netcache_arrival *arrival)
 {
     uint64_t key = match_envelope_key(&arrival->envelope);
+    uint32_t ordinal = arrival->ordinal & ~CHASQUI_NETCACHE_ORDINAL_ENTERED;
     if (arrival->envelope.kind > CHASQUI_PACKET_LAST_MESSAGE || !match_is_lasting(key))
         return false;
-    find_all_named();
-    uint32_t *count = count_of(&asked, key), ordinal = arrival->ordinal & ~CHASQUI_NETCACHE_ORDINAL_ENTERED;
-    if (is_after(ordinal, *count)) {
-        *count = ordinal;
-        return false;
+    for (uint32_t at = 0; at < named_count;) {
+        if (named[at].key == key && named[at].ordinal == ordinal) {
+            if (!give_back(&named[at]))
+                return meet_named(at); /* It landed, though all were to be entered. */
+            forget_named(at);
+            return false;
+        }
+        at += named[at].key != key || !meet_named(at);
     }
-    return !take_named(key, ordinal);
+    uint32_t *count = count_of(&asked, key);
+    if (!is_after(ordinal, *count))
+        return true;
+    *count = ordinal;
+    return false;
 }
 
 /* Later receives of the key get what this one and they would have got. If a message of theirs is there this one's has come. */
@@ -599,7 +597,7 @@ static void deal_with(const struct chasqui_netcache_arrival *arrival)
 static void netcache_poll(void)
 {
     if (named_count)
-        find_all_named();
+        meet_all_named();
     const struct chasqui_netcache_arrival *next = &arrivals[arrived & arrivals_mask];
     if (*(volatile const uint32_t *)&next->number == arrived + 1) {
         const uint32_t last = arrived + arrivals_mask;
