@@ -255,10 +255,19 @@ static void local_poll(void)
     }
 }
 
-/* A message of a neighbour's does not come to the machine's device. */
-static bool local_expect(uint64_t key, void *to, size_t bytes)
+/* A message of `key` does not come to the machine's device. */
+static bool is_neighbours(uint64_t key) { return key >> 48 != MATCH_ANY_SOURCE && by_rank[key >> 48]; }
+
+static enum mpi_expected local_expect(struct request *request, uint64_t key, void *to, size_t bytes,
+                                      struct chasqui_envelope *found)
 {
-    return !by_rank[key >> 48] && ni->expect(key, to, bytes);
+    return is_neighbours(key) ? MPI_EXPECTED_NOT : ni->expect(request, key, to, bytes, found);
+}
+
+static void local_listen(uint64_t key)
+{
+    if (!is_neighbours(key))
+        ni->listen(key);
 }
 
 /* The rank of process `local` of this node; none there: as many as there are, or more. */
@@ -308,6 +317,7 @@ void chq_local_open(void)
     mpi_device_local.conceal = ni->conceal ? local_conceal : NULL;
     mpi_device_local.wait = NULL;
     mpi_device_local.expect = ni->expect ? local_expect : NULL;
+    mpi_device_local.listen = ni->listen ? local_listen : NULL;
     chq.device = &mpi_device_local;
     chq_poll_in_waits();
     chq.send = local_send;

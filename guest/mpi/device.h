@@ -45,6 +45,13 @@ struct mpi_collective {
     void *recv;
 };
 
+/* What a device makes of a receive (`expect`). */
+enum mpi_expected {
+    MPI_EXPECTED_NOT,   /* It meets its message by mpi_arrived. */
+    MPI_EXPECTED_WAITS, /* The next message of the key is its message: by mpi_bound, or by mpi_arrived. */
+    MPI_EXPECTED_THERE  /* The message is where it goes, and `found` is its envelope. */
+};
+
 struct mpi_device {
     const char *name;
     uint32_t id;
@@ -88,15 +95,16 @@ struct mpi_device {
     /* What was held has been taken, or is not wanted; ends `resume`. */
     void (*drop)(const uint64_t held[MPI_HELD_WORDS]);
 
-    /* A receive has been posted whose message must be of `key` (mpi/runtime/match.h), and no receive that waits may take it
-     * instead: the device may place it at `to` as it comes, if it has up to `bytes` bytes. True: the next message of the
-     * key takes this receive, whether it could be placed or not; `take` is called all the same. Set by `open`; null: the
-     * device can't. With it come the next two. */
-    bool (*expect)(uint64_t key, void *to, size_t bytes);
-    /* Such a receive is not wanted any more. False: its message has come, and mpi_arrived will say so. */
-    bool (*withdraw)(uint64_t key, void *to);
-    /* It is not called for longer receives, nor for empty ones. */
-    size_t expect_bytes_max;
+    /* A receive is posted whose message must be of `key` (mpi/runtime/match.h), and no receive that waits may take it
+     * instead: the device may give it the next message of that key without mpi_arrived. `to` has room for `bytes` bytes.
+     * With it come the next two. Null: the device can't. */
+    enum mpi_expected (*expect)(struct request *request, uint64_t key, void *to, size_t bytes,
+                                struct chasqui_envelope *found);
+    /* Such a receive is not wanted any more. False: its message has come, and it will be met. */
+    bool (*withdraw)(struct request *request, uint64_t key);
+    /* A receive of `key`, in which there may be wildcards, is posted that `expect` did not take or was not asked about, or
+     * the program probes for such a message: it takes mpi_arrived. */
+    void (*listen)(uint64_t key);
 
     /* Moves `bytes` from `from` to address `to` in the process fin->destination names, then
      * delivers `fin` there as an arrival without payload. mpi_put_done(fin->sender) follows here
@@ -126,6 +134,12 @@ void mpi_collective_done(struct request *request);
 /* Upcall: an envelope with `bytes` of payload has come. `payload` points at it where it lies in
  * memory that may be read in place until the upcall returns; null: use `take` or `hold`. */
 void mpi_arrived(const struct chasqui_envelope *envelope, const void *payload, size_t bytes);
+
+/* Upcall: the message of a receive that waits as `expect` said has come, and is where it goes. */
+void mpi_bound(struct request *request, const struct chasqui_envelope *envelope);
+
+/* Whether a receive is posted that takes mpi_arrived: false only if there is none. */
+bool mpi_awaits(void);
 
 /* Upcall, for a device whose messages come in several packets: the first has brought the
  * envelope. If a receive waits for just this message, it is taken, and *to is where the whole payload must

@@ -12,8 +12,11 @@
  *   network-cache  up to node.network_cache.longest in the network cache, from which remap binds them to their
  *                  destination; what cannot be bound is copied by nload; longer ones as by "direct"
  *
- * Where a receive is posted first the network cache may bind a message as it comes (prebind, early binding). Its arrival
- * is entered and matched as any other; only, nothing is left to be taken.
+ * By "network-cache" a receive without a wildcard finds its message by the name, its envelope and ordinal: sender and
+ * receiver count messages of each envelope. prebind asks for it before anything is read of the ring; if it has not come a
+ * place is reserved for it, where it lands as it comes, and polling is to ask again. What is found so is not entered in the
+ * ring of arrivals, unless the NIC has been told to enter all (LISTEN) because some receive knows no name. An entry whose
+ * message has been found meanwhile is passed over.
  *
  * A message whose receive has not been posted stays in network memory or in the network cache (hold), unless those that
  * do so fill half of it: then it is taken, so that the NIC has room for what comes. By "buffer" it stays in its buffer,
@@ -26,7 +29,9 @@
 #include "mpi/device.h"
 #include "mpi/runtime/error.h"
 #include "mpi/runtime/mark.h"
+#include "mpi/runtime/match.h"
 #include "mpi/runtime/memory.h"
+#include "mpi/runtime/process.h"
 #include "registers.h"
 
 #define PAGE 4096u
@@ -54,6 +59,33 @@ static uint32_t arrived, freed;        /* Arrivals: dealt with, and released to 
 static uint32_t *spare, spares;        /* Numbers of buffers that no arrival has. */
 static uint64_t deliveries;
 static size_t held_bytes, held_max;    /* Of network memory, by messages that wait for their receive. */
+
+/* Messages of an envelope: those to a process, in whose key it stands for the source, or those from one. */
+struct count {
+    uint64_t key;
+    uint32_t count;
+    uint32_t used;
+};
+
+struct counts {
+    struct count *all;
+    uint32_t shift; /* 64 less the bits of an index. */
+    uint32_t used;
+};
+
+/* A receive that waits for the message of a name. */
+struct named {
+    struct request *request;
+    uint64_t key;
+    char *to;
+    uint32_t ordinal, room;
+};
+
+static struct counts sent,
+    asked; /* Messages sent; messages that receives have asked for, or that have been dealt with. */
+static struct named *named;       /* In the order of their posts. */
+static uint32_t named_count, named_max;
+static bool listens;
 static struct payload incoming, resumed;
 static struct payload *current = &incoming; /* What `take` copies. */
 extern struct mpi_device mpi_device_netcache;
@@ -85,14 +117,202 @@ static void *new_pages(size_t bytes)
     return pages ? memset(pages, 0, bytes) : NULL;
 }
 
-/* A message of up to a line is to be bound as it comes. Longer receives reserve nothing: what they get is mostly longer. */
-static bool netcache_expect(uint64_t key, void *to, size_t bytes)
+/* --- names ---------------------------------------------------------------------------------------------- */
+
+enum { INITIAL_BITS = 6 };
+
+static bool counts_open(struct counts *counts, uint32_t bits)
 {
-    return (uintptr_t)to % ELEMENT == 0 &&
-           chasqui_prebind(key, to, (uint32_t)bytes, arrived) == CHASQUI_PREBIND_RESERVED;
+    counts->all = malloc(sizeof *counts->all << bits);
+    if (!counts->all)
+        return false;
+    memset(counts->all, 0, sizeof *counts->all << bits);
+    counts->shift = 64 - bits;
+    counts->used = 0;
+    return true;
 }
 
-static bool netcache_withdraw(uint64_t key, void *to) { return chasqui_withdraw(key, to); }
+/* The place of `key`, or the free one where it belongs: Fibonacci hashing (Knuth, TAOCP 3, 6.4), the next if it is taken. */
+static inline struct count *count_place(const struct counts *counts, uint64_t key)
+{
+    uint64_t mask = UINT64_MAX >> counts->shift, at = key * 0x9e3779b97f4a7c15ull >> counts->shift;
+    while (counts->all[at].used && counts->all[at].key != key)
+        at = (at + 1) & mask;
+    return &counts->all[at];
+}
+
+static __attribute__((noinline)) struct count *count_new(struct counts *counts, uint64_t key)
+{
+    uint64_t places = (UINT64_MAX >> counts->shift) + 1;
+    if (counts->used >= places / 2) {
+        struct counts old = *counts;
+        if (!counts_open(counts, 64 - old.shift + 1))
+            chq_die("no memory to count messages");
+        for (uint64_t i = 0; i < places; i++)
+            if (old.all[i].used)
+                *count_place(counts, old.all[i].key) = old.all[i];
+        counts->used = old.used;
+        free(old.all);
+    }
+    struct count *place = count_place(counts, key);
+    *place = (struct count){.key = key, .used = 1};
+    counts->used++;
+    return place;
+}
+
+/* How many messages of `key` there have been. */
+static inline uint32_t *count_of(struct counts *counts, uint64_t key)
+{
+    struct count *place = count_place(counts, key);
+    return &(likely(place->used) ? place : count_new(counts, key))->count;
+}
+
+/* What a message to be sent says of its ordinal. */
+static inline uint32_t ordinal_of(const struct chasqui_envelope *envelope)
+{
+    uint64_t key = match_key(envelope->context, envelope->destination, envelope->tag);
+    if (unlikely(envelope->kind > CHASQUI_PACKET_LAST_MESSAGE || !match_is_lasting(key)))
+        return CHASQUI_NETCACHE_ORDINAL_ENTERED;
+    uint32_t ordinal = ++*count_of(&sent, key) & ~CHASQUI_NETCACHE_ORDINAL_ENTERED;
+    /* The receiver must look at the envelope of one whose sender waits for an answer. */
+    return envelope->kind == CHASQUI_PACKET_EAGER ? ordinal : ordinal | CHASQUI_NETCACHE_ORDINAL_ENTERED;
+}
+
+/* Ordinals have 31 bits and begin again: whether one is after another. */
+static inline bool is_after(uint32_t ordinal, uint32_t other) { return (int32_t)((ordinal - other) << 1) > 0; }
+
+static void set_listens(bool now)
+{
+    listens = now;
+    REGISTER(LISTEN) = now;
+}
+
+static void netcache_listen(uint64_t key)
+{
+    /* What can't be named is entered in any case. */
+    if (!listens && match_is_lasting(key))
+        set_listens(true);
+}
+
+/* Asks for a message. True: it is where it goes, and has this envelope. */
+static inline bool find_named(const struct named *n, struct chasqui_envelope *found)
+{
+    uint64_t outcome = chasqui_prebind(n->key, n->to, n->room, n->ordinal);
+    uint32_t bytes = (uint32_t)outcome;
+    if (bytes == 0)
+        return false;
+    if (unlikely(bytes > n->room)) {
+        netcache_listen(n->key); /* It is to be cut off: its entry says where it is. */
+        return false;
+    }
+    *found = (struct chasqui_envelope){
+        .kind = CHASQUI_PACKET_EAGER,
+        .context = (uint16_t)(n->key >> 32),
+        .source = (uint16_t)(n->key >> 48),
+        .destination = (uint16_t)chq.rank,
+        .tag = (int32_t)n->key,
+        .sequence = (uint32_t)(outcome >> 32),
+        .bytes = bytes,
+    };
+    return true;
+}
+
+static enum mpi_expected netcache_expect(struct request *request, uint64_t key, void *to, size_t bytes,
+                                         struct chasqui_envelope *found)
+{
+    if (unlikely(named_count == named_max || !match_is_lasting(key)))
+        return MPI_EXPECTED_NOT;
+    if (unlikely(listens) && !mpi_awaits())
+        set_listens(false);
+    struct named *n = &named[named_count];
+    *n = (struct named){
+        .request = request,
+        .key = key,
+        .to = to,
+        .ordinal = ++*count_of(&asked, key) & ~CHASQUI_NETCACHE_ORDINAL_ENTERED,
+        .room = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX,
+    };
+    if (find_named(n, found))
+        return MPI_EXPECTED_THERE;
+    named_count++;
+    return MPI_EXPECTED_WAITS;
+}
+
+static void forget_named(uint32_t at)
+{
+    named_count--;
+    for (; at < named_count; at++)
+        named[at] = named[at + 1];
+}
+
+/* Asks for what the receive waits for. True: it has it. */
+static bool meet_named(uint32_t at)
+{
+    struct chasqui_envelope found;
+    struct request *request = named[at].request;
+    if (!find_named(&named[at], &found))
+        return false;
+    forget_named(at);
+    mpi_bound(request, &found);
+    return true;
+}
+
+static void meet_all_named(void)
+{
+    for (uint32_t at = 0; at < named_count;)
+        at += !meet_named(at);
+}
+
+/* What may be reserved for its message is not wanted any more. False: the message is there. Without room there is no place,
+ * and perhaps no address. */
+static bool give_back(const struct named *n) { return n->room == 0 || chasqui_withdraw(n->key, n->to); }
+
+/* The message of this entry has been found by its name. Else the receive that waits for it, if one does, is met by the entry;
+ * those of the key that wait for earlier messages must have them before. */
+static bool has_been_found(const struct chasqui_netcache_arrival *arrival)
+{
+    uint64_t key = match_envelope_key(&arrival->envelope);
+    uint32_t ordinal = arrival->ordinal & ~CHASQUI_NETCACHE_ORDINAL_ENTERED;
+    if (arrival->envelope.kind > CHASQUI_PACKET_LAST_MESSAGE || !match_is_lasting(key))
+        return false;
+    for (uint32_t at = 0; at < named_count;) {
+        if (named[at].key == key && named[at].ordinal == ordinal) {
+            if (!give_back(&named[at]))
+                return meet_named(at); /* It landed, though all were to be entered. */
+            forget_named(at);
+            return false;
+        }
+        at += named[at].key != key || !meet_named(at);
+    }
+    uint32_t *count = count_of(&asked, key);
+    if (!is_after(ordinal, *count))
+        return true;
+    *count = ordinal;
+    return false;
+}
+
+/* Later receives of the key get what this one and they would have got. If a message of theirs is there this one's has come. */
+static bool netcache_withdraw(struct request *request, uint64_t key)
+{
+    uint32_t first = 0, of_key = 0;
+    while (named[first].request != request)
+        first++;
+    for (uint32_t at = named_count; at-- > first;) {
+        if (named[at].key != key)
+            continue;
+        if (!give_back(&named[at]))
+            return false;
+        of_key++;
+    }
+    uint32_t *count = count_of(&asked, key);
+    if (((*count - named[first].ordinal + 1) & ~CHASQUI_NETCACHE_ORDINAL_ENTERED) != of_key)
+        return false; /* One of theirs has been found. */
+    for (uint32_t at = first + 1; at < named_count; at++)
+        named[at].ordinal -= named[at].key == key;
+    --*count;
+    forget_named(first);
+    return true;
+}
 
 /* A buffer for each place among the arrivals, and spare ones. */
 static bool open_buffers(uint32_t places, uint64_t more)
@@ -106,6 +326,16 @@ static bool open_buffers(uint32_t places, uint64_t more)
         spares++;
     }
     return true;
+}
+
+static bool open_names(uint32_t most)
+{
+    named_max = most;
+    named = malloc((most + 1) * sizeof *named);
+    mpi_device_netcache.expect = netcache_expect;
+    mpi_device_netcache.withdraw = netcache_withdraw;
+    mpi_device_netcache.listen = netcache_listen;
+    return named && counts_open(&sent, INITIAL_BITS) && counts_open(&asked, INITIAL_BITS);
 }
 
 static bool netcache_open(const struct chasqui_ni_identification *ni, int ni_fd)
@@ -132,12 +362,7 @@ static bool netcache_open(const struct chasqui_ni_identification *ni, int ni_fd)
     REGISTER(ARRIVAL_BASE) = (uintptr_t)arrivals;
     REGISTER(BUFFER_BASE) = (uintptr_t)buffers;
     mpi_device_netcache.eager_bytes_max = settings[CHASQUI_NETCACHE_SETTING_EAGER];
-    if (settings[CHASQUI_NETCACHE_SETTING_EARLY]) {
-        mpi_device_netcache.expect = netcache_expect;
-        mpi_device_netcache.withdraw = netcache_withdraw;
-        mpi_device_netcache.expect_bytes_max = ELEMENT;
-    }
-    return true;
+    return policy != CHASQUI_NETCACHE_POLICY_CACHE || open_names((uint32_t)settings[CHASQUI_NETCACHE_SETTING_NAMED]);
 }
 
 static void netcache_close(void) {}
@@ -185,6 +410,7 @@ static bool netcache_send(const struct chasqui_envelope *envelope, const void *p
     slot->envelope = *envelope;
     slot->bytes = bytes;
     slot->flags = envelope->kind <= CHASQUI_PACKET_LAST_MESSAGE ? CHASQUI_NETCACHE_FLAG_NAMED : 0;
+    slot->ordinal = policy == CHASQUI_NETCACHE_POLICY_CACHE ? ordinal_of(envelope) : 0;
     if (bytes > 0)
         chq_copy(slot + 1, payload, bytes);
     release_slot(envelope);
@@ -269,9 +495,7 @@ static void take_from_cache(void *to, size_t bytes)
 
 static void netcache_take(void *to, size_t bytes)
 {
-    if (current->flags & CHASQUI_NETCACHE_FLAG_EARLY)
-        current->taken = true; /* It is there. */
-    else if (current->flags & CHASQUI_NETCACHE_FLAG_CACHED)
+    if (current->flags & CHASQUI_NETCACHE_FLAG_CACHED)
         take_from_cache(to, bytes);
     else if (policy == CHASQUI_NETCACHE_POLICY_PROCESSOR || !(current->flags & CHASQUI_NETCACHE_FLAG_NAMED))
         copy_by(load_uncached, to, bytes);
@@ -298,8 +522,6 @@ static bool netcache_hold(const void *payload, uint64_t held[MPI_HELD_WORDS])
         return hold_buffer(payload, held);
     if (payload)
         return false;
-    if (unlikely(current->flags & CHASQUI_NETCACHE_FLAG_EARLY))
-        chq_die("a message was bound to a receive that does not take it");
     size_t size = held_size(current->bytes);
     if (!(current->flags & CHASQUI_NETCACHE_FLAG_BUFFER) || held_bytes + size > held_max)
         return false;
@@ -345,26 +567,37 @@ static void free_arrivals(void)
     freed = arrived;
 }
 
+static void next_arrival(void)
+{
+    arrived++;
+    if (unlikely(arrived - freed > arrivals_mask / 2))
+        free_arrivals();
+}
+
 static void deal_with(const struct chasqui_netcache_arrival *arrival)
 {
+    if (policy == CHASQUI_NETCACHE_POLICY_CACHE && has_been_found(arrival)) {
+        next_arrival();
+        return;
+    }
     incoming = (struct payload){
         .buffer = arrival->buffer,
         .bytes = arrival->bytes,
-        .id = arrival->id,
+        .id = (uint64_t)arrival->envelope.source << 32 | arrival->envelope.sequence,
         .flags = arrival->flags,
     };
     bool buffered = policy == CHASQUI_NETCACHE_POLICY_BUFFER;
     const void *payload = buffered ? buffers + (size_t)arrival->buffer * SLOT_BYTES : NULL;
     mpi_arrived(&arrival->envelope, payload, arrival->bytes);
     release_buffer();
-    arrived++;
-    if (unlikely(arrived - freed > arrivals_mask / 2))
-        free_arrivals();
+    next_arrival();
 }
 
 /* At most a ring of arrivals: a sender that is faster would keep a process that waits from what it waits for. */
 static void netcache_poll(void)
 {
+    if (named_count)
+        meet_all_named();
     const struct chasqui_netcache_arrival *next = &arrivals[arrived & arrivals_mask];
     if (*(volatile const uint32_t *)&next->number == arrived + 1) {
         const uint32_t last = arrived + arrivals_mask;

@@ -222,6 +222,7 @@ pub fn text() -> String {
     let body = [
         defines("", crate::CONSTANTS),
         defines("PACKET_", crate::packet::CONSTANTS),
+        defines("CONTEXT_", crate::context::CONSTANTS),
         defines("MARK_", crate::mark::CONSTANTS),
         crate::NiRegion::definition(),
         crate::NiIdentification::definition(),

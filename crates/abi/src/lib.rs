@@ -161,6 +161,16 @@ pub mod packet {
     }
 }
 
+/// Communicators' contexts: `context` of an [`Envelope`]. Each communicator has `EACH`, from a multiple of that on.
+pub mod context {
+    crate::guest_constants! {
+        /// Contexts of a communicator.
+        pub const EACH: u16 = 4;
+        /// Of its messages: those of nonblocking and persistent collectives, of which each operation has tags of its own.
+        pub const NONBLOCKING: u16 = 2;
+    }
+}
+
 /// Stage marks. A mark is `slti x0, rs1, imm` (custom HINT space, unprivileged ISA section 2.9):
 /// `imm[4:0]` is the code, `imm[11:5]` the call number where the code says so; `rs1` is a live
 /// register. It costs no cycle and no fetch and is a no-op on a real RISC-V.

@@ -1,7 +1,7 @@
 //! The reference: one instruction at a time, fetched and decoded anew. The fast loop must agree with it in
 //! state and cycles, and leaves to it whatever is rare.
 
-use chasqui_memory::{BlockOperation, Stop, order};
+use chasqui_memory::{BlockOperation, Name, Stop, order};
 
 use crate::csr::{self, Counters};
 use crate::fp::{self, Rounding};
@@ -167,10 +167,11 @@ impl Hart {
                 self.write_x(i.rd, status as u64);
             }
             Op::Prebind => {
-                // The third operand's halves: bytes, messages dealt with.
-                let (bytes, seen) = ((self.x(i.rs3) >> 32) as u32, self.x(i.rs3) as u32);
-                let status = self.port.prebind(self.x(i.rs1), self.x(i.rs2), bytes, seen, at)?;
-                self.write_x(i.rd, status as u64);
+                // The third operand's halves: room, ordinal. Of the outcome's: the message's number, its length.
+                let (bytes, ordinal) = ((self.x(i.rs3) >> 32) as u32, self.x(i.rs3) as u32);
+                let name = Name { key: self.x(i.rs1), ordinal };
+                let found = self.port.prebind(name, self.x(i.rs2), bytes, at)?;
+                self.write_x(i.rd, found.map_or(0, |found| found.id << 32 | u64::from(found.bytes)));
             }
             Op::Withdraw => {
                 let is_withdrawn = self.port.withdraw(self.x(i.rs1), self.x(i.rs2), at)?;

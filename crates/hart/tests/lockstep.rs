@@ -9,7 +9,7 @@ use crate::bench::{Bench, Execute, MEMORY, Point, Setup, prediction};
 use chasqui_config::{Bytes, Cycles, Duration, Frequency};
 use chasqui_engine::{Clock, Time};
 use chasqui_hart::testing::program::{
-    Kind, MESSAGES, NETWORK, Options, generate, initial_state, initial_window,
+    ENVELOPES, Kind, MESSAGES, NETWORK, Options, envelope, generate, initial_state, initial_window,
 };
 use chasqui_hart::{CLASSES, Class, Halt, HaltAtMarks, Hart, State, Timing};
 use chasqui_memory::{
@@ -147,11 +147,12 @@ fn brought(random: &mut Random, buffers: u64) -> Vec<(Time, Brought)> {
     times.sort_unstable();
     let mut buffer = buffers + PAGE_BYTES / 2;
     let mut one = |(number, time): (u32, u64)| {
-        let length = random.pick(&[0, 4, 8, 16, 40, 64]);
+        let length = random.pick(&[1, 4, 8, 16, 40, 64]);
         let part = Stored { buffer, bytes: length };
         buffer += 64;
-        let (id, key) = (u64::from(number) + MESSAGES, random.below(4));
-        let incoming = Incoming { id, key, number, offset: 0, length };
+        let (id, of) = (u64::from(number) + MESSAGES, random.below(ENVELOPES));
+        let (key, ordinal) = (envelope(of), of as u32);
+        let incoming = Incoming { id, key, ordinal, is_kept: false, number, offset: 0, length };
         (Time(time), Brought { incoming, part, words: [(); 8].map(|()| random.bits()) })
     };
     (1..).zip(times).map(&mut one).collect()

@@ -16,14 +16,13 @@ pub use bus::{Bus, BusParameters, BusStatistics, DramParameters, Responder, Tenu
 pub use cache::{Cache, CacheParameters, State};
 pub use flat::{FlatMemory, OutOfMemory};
 pub use network_cache::{
-    Binding, Bound, Early, Evicted, Incoming, LINE_BYTES as NETWORK_LINE_BYTES, Long, NetworkCache,
-    NetworkCacheCosts, NetworkCacheParameters, NetworkCacheStatistics, Place, Refused, Replacement,
+    Binding, Bound, Early, Evicted, Found, Incoming, LINE_BYTES as NETWORK_LINE_BYTES, Long, Name,
+    NetworkCache, NetworkCacheCosts, NetworkCacheParameters, NetworkCacheStatistics, Place, Replacement,
     Reservation, SectionGeometry, Stored,
 };
 pub use port::{
     BURST_BYTES, BlockOperation, DEVICE_BASE, FastView, Fault, Incoherence, L2Parameters, LentBus,
-    Observation, OrderParameters, Port, PortKind, PortParameters, PortStatistics, Prebound, Remapped,
-    Request, Slot, Snoop, Snooped, Stall, Stalls, StashStatistics, Stashed, Stop, Waits,
-    WriteBufferParameters, order,
+    Observation, OrderParameters, Port, PortKind, PortParameters, PortStatistics, Remapped, Request, Slot,
+    Snoop, Snooped, Stall, Stalls, StashStatistics, Stashed, Stop, Waits, WriteBufferParameters, order,
 };
 pub use tlb::{Access, PAGE_BYTES, Privilege, Tlb, TlbParameters, Translation, pte};

@@ -8,8 +8,8 @@ use crate::rig::service::{Brought, Foreign, Happened};
 use crate::rig::{LOW, MEMORY, Rig};
 use chasqui_engine::Time;
 use chasqui_memory::{
-    Binding, BlockOperation, Early, Incoming, Long, NetworkCacheCosts, NetworkCacheParameters, PAGE_BYTES,
-    Prebound, Remapped, Replacement, SectionGeometry, Snoop, Stashed, Stored,
+    Binding, BlockOperation, Early, Found, Incoming, Long, Name, NetworkCacheCosts, NetworkCacheParameters,
+    PAGE_BYTES, Remapped, Replacement, SectionGeometry, Snoop, Stashed, Stored,
 };
 use chasqui_random::Random;
 
@@ -35,10 +35,13 @@ struct Model {
     awaited: Vec<u64>,
     /// Messages so far, those on their way among them.
     sent: u32,
-    /// Keys of those that have come.
-    came: Vec<u64>,
-    /// Receives that wait, the oldest first: key, sector, room.
-    reserved: Vec<(u64, u64, u32)>,
+    /// Of each key.
+    ordinals: [u32; KEYS as usize],
+    came: u32,
+    /// Receives that wait: name, sector, room.
+    reserved: Vec<(Name, u64, u32)>,
+    /// Those that have been met, and do not know it: sector, and what is there.
+    met: Vec<(Name, u64, Found)>,
     landed: u32,
     /// Buffers that are free for the NI, and not yet in the model.
     freed: Vec<u64>,
@@ -53,6 +56,7 @@ struct Model {
 #[derive(Clone, Copy)]
 struct Message {
     id: u64,
+    name: Name,
     bytes: u64,
 }
 
@@ -113,14 +117,14 @@ impl Model {
         }
     }
 
-    /// A message has come: into its buffer, or where the oldest receive for its key waits, if it fits there.
+    /// A message has come: into its buffer, or where the receive for it waits, if it fits there.
     fn arrived(&mut self, brought: Brought, landed: bool) {
         let Brought { incoming, part, words } = brought;
         self.awaited.retain(|&buffer| buffer != part.buffer);
-        self.came.push(incoming.key);
-        assert_eq!(self.came.len(), incoming.number as usize);
-        let expected =
-            self.reserved.iter().position(|r| r.0 == incoming.key).map(|at| self.reserved.remove(at));
+        self.came += 1;
+        assert_eq!(self.came, incoming.number);
+        let name = incoming.name();
+        let expected = self.reserved.iter().position(|r| r.0 == name).map(|at| self.reserved.remove(at));
         let met = expected.filter(|&(_, _, room)| incoming.length <= room);
         assert_eq!(landed, met.is_some(), "{incoming:?}, {expected:?}");
         let at = met.map_or(part.buffer, |(_, sector, _)| sector);
@@ -133,9 +137,10 @@ impl Model {
         }
         if landed {
             self.landed += 1;
+            self.met.push((name, at, Found { id: incoming.id, bytes: part.bytes }));
             self.free(part.buffer);
         } else {
-            self.messages.insert(part.buffer, Message { id: incoming.id, bytes });
+            self.messages.insert(part.buffer, Message { id: incoming.id, name, bytes });
         }
     }
 
@@ -228,7 +233,9 @@ impl Model {
         let longest = random.pick(&[16, 16, 64]);
         let length = 1 + random.below(longest) as u32;
         let (id, key, number) = (u64::from(self.sent), random.below(KEYS), self.sent);
-        let incoming = Incoming { id, key, number, offset: 0, length };
+        let ordinal = &mut self.ordinals[key as usize];
+        *ordinal += 1;
+        let incoming = Incoming { id, key, ordinal: *ordinal, is_kept: false, number, offset: 0, length };
         let words = [(); 8].map(|()| random.bits());
         let part = Stored { buffer, bytes: length };
         // Messages keep their order: each asks for the bus no sooner than the one before.
@@ -249,57 +256,62 @@ impl Model {
     /// A receive is posted, or one is cancelled.
     fn post(&mut self, random: &mut Random) {
         let key = random.below(KEYS);
+        if let Some((name, sector, found)) = self.met.pop() {
+            assert!(!self.rig.perform(|port, at| port.withdraw(name.key, sector, at)), "it is there");
+            assert_eq!(self.rig.perform(|port, at| port.prebind(name, sector, 16, at)), Some(found));
+            return self.catch_up();
+        }
         if random.once_in(4) {
-            let of_key = |&&(k, ..): &&(u64, u64, u32)| k == key;
-            let Some(&(_, sector, _)) = self.reserved.iter().rfind(of_key) else { return };
+            let of_key = |&&(name, ..): &&(Name, u64, u32)| name.key == key;
+            let Some(&(name, sector, _)) = self.reserved.iter().rfind(of_key) else { return };
             let withdrawn = self.rig.perform(|port, at| port.withdraw(key, sector, at));
             self.catch_up();
-            let at = self.reserved.iter().rposition(|&(k, s, _)| (k, s) == (key, sector));
+            let at = self.reserved.iter().position(|r| r.0 == name);
             assert_eq!(withdrawn, at.is_some());
             at.map(|at| self.reserved.remove(at));
             return;
         }
         let sector = Self::place(random, 16, true) & !15;
         let bytes = 1 + random.below(20) as u32;
-        if self.is_reserved(sector, 16) {
+        // Of a message that has not been sent.
+        let name = Name { key, ordinal: self.ordinals[key as usize] + 1 + random.below(2) as u32 };
+        if self.is_reserved(sector, 16) || self.reserved.iter().any(|r| r.0 == name) {
             return;
         }
-        let seen = self.came.len().saturating_sub(random.below(6).saturating_sub(3) as usize);
-        let entries = self.rig.port.parameters().network_cache.as_ref().map_or(0, |(p, _)| p.early_entries);
-        let done = self.rig.perform(|port, at| port.prebind(key, sector, bytes, seen as u32, at));
-        // It is decided when the instruction is done: all that has come by then counts.
-        let mut reserved = vec![];
-        if done == Prebound::Reserved {
-            reserved.push((key, sector, bytes.min(16)));
+        let reserved = |model: &Self| model.rig.port.network_statistics().map_or(0, |s| s.reserved);
+        let before = reserved(self);
+        assert_eq!(self.rig.perform(|port, at| port.prebind(name, sector, bytes, at)), None);
+        if reserved(self) > before {
+            self.reserved.push((name, sector, bytes.min(16)));
         }
-        let before = self.came.len();
-        self.reserved.extend(reserved);
         self.catch_up();
-        let since = |count: usize| self.came[seen..count].contains(&key) || (count - seen) as u64 > entries;
-        match done {
-            // What came while it waited came before.
-            Prebound::Reserved => assert!(!since(before), "it was decided late"),
-            Prebound::Late => assert!(since(self.came.len())),
-            Prebound::Full | Prebound::Unaligned => {}
-        }
     }
 
     /// Some message is bound in the hart's own part of a line; one that the LTB has lost is copied.
     fn remap(&mut self, random: &mut Random) {
         let buffer = BUFFERS + random.below(MESSAGES) * BUFFER;
-        let Some(Message { id, bytes }) = self.messages.remove(&buffer) else { return };
+        let Some(message) = self.messages.remove(&buffer) else { return };
+        let Message { id, name, bytes } = message;
         let granule = random.pick(&[1, 8, 16]);
         let to = LOW + random.below((PAGES * PAGE_BYTES - 128) / granule) * granule;
         // Not where the other master writes, nor where a message is waited for.
         let (first, end) = (to & !15, (to + bytes).next_multiple_of(16));
         let is_foreign = (first..end).any(|a| a % 64 < FOREIGN);
         if is_foreign && bytes <= 48 || self.is_reserved(first, end - first) {
-            self.messages.insert(buffer, Message { id, bytes });
+            self.messages.insert(buffer, message);
             return;
         }
         let to = if is_foreign { BUFFERS - BUFFER } else { to };
         let place = self.rig.port.message_bytes(id);
-        let status = self.rig.perform(|port, at| port.remap(id, to, at));
+        let status = if random.once_in(2) {
+            self.rig.perform(|port, at| port.remap(id, to, at))
+        } else if self.rig.perform(|port, at| port.prebind(name, to, bytes as u32, at)).is_some() {
+            Remapped::Bound
+        } else {
+            // It may have been lost, and is not to come again.
+            self.rig.perform(|port, at| port.withdraw(name.key, to, at));
+            Remapped::Unknown
+        };
         self.catch_up();
         // Its own fetch may make the LTB lose it.
         assert!(status == Remapped::Unknown || place.is_some(), "message {id}");
@@ -423,7 +435,9 @@ fn invariants_hold_and_loads_see_what_was_stored() {
             messages: HashMap::new(),
             awaited: vec![],
             sent: 0,
-            came: vec![],
+            ordinals: [0; KEYS as usize],
+            came: 0,
+            met: vec![],
             reserved: vec![],
             landed: 0,
             freed: vec![],

@@ -3,9 +3,9 @@
 use crate::rig::service::{Foreign, Happened};
 use crate::rig::{LOW, MEMORY, Rig, parameters};
 use chasqui_memory::{
-    Binding, CacheParameters, Early, Incoming, L2Parameters, Long, NETWORK_LINE_BYTES, NetworkCacheCosts,
-    NetworkCacheParameters, Port, PortParameters, Prebound, Remapped, Request, SectionGeometry, Snoop, State,
-    Stop, Stored,
+    Binding, CacheParameters, Early, Incoming, L2Parameters, Long, NETWORK_LINE_BYTES, Name,
+    NetworkCacheCosts, NetworkCacheParameters, Port, PortParameters, Remapped, Request, SectionGeometry,
+    Snoop, State, Stop, Stored,
 };
 
 /// Where messages go.
@@ -61,15 +61,22 @@ fn deposit(rig: &mut Rig, id: u64, bytes: u32) {
         rig.memory.write(buffer + 16 * at + 8, 8, 200 + id + 10 * at).unwrap();
     }
     let cycle = rig.cycle;
-    let incoming = Incoming { id, key: id, number: id as u32, offset: 0, length: bytes };
+    let incoming = incoming(id, bytes);
     rig.port.deposit(incoming, Stored { buffer, bytes }, cycle);
     rig.run_to_idle();
 }
 
-fn prebind(rig: &mut Rig, key: u64, to: u64, bytes: u32) -> Prebound {
-    let done = rig.perform(|port, at| port.prebind(key, to, bytes, 0, at));
+/// Of the envelope of that number the first.
+fn incoming(id: u64, length: u32) -> Incoming {
+    Incoming { id, key: id, ordinal: 1, is_kept: false, number: id as u32, offset: 0, length }
+}
+
+/// Length of the first message of the envelope, if it is there.
+fn prebind(rig: &mut Rig, key: u64, to: u64, bytes: u32) -> Option<u32> {
+    let name = Name { key, ordinal: 1 };
+    let found = rig.perform(|port, at| port.prebind(name, to, bytes, at));
     rig.port.check_invariants().unwrap();
-    done
+    found.map(|found| found.bytes)
 }
 
 fn remap(rig: &mut Rig, id: u64, to: u64) -> Remapped {
@@ -316,7 +323,7 @@ fn a_reservation_that_another_hart_asks_for_misses_its_message() {
         for asks in [false, true] {
             let mut rig = rig_of(parameters.clone(), 32);
             rig.port.join_peers();
-            assert_eq!(prebind(&mut rig, 1, A, 16), Prebound::Reserved);
+            assert_eq!(prebind(&mut rig, 1, A, 16), None);
             if asks {
                 read_by_another(&mut rig, A);
             }
@@ -359,7 +366,7 @@ fn a_remap_waits_for_older_stores_to_its_line() {
 fn a_message_that_is_waited_for_lands_in_its_line_of_the_data_cache() {
     let mut rig =
         rig_of(NetworkCacheParameters { early: Early::DataCache, ..network(Binding::DataCache) }, 16);
-    assert_eq!(prebind(&mut rig, 1, A, 16), Prebound::Reserved);
+    assert_eq!(prebind(&mut rig, 1, A, 16), None);
     rig.run_to_idle();
     assert_eq!(
         rig.granted(),
@@ -374,6 +381,9 @@ fn a_message_that_is_waited_for_lands_in_its_line_of_the_data_cache() {
     assert_eq!((rig.granted(), statistics(&rig).early, statistics(&rig).deposits), (vec![], 1, 0));
     assert!(rig.port.lines().any(|line| line == (A, State::Modified)));
     assert_eq!(remap(&mut rig, 1, A), Remapped::Unknown, "binding happens once");
+    // Software learns of it when it asks, once.
+    assert_eq!(prebind(&mut rig, 1, A, 16), Some(16));
+    assert_eq!((prebind(&mut rig, 1, A + 64, 16), statistics(&rig).named), (None, 1));
 }
 
 #[test]
@@ -396,19 +406,19 @@ fn a_message_that_is_waited_for_lands_in_the_network_cache() {
     rig.store(A, 5);
     rig.run_to_idle();
     rig.service.log.clear();
-    assert_eq!(rig.took(|rig| assert_eq!(prebind(rig, 1, A, 16), Prebound::Reserved)), REMAP);
-    assert_eq!(prebind(&mut rig, 2, A, 16), Prebound::Full, "one for a sector");
-    assert_eq!(prebind(&mut rig, 2, A + 32, 16), Prebound::Full, "a way of each set stays");
-    assert_eq!(prebind(&mut rig, 2, A + 8, 16), Prebound::Unaligned);
+    assert_eq!(rig.took(|rig| assert_eq!(prebind(rig, 1, A, 16), None)), REMAP);
+    // One for a sector; a way of each set stays; at a multiple of 16.
+    for place in [A, A + 32, A + 8] {
+        assert_eq!((prebind(&mut rig, 2, place, 16), statistics(&rig).reserved), (None, 1), "{place:#x}");
+    }
     deposit(&mut rig, 1, 8);
     // What the line held beside the message has left for memory, and comes back when it is asked for.
     assert_eq!(rig.granted(), [Request::WriteBack { line: A, bytes: 16, flush: false }]);
     assert_eq!(rig.took(|rig| assert_eq!(rig.load(A), 101)), PROCESS);
     assert_eq!((rig.load(A + 8), statistics(&rig).merged), (0, 1));
-    assert_eq!(rig.perform(|port, at| port.prebind(1, A, 16, 0, at)), Prebound::Late, "message 1 has come");
-    assert_eq!(rig.perform(|port, at| port.prebind(2, A, 16, 0, at)), Prebound::Reserved);
+    assert_eq!((prebind(&mut rig, 1, A, 16), prebind(&mut rig, 2, A, 16)), (Some(8), None));
+    assert_eq!(statistics(&rig).reserved, 2);
     assert!(rig.perform(|port, at| port.withdraw(2, A, at)));
-    assert!(!rig.perform(|port, at| port.withdraw(2, A, at)));
     deposit(&mut rig, 2, 16);
     assert!(!rig.port.has_landed(2) && rig.port.message_bytes(2) == Some(16));
 }
@@ -416,9 +426,22 @@ fn a_message_that_is_waited_for_lands_in_the_network_cache() {
 #[test]
 fn without_early_binding_nothing_is_reserved() {
     let mut rig = rig(Binding::NetworkCache, 16);
-    assert_eq!(prebind(&mut rig, 1, A, 16), Prebound::Full);
+    assert_eq!((prebind(&mut rig, 1, A, 16), statistics(&rig).reserved), (None, 0));
     deposit(&mut rig, 1, 16);
     assert_eq!(remap(&mut rig, 1, A), Remapped::Bound);
+}
+
+/// Envelope and ordinal are enough: nothing was entered anywhere.
+#[test]
+fn a_message_that_has_come_is_bound_by_its_name() {
+    for to in [A, A + 8] {
+        let mut rig = rig(Binding::NetworkCache, 16);
+        deposit(&mut rig, 1, 16);
+        assert_eq!((prebind(&mut rig, 1, to, 15), rig.load(to)), (Some(16), 0), "there is no room for it");
+        assert_eq!((prebind(&mut rig, 1, to, 16), rig.load(to)), (Some(16), 101));
+        assert_eq!(prebind(&mut rig, 1, to, 16), None, "binding happens once");
+        assert_eq!((statistics(&rig).bound, statistics(&rig).named), (1, 1));
+    }
 }
 
 #[test]

@@ -153,13 +153,6 @@ impl<L: Copy> DmaWriter<L> {
         self.parts.push(Part { operation, address, place: None, data, label });
     }
 
-    /// What is written of the last part, which has not been granted, from `from_end` bytes before its end on.
-    pub fn amend(&mut self, from_end: usize, data: &[u8]) {
-        let last = &mut self.parts.last_mut().expect("a part").data;
-        let at = last.len() - from_end;
-        last[at..at + data.len()].copy_from_slice(data);
-    }
-
     /// Asks for the bus. False: there is nothing to write.
     pub fn start(&mut self, c: &mut Context<'_, '_>) -> bool {
         debug_assert_eq!(self.left, 0, "a block at a time");
@@ -169,11 +162,6 @@ impl<L: Copy> DmaWriter<L> {
         }
         self.left = self.parts.len();
         self.left > 0
-    }
-
-    /// Part `number` is the last.
-    pub fn is_last(&self, number: usize) -> bool {
-        number + 1 == self.parts.len()
     }
 
     /// The transaction of part `number` is granted.

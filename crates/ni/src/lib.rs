@@ -126,8 +126,7 @@ pub enum BusOperation {
     /// Writes a line or less, into the L2 of the process's first hart if it can take it (`Port::stash`); else as `Write`.
     Stash(ProcessId),
     /// Writes a message to the process, or a line or less of it, to its buffer in network memory: the network cache of the
-    /// process's hart takes it, if there is one. Without bytes the message is only announced, for the receive that has
-    /// reserved a line.
+    /// process's hart takes it, if there is one.
     Deposit(ProcessId, Incoming),
 }
 

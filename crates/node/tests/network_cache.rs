@@ -33,7 +33,15 @@ fn insn(op: Op, rd: u8, [rs1, rs2, rs3]: [u8; 3]) -> Insn {
 }
 
 fn message(number: u32, bytes: u32) -> Incoming {
-    Incoming { id: ID as u64, key: KEY as u64, number, offset: 0, length: bytes }
+    Incoming {
+        id: ID as u64,
+        key: KEY as u64,
+        ordinal: number,
+        is_kept: false,
+        number,
+        offset: 0,
+        length: bytes,
+    }
 }
 
 fn begun() -> Program {
@@ -52,6 +60,7 @@ fn wait_for(p: &mut Program, register: u8, offset: i64) {
 fn prebind(p: &mut Program, bytes: i64) {
     p.add(NAME, ZERO, KEY).add(HOW, ZERO, bytes);
     p.push(Insn { op: Op::Slli, rd: HOW, rs1: HOW, rs2: 0, rs3: 0, rm: 0, length: 4, imm: 32 });
+    p.add(HOW, HOW, 1);
     p.push(insn(Op::Prebind, STATUS, [NAME, TO, HOW]));
 }
 
@@ -124,25 +133,31 @@ fn a_message_that_is_waited_for_is_seen_where_it_lands() {
     }
 }
 
-/// An announced message takes the reservation, and an address tenure; the next of the key waits.
+/// It asks for the message by its name until that is there.
 #[test]
-fn a_message_that_is_only_announced_takes_its_reservation() {
+fn a_program_that_asks_for_a_message_by_its_name_sees_it_when_it_comes() {
     let us = Time(1_000_000);
-    let c = with_network_cache(Early::DataCache);
-    let mut p = begun();
-    prebind(&mut p, 16);
-    wait_for(&mut p, NI_REGISTER, FLAG);
-    p.load(A0, TO, 0).atomic(Op::Add, A0, STATUS, A0).exit();
-    let schedule = [
-        (us, Action::Deposit(message(1, 500), 0, [0, 0])),
-        (us + us, Action::Deposit(message(2, 16), 16, [40, 41])),
-        (us + us + us, Action::Flag(1)),
-    ];
-    let done = outcome(&c, &p, &schedule);
-    assert_eq!(exit(&done).1, 0, "nothing is in its place");
-    assert_eq!((counter(&done, "early_missed"), counter(&done, "deposits")), (1, 1));
-    let &[Seen::Store(..), Seen::Granted(granted, _), Seen::Done(over, _), ..] = &done.seen[..] else {
-        panic!("{:?}", done.seen)
-    };
-    assert_eq!(over - granted, c.bus.clock().edge(c.bus.address.cycles()));
+    for (early, place) in
+        [(Early::DataCache, 0), (Early::NetworkCache, 0), (Early::Off, 0), (Early::DataCache, 8)]
+    {
+        let c = with_network_cache(early);
+        let mut p = begun();
+        p.add(TO, TO, place).store(ZERO, NI_REGISTER, START);
+        let poll = p.here();
+        p.pause();
+        prebind(&mut p, 16);
+        p.branch(Op::Beq, STATUS, ZERO, poll).load(A0, TO, 8).exit();
+        let at = |after: Time| {
+            let done = outcome(&c, &p, &[(after, Action::Deposit(message(1, 16), 16, [40, 41]))]);
+            let lands = early != Early::Off && place == 0;
+            assert_eq!((counter(&done, "early"), counter(&done, "bound")), (lands.into(), (!lands).into()));
+            assert_eq!(counter(&done, "named"), 1);
+            let (end, status) = exit(&done);
+            assert_eq!(status, 41, "{early:?}");
+            end
+        };
+        let (first, later) = (at(us), at(us + us));
+        let difference = later - first;
+        assert!(difference > us - Time(200_000) && difference < us + Time(200_000), "{difference}");
+    }
 }

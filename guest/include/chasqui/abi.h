@@ -29,6 +29,9 @@
 #define CHASQUI_PACKET_CANCELLED 0x9ull /* The answer to `CANCEL`: `sender`'s message is gone. */
 #define CHASQUI_PACKET_KINDS 0x20ull /* Kinds are below it. The library asks no more of one than a function that takes what arrives. */
 
+#define CHASQUI_CONTEXT_EACH 0x4ull /* Contexts of a communicator. */
+#define CHASQUI_CONTEXT_NONBLOCKING 0x2ull /* Of its messages: those of nonblocking and persistent collectives, of which each operation has tags of its own. */
+
 #define CHASQUI_MARK_CALL 0x1ull /* An MPI call is entered; `imm[11:5]` = call number (`guest/mpi/runtime/calls.h`); `rs1` = x0. */
 #define CHASQUI_MARK_RETURN 0x2ull /* The MPI call returns; `imm[11:5]` = call number; `rs1` = x0. */
 #define CHASQUI_MARK_SEND 0x3ull /* A message begins; `rs1` = address of its [`super::Envelope`]. */

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "chasqui/abi.h"
 #include "mpi/runtime/public.h"
 
 struct attribute;
@@ -30,7 +31,13 @@ enum { GROUP_NOT_MEMBER = 0xffff };
 
 /* Context ids: each communicator owns CONTEXTS of them from `context` on, so that collectives,
  * and the library's own traffic, never match a program's receive (MPI 5.0, section 6.1). */
-enum { CONTEXT_POINT = 0, CONTEXT_COLLECTIVE = 1, CONTEXT_NONBLOCKING = 2, CONTEXT_CREATION = 3, CONTEXTS = 4 };
+enum {
+    CONTEXT_POINT = 0,
+    CONTEXT_COLLECTIVE = 1,
+    CONTEXT_NONBLOCKING = CHASQUI_CONTEXT_NONBLOCKING,
+    CONTEXT_CREATION = 3,
+    CONTEXTS = CHASQUI_CONTEXT_EACH
+};
 /* Communicators that may have their own at a time. */
 enum { CONTEXT_IDS = 0x10000 / CONTEXTS };
 

@@ -1,14 +1,17 @@
-/* Receives that are announced to the device before their message comes, so that it can place it (device.h, `expect`).
+/* Receives that are announced to the device before they are posted, so that it can find their message or place it
+ * (device.h, `expect`).
  *
- * The device gives the next message of a key to the oldest announced receive with that key. The library must
- * match likewise, so it announces a receive only if nothing else that waits could take that message:
+ * The device gives the next message of a key to the receive that it has been asked about. The library must match likewise,
+ * so it asks only about a receive if nothing else that waits could take that message:
  *
  * - no wildcard: what it takes is known from context, source and tag alone;
  * - no receive with a wildcard waits that was posted before;
- * - of the same key either none waits, or the last one was announced, and so all of them;
- * - the source is another process: messages to oneself come past the device.
+ * - of the same key either none waits, or the device waits for the last one, and so for all of them;
+ * - the source is another process: messages to oneself come past the device;
+ * - no message of the key is among the unexpected ones (post.c).
  *
- * That holds until the receive has its message, since what is posted later comes later. */
+ * That holds until the receive has its message, since what is posted later comes later. Of all other receives, and of what
+ * the program probes for, the device learns that they wait for mpi_arrived (`listen`). */
 #include "mpi/host/host.h"
 
 /* All that waits and could take a message of `key` is known to the device. */
@@ -23,18 +26,47 @@ static bool all_expected(uint64_t key)
     return !first || ((const struct request *)(const void *)first->last)->expected;
 }
 
-void chq_expect(struct request *request, uint64_t key, int pattern)
+/* The message is where the receive wants it. */
+static void met(struct request *request, const struct chasqui_envelope *envelope)
 {
-    /* None at all wraps round, and does not fit. */
-    bool fits = request->bytes - 1 < chq.device->expect_bytes_max;
-    request->expected = fits && pattern == PATTERN_EXACT && !request->type && key >> 48 != chq.rank &&
-                        all_expected(key) && chq.device->expect(key, request->buffer, request->bytes);
+    request->expected = false;
+    transport_matched(request, envelope);
+    chq_deliver(request, NULL, 0);
+}
+
+bool chq_expect(struct request *request, uint64_t key, int pattern)
+{
+    struct chasqui_envelope found;
+    enum mpi_expected expected = MPI_EXPECTED_NOT;
+    request->expected = false;
+    if (key >> 48 == chq.rank)
+        return false;
+    if (pattern == PATTERN_EXACT && !request->type && all_expected(key))
+        expected = chq.device->expect(request, key, request->buffer, request->bytes, &found);
+    if (expected == MPI_EXPECTED_THERE) {
+        request->posted = false;
+        met(request, &found);
+        return true;
+    }
+    request->expected = expected == MPI_EXPECTED_WAITS;
+    if (!request->expected)
+        chq.device->listen(key);
+    return false;
 }
 
 bool chq_unexpect(struct request *request)
 {
     if (!(chq.unexpected_count & CHQ_EXPECTS) || !request->expected)
         return true;
-    request->expected = false;
-    return chq.device->withdraw(request->node.key, request->buffer);
+    request->expected = !chq.device->withdraw(request, request->node.key);
+    return !request->expected;
 }
+
+void mpi_bound(struct request *request, const struct chasqui_envelope *envelope)
+{
+    chq_tell();
+    chq_receive_unpost(request);
+    met(request, envelope);
+}
+
+bool mpi_awaits(void) { return chq.lone ? !chq.lone->expected : chq.posted.keys > 0; }

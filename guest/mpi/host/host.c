@@ -55,7 +55,11 @@ static void send(struct request *request, enum send_mode mode)
 static struct message *probe(uint64_t key, int pattern)
 {
     struct unexpected *found = chq_unexpected_find(key, pattern);
-    return found ? &found->message : NULL;
+    if (found)
+        return &found->message;
+    if (chq.unexpected_count & CHQ_EXPECTS)
+        chq.device->listen(key);
+    return NULL;
 }
 
 static struct unexpected *unexpected_of(struct message *message)

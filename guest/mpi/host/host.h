@@ -44,9 +44,9 @@ void chq_rendezvous_init(void);
 void chq_cancel(struct request *request);
 void chq_cancel_init(void);
 
-/* expect.c. Announces a receive that is about to join the posted ones to the device; takes that back, unless the message has
- * come (false). */
-void chq_expect(struct request *request, uint64_t key, int pattern);
+/* expect.c. Announces a receive that is about to join the posted ones to the device; true: it has its message. Takes that
+ * back, unless the message has come (false). */
+bool chq_expect(struct request *request, uint64_t key, int pattern);
 bool chq_unexpect(struct request *request);
 
 #endif

@@ -17,16 +17,13 @@ void chq_post_init(void)
     chq.lone = &no_receive;
 }
 
-/* The message is there already; else the receive is announced to a device that places messages. */
+/* The message is there already, perhaps as a device knows that places messages. */
 static bool take_unexpected(struct request *request, uint64_t key, int pattern)
 {
     bool waits = chq.unexpected_count & ~CHQ_EXPECTS;
     struct unexpected *message = waits ? chq_unexpected_find(key, pattern) : NULL;
-    if (!message) {
-        if (chq.unexpected_count & CHQ_EXPECTS)
-            chq_expect(request, key, pattern);
-        return false;
-    }
+    if (!message)
+        return chq.unexpected_count & CHQ_EXPECTS && chq_expect(request, key, pattern);
     chq_unexpected_remove(message);
     request->posted = false;
     chq_matched(request, &message->message.envelope, chq_unexpected_payload(message));

@@ -9,6 +9,7 @@
 #ifndef CHASQUI_MATCH_H
 #define CHASQUI_MATCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -51,6 +52,12 @@ static inline uint64_t match_envelope_key(const struct chasqui_envelope *envelop
     uint64_t first;
     __builtin_memcpy(&first, envelope, sizeof first);
     return (first >> 16 << 32) | (uint32_t)envelope->tag;
+}
+
+/* Whether messages of a key may be counted: keys of nonblocking collectives, each operation's own, would be too many. */
+static inline bool match_is_lasting(uint64_t key)
+{
+    return (key >> 32) % CHASQUI_CONTEXT_EACH != CHASQUI_CONTEXT_NONBLOCKING;
 }
 
 static inline int match_pattern(int source, int tag) { return (source == MPI_ANY_SOURCE) << 1 | (tag == MPI_ANY_TAG); }

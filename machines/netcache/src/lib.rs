@@ -23,7 +23,6 @@ mod wire;
 use chasqui_config::{Resolved, Schema};
 use chasqui_machine::replay::{Datagrams, Transport, build_alone_on_network, check_alone_on_network};
 use chasqui_machine::{Built, Job, Machine, OnNetwork, Workload, build_on_network, ni_memory_base};
-use chasqui_memory::Early;
 use chasqui_network::{FAULTS, FaultKind, NetworkParameters, VirtualNetworks};
 use chasqui_ni::NetworkInterface;
 use chasqui_node::NodeConfiguration;
@@ -235,7 +234,7 @@ impl Machine for NetcacheMachine {
                 memory_base: ni_memory_base(configuration),
                 placement: work.placement.clone(),
                 longest: configuration.network_cache.longest.bytes(),
-                early: configuration.network_cache.early != Early::Off,
+                named: configuration.network_cache.early_entries,
                 network: resolved.read("network"),
                 port,
             });
@@ -276,7 +275,7 @@ fn between_peers_and_line(resolved: &Resolved, here: (u32, u32)) -> Box<dyn Tran
             let line = Line::kernels(&resolved.read("netcache.ethernet"), &mvia);
             Box::new(ViaPeers::new(line, resolved.read("netcache.via"), mpi, here))
         }
-        _ => Box::new(Datagrams::new(NicWire { nic, mpi })),
+        _ => Box::new(Datagrams::new(NicWire::new(nic, mpi))),
     }
 }
 

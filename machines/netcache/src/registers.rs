@@ -36,10 +36,13 @@ chasqui_abi::guest_constants! {
     pub const DELIVER_TO: u64 = 0x40;
     /// Register, stored: its length [bytes].
     pub const DELIVER_BYTES: u64 = 0x48;
+    /// Register, stored: 1: messages that only their names lead to are entered among the arrivals from now on, those that
+    /// wait first; 0: no more.
+    pub const LISTEN: u64 = 0x50;
     /// Register, stored: the offset in network memory from which it comes; it begins, and frees the buffer at its end.
-    pub const DELIVER_FROM: u64 = 0x50;
+    pub const DELIVER_FROM: u64 = 0x58;
     /// Register, loaded: deliveries that are over.
-    pub const DELIVERED: u64 = 0x58;
+    pub const DELIVERED: u64 = 0x60;
 
     /// Bytes of a slot of the transmit ring: a header and the data of a message that isn't long.
     pub const SLOT_BYTES: u64 = 2048;
@@ -54,11 +57,12 @@ chasqui_abi::guest_constants! {
     pub const FLAG_NAMED: u32 = 2;
     /// Flag of an arrival: its payload is in a buffer of network memory.
     pub const FLAG_BUFFER: u32 = 4;
-    /// Flag of an arrival: and was put into the network cache by its `id`.
+    /// Flag of an arrival: and was put into the network cache, by its source and sequence (`remap`) and by its envelope and
+    /// ordinal (`prebind`).
     pub const FLAG_CACHED: u32 = 8;
 
-    /// Flag of an arrival: and is where the receive wanted it that had reserved a line for it.
-    pub const FLAG_EARLY: u32 = 16;
+    /// In an ordinal: no receive asks for the message by its name, and it is entered among the arrivals at once.
+    pub const ORDINAL_ENTERED: u32 = 0x8000_0000;
 
     /// Setting: how messages are received, `POLICY_*`.
     pub const SETTING_POLICY: u64 = 0;
@@ -71,8 +75,8 @@ chasqui_abi::guest_constants! {
     /// Setting: bytes of network memory that messages may hold which wait for their receive.
     pub const SETTING_HELD: u64 = 4;
 
-    /// Setting: 1 if receives may reserve lines for messages to come.
-    pub const SETTING_EARLY: u64 = 5;
+    /// Setting: receives that may wait for their messages by name at a time.
+    pub const SETTING_NAMED: u64 = 5;
     /// Setting: buffers beside one for each arrival.
     pub const SETTING_SPARE: u64 = 6;
 
@@ -99,8 +103,10 @@ chasqui_abi::guest_struct! {
         pub bytes: u64,
         /// `FLAG_*`.
         pub flags: u32,
+        /// Its number among the messages from here to there with its context and tag, from 1 on, and `ORDINAL_ENTERED`.
+        pub ordinal: u32,
         /// Zero: the data begin at a multiple of 16.
-        pub reserved: [u32; 3],
+        pub reserved: [u32; 2],
     }
 }
 
@@ -113,8 +119,10 @@ chasqui_abi::guest_struct! {
         pub buffer: u32,
         /// Length of its payload [bytes].
         pub bytes: u32,
-        /// Its name in the network cache.
-        pub id: u64,
+        /// Its slot's.
+        pub ordinal: u32,
+        /// Zero.
+        pub reserved: u32,
         /// `FLAG_*`.
         pub flags: u32,
         /// Number of the arrival, from 1 on: the arrival is here. Written last.

@@ -1,12 +1,15 @@
 //! How the NIC puts the MPI library's packets on the wire: for peers that stand for other nodes.
 
-use chasqui_abi::{Envelope, packet};
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use chasqui_abi::{Envelope, context, packet};
 use chasqui_engine::Packet;
 use chasqui_machine::replay::Wire;
 
-use crate::nic::{self, PACKET_MESSAGE, PACKET_PUT};
+use crate::nic::{self, PACKET_FLAGS_SHIFT, PACKET_MESSAGE, PACKET_ORDINAL_SHIFT, PACKET_PUT};
 use crate::parameters::{MpiUnit, NicUnit};
-use crate::registers::FLAG_NAMED;
+use crate::registers::{FLAG_NAMED, ORDINAL_ENTERED};
 use chasqui_ni::MessageKey;
 
 /// An envelope begins a message.
@@ -22,11 +25,31 @@ pub(crate) fn belongs_to(envelope: &Envelope) -> MessageKey {
 
 /// Packets as `nic/transmit.rs` makes them.
 pub(crate) struct NicWire {
-    pub nic: NicUnit,
-    pub mpi: MpiUnit,
+    nic: NicUnit,
+    mpi: MpiUnit,
+    /// Messages so far by source, context and tag: all are for one rank.
+    sent: RefCell<HashMap<(u16, u16, i32), u32>>,
 }
 
 impl NicWire {
+    pub fn new(nic: NicUnit, mpi: MpiUnit) -> NicWire {
+        NicWire { nic, mpi, sent: RefCell::default() }
+    }
+
+    /// A message's ordinal, as `ordinal_of` (`device.c`) has it.
+    fn ordinal(&self, envelope: &Envelope) -> u32 {
+        if !is_message(envelope) || envelope.context % context::EACH == context::NONBLOCKING {
+            return ORDINAL_ENTERED;
+        }
+        let mut sent = self.sent.borrow_mut();
+        let count = sent.entry((envelope.source, envelope.context, envelope.tag)).or_default();
+        *count = count.wrapping_add(1);
+        match envelope.kind {
+            packet::EAGER => *count & !ORDINAL_ENTERED,
+            _ => *count | ORDINAL_ENTERED,
+        }
+    }
+
     fn packet(&self, envelope: &Envelope, bytes: Vec<u8>) -> Packet {
         Packet {
             source: u32::from(envelope.source),
@@ -50,7 +73,8 @@ impl Wire for NicWire {
 
     fn message(&self, envelope: &Envelope, data: &[u8]) -> Packet {
         let flags = if is_message(envelope) { u64::from(FLAG_NAMED) } else { 0 };
-        let word = (PACKET_MESSAGE | flags << 32).to_le_bytes();
+        let ordinal = u64::from(self.ordinal(envelope)) << PACKET_ORDINAL_SHIFT;
+        let word = (PACKET_MESSAGE | flags << PACKET_FLAGS_SHIFT | ordinal).to_le_bytes();
         self.packet(envelope, [&word, &envelope.to_bytes()[..], data].concat())
     }
 
@@ -81,7 +105,7 @@ mod tests {
 
     fn wire() -> NicWire {
         let resolved = Resolved::defaults(&chasqui_machine::Machine::schema(&crate::NETCACHE));
-        NicWire { nic: resolved.read("netcache.nic"), mpi: resolved.read("netcache.mpi") }
+        NicWire::new(resolved.read("netcache.nic"), resolved.read("netcache.mpi"))
     }
 
     #[test]

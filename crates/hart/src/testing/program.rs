@@ -28,6 +28,14 @@ pub const MESSAGES: u64 = 64;
 const COUNTER: u8 = 9;
 /// Holds addresses within a unit (t1); between units it is free.
 const ADDRESS: u8 = 6;
+/// Envelopes of messages that programs ask for.
+pub const ENVELOPES: u64 = 4;
+
+/// The envelope of that number. As the third operand of `prebind` it means 16 bytes, and the number as ordinal.
+pub fn envelope(number: u64) -> u64 {
+    16 << 32 | number
+}
+
 /// How many units ahead a branch may go; short enough for `c.beqz`.
 const REACH: usize = 6;
 
@@ -67,7 +75,7 @@ pub enum Kind {
     /// Aligned loads and stores at [`DEVICE`], of 64 bytes too.
     Device,
     /// `nload` and `nstore` at [`NETWORK`]; `remap` of the messages up to [`MESSAGES`], and some more, to places in the window;
-    /// `prebind` of a few keys to such places, and `withdraw`.
+    /// `prebind` of [`ENVELOPES`] to such places, and `withdraw`.
     Network,
 }
 
@@ -298,14 +306,22 @@ impl Generator<'_> {
     fn network(&mut self) -> Vec<Item> {
         let rd = self.destination();
         if self.random.below(4) == 0 {
-            let key = Insn { op: Op::Addi, rd: ADDRESS, imm: self.random.within(0..4), ..NOTHING };
+            // `envelope(number)`.
+            let number = self.random.within(0..ENVELOPES as i64);
+            let mut items: Vec<Item> = [
+                Insn { op: Op::Addi, rd: ADDRESS, imm: 16, ..NOTHING },
+                Insn { op: Op::Slli, rd: ADDRESS, rs1: ADDRESS, imm: 32, ..NOTHING },
+                Insn { op: Op::Addi, rd: ADDRESS, rs1: ADDRESS, imm: number, ..NOTHING },
+            ]
+            .map(Item::plain)
+            .into();
             let to = self.random.pick(&[LOW, MIDDLE]);
             let insn = match self.random.below(3) {
                 0 => Insn { op: Op::Withdraw, rd, rs1: ADDRESS, rs2: to, ..NOTHING },
-                // Any register's halves: how long, and how many messages it has seen.
-                _ => Insn { op: Op::Prebind, rd, rs1: ADDRESS, rs2: to, rs3: self.source(), ..NOTHING },
+                _ => Insn { op: Op::Prebind, rd, rs1: ADDRESS, rs2: to, rs3: ADDRESS, ..NOTHING },
             };
-            return vec![Item::plain(key), Item::plain(insn)];
+            items.push(Item::plain(insn));
+            return items;
         }
         if self.random.below(2) == 0 {
             let id =

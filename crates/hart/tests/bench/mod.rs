@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use chasqui_config::{Bytes, Cycles, Duration, Frequency};
 use chasqui_engine::{Clock, Time};
 use chasqui_hart::predictor::{CounterCosts, Prediction};
-use chasqui_hart::testing::program::{DEVICE, MESSAGES, NETWORK};
+use chasqui_hart::testing::program::{DEVICE, ENVELOPES, MESSAGES, NETWORK, envelope};
 use chasqui_hart::{Halt, Hart, State, Timing};
 use chasqui_memory::{
     Bus, BusParameters, CacheParameters, DEVICE_BASE, DramParameters, FlatMemory, Incoming, L2Parameters,
@@ -209,7 +209,16 @@ impl Bench {
             for id in 0..MESSAGES {
                 let message = Stored { buffer: buffers + id * 16, bytes: 1 + (id % 16) as u32 };
                 memory.write(message.buffer, 8, id.wrapping_mul(0x0101_0101_0101_0101)).unwrap();
-                let incoming = Incoming { id, key: id % 4, number: 0, offset: 0, length: message.bytes };
+                let number = id % ENVELOPES;
+                let incoming = Incoming {
+                    id,
+                    key: envelope(number),
+                    ordinal: number as u32,
+                    is_kept: false,
+                    number: 0,
+                    offset: 0,
+                    length: message.bytes,
+                };
                 port.deposit(incoming, message, 0);
             }
         }

@@ -15,16 +15,47 @@ pub struct SectionGeometry {
 /// A message that comes, or a part of one, as the NI says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Incoming {
-    /// Its name, which no other message that waits has.
+    /// Its number, which no other message that waits has.
     pub id: u64,
-    /// Context, source and tag: what its receive asks for.
+    /// Its envelope, context, source and tag: what its receive asks for.
     pub key: u64,
+    /// Its number among the messages of that envelope, from 1 on. Envelope and ordinal are its name.
+    pub ordinal: u32,
+    /// Nothing but its name leads to it: the name is kept until the message is bound ([`NetworkCache::keeps`]).
+    ///
+    /// [`NetworkCache::keeps`]: super::NetworkCache::keeps
+    pub is_kept: bool,
     /// Number of the message among those that have come. Software deals with them in this order.
     pub number: u32,
     /// Where the part begins in the message [bytes], at a multiple of a line. Parts come in their order.
     pub offset: u32,
     /// Length of the message [bytes].
     pub length: u32,
+}
+
+/// What a message is asked for by: its envelope and its number among the messages of that envelope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Name {
+    /// Context, source and tag.
+    pub key: u64,
+    /// From 1 on.
+    pub ordinal: u32,
+}
+
+/// A message that was found by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Its number.
+    pub id: u64,
+    /// Its length [bytes].
+    pub bytes: u32,
+}
+
+impl Incoming {
+    /// Its name.
+    pub fn name(&self) -> Name {
+        Name { key: self.key, ordinal: self.ordinal }
+    }
 }
 
 /// A message in its buffer.

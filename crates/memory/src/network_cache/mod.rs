@@ -34,10 +34,10 @@ mod section;
 mod statistics;
 
 use away::{Away, AwayLine};
+pub use early::Reservation;
 use early::Reservations;
-pub use early::{Refused, Reservation};
 use lines::{Lines, Use};
-pub use message::{Incoming, LINE_BYTES, SectionGeometry, Stored};
+pub use message::{Found, Incoming, LINE_BYTES, Name, SectionGeometry, Stored};
 pub use parameters::{Binding, Early, Long, NetworkCacheCosts, NetworkCacheParameters, Replacement};
 use predict::Predictor;
 use section::Section;
@@ -68,10 +68,13 @@ pub struct Bound {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Waiting {
     message: Stored,
-    /// Context, source and tag.
-    key: u64,
+    name: Name,
+    /// Its name is kept until it is bound.
+    is_kept: bool,
     /// Number of its arrival.
     number: u32,
+    /// Bytes of it that have come.
+    came: u32,
     /// Lines of it that are here.
     lines: u32,
     /// Lines of it that are bound and in network memory.
@@ -158,16 +161,23 @@ impl NetworkCache {
 
     // --- arrival ------------------------------------------------------------------------------------
 
-    /// A message begins to come: the reservation that it takes, if there is one for its key. When it does not fit
+    /// A message begins to come: the reservation that it takes, if there is one for its name. When it does not fit
     /// there, or is not here as a whole (`is_whole`), it waits as any other.
     pub fn arrive(&mut self, incoming: Incoming, is_whole: bool) -> Option<Reservation> {
-        let taken = self.reservations.arrive(incoming.key, incoming.number)?;
+        let taken = self.reservations.take_open(incoming.name())?;
         let fits = is_whole && (1..=taken.bytes).contains(&incoming.length);
         if !fits {
             self.statistics.early_missed += 1;
             self.free_reserved(taken);
         }
         fits.then_some(taken)
+    }
+
+    /// The name of the message `id` can be kept until it is bound: the LTB has a place for it, whatever else comes.
+    pub fn keeps(&self, id: u64) -> bool {
+        let all = self.message.iter().chain(self.tlb.iter()).chain(self.ltb.iter());
+        let kept = all.filter(|(other, entry)| entry.is_kept && self.ltb.shares_set(*other, id));
+        kept.count() < self.ltb.ways()
     }
 
     /// A part of a message has come into its buffer: `part`.
@@ -196,13 +206,19 @@ impl NetworkCache {
                 self.lines.put(index, part.buffer + at, used, bytes);
             }
         }
+        for section in [&mut self.message, &mut self.tlb, &mut self.ltb] {
+            if let Some(entry) = section.find_mut(id) {
+                entry.came += part.bytes;
+            }
+        }
         evicted
     }
 
     /// A message gets its entry, of no line yet.
     fn name(&mut self, incoming: Incoming, message: Stored, evicted: &mut Vec<Evicted>) {
-        let Incoming { id, key, number, .. } = incoming;
-        let waiting = Waiting { message, key, number, lines: 0, away: 0, is_bound: false };
+        let Incoming { id, number, is_kept, .. } = incoming;
+        let name = incoming.name();
+        let waiting = Waiting { message, name, is_kept, number, came: 0, lines: 0, away: 0, is_bound: false };
         let is_long = u64::from(message.bytes) > LINE_BYTES;
         if is_long && self.parameters.long == Long::Independent {
             return self.name_independent(id, waiting, evicted);
@@ -290,7 +306,7 @@ impl NetworkCache {
         let mut last = None;
         for id in names {
             let entry = self.message.find(id).or_else(|| self.tlb.find(id))?;
-            let distance = self.predictor.distance(entry.key, self.earlier(&entry))?;
+            let distance = self.predictor.distance(entry.name.key, self.earlier(&entry))?;
             // Of those that it does not expect at all, the last that came.
             let rank = (distance, entry.number);
             if last.is_none_or(|(most, _)| rank > most) {
@@ -303,20 +319,31 @@ impl NetworkCache {
     /// Messages of the same key that wait and came before this one: they are consumed first.
     fn earlier(&self, entry: &Waiting) -> usize {
         let all = self.message.iter().chain(self.tlb.iter()).chain(self.ltb.iter());
-        all.filter(|(_, e)| e.key == entry.key && (e.number.wrapping_sub(entry.number) as i32) < 0).count()
+        let is_earlier = |e: &Waiting| (e.number.wrapping_sub(entry.number) as i32) < 0;
+        all.filter(|(_, e)| e.name.key == entry.name.key && is_earlier(e)).count()
     }
 
     /// The unbound message `id` leaves what lines it has for its buffer; the LTB keeps where that is.
     fn migrate(&mut self, id: u64, entry: Waiting, evicted: &mut Vec<Evicted>) {
-        let lost = self.ltb.insert(id, Waiting { lines: 0, ..entry });
         self.statistics.migrations += 1;
-        self.statistics.ltb_replacements += u64::from(lost.is_some());
+        self.statistics.ltb_replacements += u64::from(self.translate(id, Waiting { lines: 0, ..entry }));
         for line in lines_of(entry.message) {
             if let Some(index) = self.waiting_line(id, line) {
                 self.write_back(index, evicted);
                 self.lines.at_mut(index).used = Use::Free;
             }
         }
+    }
+
+    /// The LTB gets an entry, for which it loses the oldest that is not kept; where all are, this one. True: one is lost.
+    fn translate(&mut self, id: u64, entry: Waiting) -> bool {
+        let is_full = self.ltb.set_of(id).next().is_some();
+        let loses = |&id: &u64| self.ltb.find(id).is_some_and(|other| !other.is_kept);
+        let victim = self.ltb.set_of(id).filter(loses).min_by_key(|&id| self.ltb.age(id));
+        if !is_full || victim.is_some() {
+            self.ltb.insert_for(id, entry, victim);
+        }
+        is_full
     }
 
     /// The line of the message `id` that is at `line` in network memory, while it is here.
@@ -345,18 +372,32 @@ impl NetworkCache {
 
     // --- before arrival ----------------------------------------------------------------------------
 
-    /// Whether a receive that waits for a message of `key` may reserve `sector`, by a program that has dealt with `seen` messages.
-    ///
-    /// # Errors
-    /// Why not.
-    pub fn may_reserve(&self, key: u64, sector: u64, seen: u32) -> Result<(), Refused> {
-        self.reservations.may_add(key, sector, seen)?;
-        let in_line = self.parameters.early == Early::NetworkCache;
-        if in_line && !self.lines.may_reserve(sector) { Err(Refused::Full) } else { Ok(()) }
+    /// What has been reserved for the message `name`.
+    pub fn reservation(&self, name: Name) -> Option<&Reservation> {
+        self.reservations.find(name)
     }
 
-    /// A receive that waits for a message of `key`, of up to `bytes` bytes, reserves `sector` ([`Self::may_reserve`]).
-    pub fn reserve(&mut self, key: u64, sector: u64, bytes: u32) -> Vec<Evicted> {
+    /// Software has learned that the message `name` is where its receive had reserved a line.
+    pub fn collect(&mut self, name: Name) {
+        self.reservations.remove(name);
+    }
+
+    /// The message `name`, if all of it has come and it is not bound.
+    pub fn find(&self, name: Name) -> Option<Found> {
+        let mut all = self.message.iter().chain(self.tlb.iter()).chain(self.ltb.iter());
+        let (id, entry) = all.find(|(_, entry)| entry.name == name && !entry.is_bound)?;
+        (entry.came == entry.message.bytes).then_some(())?;
+        Some(Found { id, bytes: entry.message.bytes })
+    }
+
+    /// Whether a receive that waits for a message may reserve `sector`.
+    pub fn may_reserve(&self, sector: u64) -> bool {
+        let in_line = self.parameters.early == Early::NetworkCache;
+        self.reservations.may_add(sector) && (!in_line || self.lines.may_reserve(sector))
+    }
+
+    /// A receive that waits for the message `name`, of up to `bytes` bytes, reserves `sector` ([`Self::may_reserve`]).
+    pub fn reserve(&mut self, name: Name, sector: u64, bytes: u32) -> Vec<Evicted> {
         let mut evicted = vec![];
         let line = (self.parameters.early == Early::NetworkCache).then(|| {
             let index = self.take_line(sector, &mut evicted);
@@ -364,13 +405,18 @@ impl NetworkCache {
             index
         });
         self.statistics.reserved += 1;
-        self.reservations.add(Reservation { key, sector, bytes, line });
+        self.reservations.add(Reservation { name, sector, bytes, landed: None, line });
         evicted
     }
 
-    /// The receive that has reserved `sector` for `key` is not to be met any more. False: it has been, or will be.
+    /// The receive for a message of `key` that has reserved `sector`, if there is one, is not to be met any more. False: it
+    /// has been.
     pub fn withdraw(&mut self, key: u64, sector: u64) -> bool {
-        let Some(reservation) = self.reservations.remove(key, sector) else { return false };
+        let Some(reservation) = self.reservations.at(key, sector) else { return true };
+        if reservation.landed.is_some() {
+            return false;
+        }
+        self.reservations.remove(reservation.name);
         self.free_reserved(reservation);
         self.statistics.withdrawn += 1;
         true
@@ -502,7 +548,7 @@ impl NetworkCache {
         };
         let Some(entry) = found else { return };
         lines_of(entry.message).for_each(|line| self.free_line(line));
-        if let Some(right) = self.predictor.consumed(entry.key, tag) {
+        if let Some(right) = self.predictor.consumed(entry.name.key, tag) {
             self.statistics.predictions += 1;
             self.statistics.predicted += u64::from(right);
         }
@@ -514,8 +560,9 @@ impl NetworkCache {
         }
     }
 
-    /// The message in `buffer` is where its receive had reserved a line: the buffer is free.
-    pub fn landed(&mut self, buffer: u64) {
+    /// The message `found` in `buffer` is where its receive had reserved a line: the buffer is free.
+    pub fn landed(&mut self, reservation: Reservation, found: Found, buffer: u64) {
+        self.reservations.add(Reservation { landed: Some(found), line: None, ..reservation });
         self.free_buffers.push(buffer);
     }
 

@@ -68,6 +68,16 @@ impl<V: Copy> Section<V> {
         set.iter().flatten().filter(move |_| is_full).map(|e| e.key)
     }
 
+    /// Ways of a set.
+    pub fn ways(&self) -> usize {
+        self.ways
+    }
+
+    /// Both keys have the same set.
+    pub fn shares_set(&self, one: u64, other: u64) -> bool {
+        self.set(one) == self.set(other)
+    }
+
     /// Puts in `key`, which is not here; returns what had to go for it.
     pub fn insert(&mut self, key: u64, value: V) -> Option<(u64, V)> {
         self.insert_for(key, value, None)

@@ -23,6 +23,8 @@ counters! {
         bound: "messages";
         /// Of these, messages bound to an address that is not a multiple of 16: they go to the data cache.
         unaligned: "messages";
+        /// Messages that software found by their name, envelope and ordinal: bound then, or as they came.
+        named: "messages";
         /// Remaps of a name that neither the message section nor the LTB knew.
         unknown: "count";
         /// Bound messages merged into a line that the data cache fetched.
@@ -45,10 +47,6 @@ counters! {
         asked: "lines";
         /// Receives that reserved a line for a message to come.
         reserved: "count";
-        /// Receives that reserved none: there was no room among the reservations.
-        early_full: "count";
-        /// Receives that reserved none: a message had come that software had not dealt with.
-        early_late: "count";
         /// Messages that landed where their receive had reserved a line.
         early: "messages";
         /// Messages whose receive had reserved a line that they did not fit.

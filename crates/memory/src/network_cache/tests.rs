@@ -35,7 +35,7 @@ fn stored(buffer: u64) -> Stored {
 }
 
 fn incoming(id: u64, message: Stored) -> Incoming {
-    Incoming { id, key: id, number: id as u32, offset: 0, length: message.bytes }
+    Incoming { id, key: id, ordinal: 1, is_kept: false, number: id as u32, offset: 0, length: message.bytes }
 }
 
 fn deposit(c: &mut NetworkCache, id: u64, message: Stored) -> Vec<Evicted> {
@@ -139,8 +139,10 @@ fn independent_lines_leave_one_by_one() {
         1,
         Waiting {
             message: Stored { buffer: 0, bytes: 40 },
-            key: 1,
+            name: Name { key: 1, ordinal: 1 },
+            is_kept: false,
             number: 1,
+            came: 40,
             lines: 2,
             away: 0,
             is_bound: false,
@@ -182,32 +184,73 @@ fn what_is_bound_in_network_memory_keeps_its_buffer_and_its_entry() {
     c.check().unwrap();
 }
 
+fn name(key: u64, ordinal: u32) -> Name {
+    Name { key, ordinal }
+}
+
 #[test]
-fn the_first_message_of_a_key_takes_the_oldest_reservation_for_it() {
+fn a_message_takes_the_reservation_for_its_name() {
     let mut c = cache(LARGE, LARGE, LARGE);
-    for (key, sector) in [(7, 0x1000), (8, 0x1010), (7, 0x1020), (7, 0x1030)] {
-        assert_eq!(c.may_reserve(key, sector, 0), Ok(()));
-        c.reserve(key, sector, 8);
+    for (of, sector) in
+        [(name(7, 1), 0x1000), (name(8, 1), 0x1010), (name(7, 2), 0x1020), (name(7, 3), 0x1030)]
+    {
+        assert!(c.may_reserve(sector));
+        c.reserve(of, sector, 8);
     }
-    assert_eq!(c.may_reserve(9, 0x1040, 0), Err(Refused::Full), "four are all");
-    let arrive = |c: &mut NetworkCache, number: u32, bytes: u32| {
-        let incoming = Incoming { id: 1, key: 7, number, offset: 0, length: bytes };
-        c.arrive(incoming, true).map(|r| r.sector)
+    assert!(!c.may_reserve(0x1040), "four are all");
+    let arrive = |c: &mut NetworkCache, ordinal: u32, bytes: u32| {
+        let incoming = Incoming { ordinal, ..incoming(7, Stored { buffer: 0, bytes }) };
+        c.arrive(incoming, true)
     };
-    assert_eq!(arrive(&mut c, 1, 8), Some(0x1000));
-    assert_eq!(arrive(&mut c, 2, 9), None, "too long for it, which is used up");
-    assert!(!c.withdraw(7, 0x1020) && c.withdraw(8, 0x1010));
-    assert_eq!(arrive(&mut c, 3, 1), Some(0x1030));
-    assert_eq!(arrive(&mut c, 4, 1), None);
+    // The second comes first: it is no other receive's.
+    let second = arrive(&mut c, 2, 8).unwrap();
+    assert_eq!(second.sector, 0x1020);
+    let found = Found { id: 1, bytes: 8 };
+    c.land(second, 8);
+    c.landed(second, found, 0);
+    assert_eq!(arrive(&mut c, 1, 9), None, "too long for it, which is used up");
+    assert!(!c.withdraw(7, 0x1020), "it is there");
+    assert!(c.withdraw(8, 0x1010) && c.withdraw(8, 0x1010), "nothing waits there any more");
+    assert_eq!(c.reservation(name(7, 2)).and_then(|r| r.landed), Some(found));
+    c.collect(name(7, 2));
+    assert_eq!(c.reservation(name(7, 2)), None);
+    assert_eq!(arrive(&mut c, 3, 1).map(|r| r.sector), Some(0x1030));
     assert_eq!((c.statistics.early_missed, c.statistics.withdrawn), (1, 1));
-    assert_eq!([3, 4, 5].map(|seen| c.may_reserve(7, 0x1000, seen)), [Err(Refused::Late), Ok(()), Ok(())]);
-    assert_eq!(c.may_reserve(8, 0x1000, 0), Ok(()), "those that have come are all of key 7");
-    assert_eq!(arrive(&mut c, 5, 1), None);
-    assert_eq!(
-        [0, 1].map(|seen| c.may_reserve(8, 0x1000, seen)),
-        [Err(Refused::Late), Ok(())],
-        "four are kept"
-    );
+}
+
+#[test]
+fn a_message_is_found_by_its_name_when_all_of_it_has_come() {
+    let mut c = cache(LARGE, LARGE, LARGE);
+    let message = Incoming { key: 7, ordinal: 3, ..incoming(1, Stored { buffer: 0, bytes: 40 }) };
+    c.deposit(message, Stored { buffer: 0, bytes: 32 });
+    assert_eq!(c.find(name(7, 3)), None);
+    c.deposit(Incoming { offset: 32, ..message }, Stored { buffer: 32, bytes: 8 });
+    assert_eq!(c.find(name(7, 3)), Some(Found { id: 1, bytes: 40 }));
+    assert_eq!((c.find(name(7, 2)), c.find(name(3, 7))), (None, None));
+    c.consume(1, 0, 0);
+    assert_eq!(c.find(name(7, 3)), None, "binding happens once");
+}
+
+/// What nothing but its name leads to is never lost: the LTB loses others, or refuses them.
+#[test]
+fn a_name_that_is_kept_is_found_until_it_is_bound() {
+    let p = parameters(SectionGeometry { sets: 1, ways: 1 }, LARGE, LARGE);
+    let mut c = NetworkCache::new(NetworkCacheParameters { ltb_entries: 2, ltb_ways: 2, ..p }, COSTS);
+    for id in 1..3 {
+        assert!(c.keeps(id));
+        c.deposit(Incoming { is_kept: true, ..incoming(id, stored(id * 16)) }, stored(id * 16));
+    }
+    for id in 3..9 {
+        assert!(!c.keeps(id), "both ways are taken");
+        deposit(&mut c, id, stored(id * 16));
+        assert!((1..3).all(|kept| c.find(name(kept, 1)).is_some()));
+    }
+    assert_eq!((c.find(name(3, 1)), c.statistics.ltb_replacements), (None, 5));
+    c.consume(1, 16, 0);
+    assert!(c.keeps(9), "one way is free");
+    deposit(&mut c, 9, stored(144));
+    assert!(c.find(name(8, 1)).is_some() && c.find(name(2, 1)).is_some());
+    c.check().unwrap();
 }
 
 #[test]
@@ -217,7 +260,7 @@ fn the_predictor_chooses_who_is_consumed_last() {
         let mut c = NetworkCache::new(NetworkCacheParameters { replacement, early: Early::Off, ..p }, COSTS);
         let bring = |c: &mut NetworkCache, number: u32, key: u64| {
             let id = u64::from(number);
-            let incoming = Incoming { id, key, number, offset: 0, length: 16 };
+            let incoming = Incoming { key, number, ..incoming(id, stored(id * 16)) };
             c.deposit(incoming, stored(id * 16))
         };
         // Twice round the cycle 1, 2, 3, and its first key.
@@ -249,14 +292,17 @@ struct Model {
     held: Vec<Stored>,
     /// By sector: its length. What is evicted goes to `memory`.
     bound: HashMap<u64, u32>,
-    /// The oldest first: key, sector, room.
-    reserved: Vec<(u64, u64, u32)>,
-    /// Messages that have come, and their keys.
+    /// What waits, the oldest first: name, sector, room.
+    reserved: Vec<(Name, u64, u32)>,
+    /// What has been met and not collected: name, sector.
+    met: Vec<(Name, u64)>,
+    /// Messages that have come, and how many of each key.
     number: u32,
-    keys: Vec<u64>,
+    ordinals: HashMap<u64, u32>,
 }
 
 struct Message {
+    name: Name,
     stored: Stored,
     /// Lines that their buffer has.
     written: Vec<bool>,
@@ -290,6 +336,7 @@ impl Model {
                 }
                 Place::Unknown => panic!("message {id} is lost"),
             }
+            assert_eq!(c.find(message.name), Some(Found { id, bytes: message.stored.bytes }));
             for (line, written) in lines_of(message.stored).zip(&message.written) {
                 assert!(*written || c.has_line(line), "the data of message {id} are lost at {line:#x}");
             }
@@ -303,8 +350,8 @@ impl Model {
         sectors.sort_unstable();
         expected.sort_unstable();
         assert_eq!(sectors, expected, "bound sectors");
-        let reserved: Vec<_> = c.reservations.iter().map(|r| (r.key, r.sector, r.bytes)).collect();
-        assert_eq!(reserved, self.reserved);
+        let open = c.reservations.iter().filter(|r| r.landed.is_none());
+        assert_eq!(open.map(|r| (r.name, r.sector, r.bytes)).collect::<Vec<_>>(), self.reserved);
     }
 
     fn is_free(&self, buffer: Stored) -> bool {
@@ -316,10 +363,11 @@ impl Model {
     /// A message comes, in parts of up to `part` bytes, or lands where a receive waits.
     fn arrive(&mut self, c: &mut NetworkCache, stored: Stored, part: u32, key: u64) {
         self.number += 1;
-        self.keys.push(key);
-        let (id, number) = (u64::from(self.number), self.number);
-        let incoming = Incoming { id, key, number, offset: 0, length: stored.bytes };
-        let expected = self.reserved.iter().position(|r| r.0 == key).map(|at| self.reserved.remove(at));
+        let ordinal = self.ordinals.entry(key).or_default();
+        *ordinal += 1;
+        let (id, name) = (u64::from(self.number), Name { key, ordinal: *ordinal });
+        let incoming = Incoming { key, ordinal: *ordinal, ..incoming(id, stored) };
+        let expected = self.reserved.iter().position(|r| r.0 == name).map(|at| self.reserved.remove(at));
         let landed = c.arrive(incoming, true);
         let fits = expected.filter(|&(_, _, room)| stored.bytes <= room);
         assert_eq!(landed.map(|r| r.sector), fits.map(|(_, sector, _)| sector));
@@ -331,11 +379,15 @@ impl Model {
                 let replaced = c.land(reservation, stored.bytes);
                 self.evict(replaced.map(Evicted::Bound).into_iter().collect());
             }
+            c.landed(reservation, Found { id, bytes: stored.bytes }, stored.buffer);
+            self.held.push(stored);
+            self.collect(c);
+            self.met.push((name, reservation.sector));
             return;
         }
         c.release(stored);
         let lines = stored.bytes.div_ceil(16) as usize;
-        self.unbound.insert(id, Message { stored, written: vec![false; lines] });
+        self.unbound.insert(id, Message { name, stored, written: vec![false; lines] });
         let mut offset = 0;
         while offset < stored.bytes {
             let bytes = part.min(stored.bytes - offset);
@@ -440,25 +492,23 @@ fn act(c: &mut NetworkCache, model: &mut Model, random: &mut Random) {
             assert_eq!(c.hit(sector + at, bytes as u32), fits, "{bytes} at {at} of {end}");
         }
         (8, _) => {
-            let seen = model.number.saturating_sub(random.below(9).saturating_sub(3) as u32);
+            let came = model.ordinals.get(&key).copied().unwrap_or(0);
+            let of = name(key, came + 1 + random.below(3) as u32);
             let bytes = 1 + random.below(16) as u32;
-            let since = &model.keys[seen as usize..];
-            let is_late = since.contains(&key) || since.len() as u64 > c.parameters.early_entries;
-            match c.may_reserve(key, sector, seen) {
-                Ok(()) => {
-                    assert!(!is_late, "a message has come meanwhile");
-                    let evicted = c.reserve(key, sector, bytes);
-                    model.evict(evicted);
-                    model.reserved.push((key, sector, bytes));
-                }
-                Err(Refused::Late) => assert!(is_late),
-                Err(Refused::Full) => {}
+            if model.reserved.iter().all(|r| r.0 != of) && c.may_reserve(sector) {
+                let evicted = c.reserve(of, sector, bytes);
+                model.evict(evicted);
+                model.reserved.push((of, sector, bytes));
             }
         }
         (9, _) => {
-            let at = model.reserved.iter().position(|r| (r.0, r.1) == (key, sector));
-            assert_eq!(c.withdraw(key, sector), at.is_some());
-            at.map(|at| model.reserved.remove(at));
+            let is_met = model.met.iter().any(|&(of, at)| (of.key, at) == (key, sector));
+            assert_eq!(c.withdraw(key, sector), !is_met);
+            model.reserved.retain(|r| (r.0.key, r.1) != (key, sector));
+            for (of, _) in model.met.drain(..) {
+                assert!(c.reservation(of).is_some_and(|r| r.landed.is_some()));
+                c.collect(of);
+            }
         }
         _ => {}
     }

@@ -63,7 +63,7 @@ pub use data::{BlockOperation, order};
 pub use device::BURST_BYTES;
 pub use fast::FastView;
 pub use lent::LentBus;
-pub use network::{Prebound, Remapped};
+pub use network::Remapped;
 pub use observation::Observation;
 pub use parameters::{L2Parameters, OrderParameters, PortKind, PortParameters, WriteBufferParameters};
 pub use request::{Request, Slot, Snoop, Snooped};

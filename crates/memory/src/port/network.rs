@@ -15,8 +15,8 @@ use super::addresses::Addresses;
 use super::{Access, DEVICE_BASE, Fault, Port, Request, Slot, Stall, Stop};
 use crate::cache::State;
 use crate::network_cache::{
-    Binding, Bound, Early, Evicted, Incoming, LINE_BYTES, NetworkCache, NetworkCacheStatistics, Place,
-    Refused, Reservation, Stored,
+    Binding, Bound, Early, Evicted, Found, Incoming, LINE_BYTES, Name, NetworkCache, NetworkCacheStatistics,
+    Place, Reservation, Stored,
 };
 
 /// What came of a `remap`: the value of its destination register.
@@ -29,24 +29,12 @@ pub enum Remapped {
     Unknown = 1,
 }
 
-/// What came of a `prebind`: the value of its destination register.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u64)]
-pub enum Prebound {
-    /// The message that comes next with this key is bound as it comes.
-    Reserved = 0,
-    /// No line could be reserved: the message is bound late.
-    Full = 1,
-    /// The address is not a multiple of 16: likewise.
-    Unaligned = 2,
-    /// A message of the key has come that the program has not dealt with, or may have: likewise.
-    Late = 3,
-}
-
 /// A `remap` under way: of a message of several parts each may have to wait.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Remapping {
     id: u64,
+    /// Whether it was asked for by this name.
+    name: Option<Name>,
     /// Virtual address of the destination.
     va: u64,
     message: Stored,
@@ -192,12 +180,25 @@ impl Port {
     /// `remap`: binds the message `id` to the address `va`, part by part. What waits is tried again and goes on where
     /// it was.
     pub fn remap(&mut self, id: u64, va: u64, cycles: &mut u64) -> Result<Remapped, Stop> {
+        self.remap_named(id, None, va, cycles)
+    }
+
+    /// The same of a message that was asked for by its name, if it was.
+    fn remap_named(
+        &mut self,
+        id: u64,
+        name: Option<Name>,
+        va: u64,
+        cycles: &mut u64,
+    ) -> Result<Remapped, Stop> {
         self.disturb();
         let begun = self.network.remapping.filter(|r| (r.id, r.va) == (id, va));
         let mut to = self.destination(va + begun.map_or(0, |r| r.done), cycles)?;
         let mut r = match (begun, self.network().place(id)) {
             (Some(begun), _) => begun,
-            (None, Place::Here(message) | Place::Memory(message)) => Remapping { id, va, message, done: 0 },
+            (None, Place::Here(message) | Place::Memory(message)) => {
+                Remapping { id, name, va, message, done: 0 }
+            }
             (None, Place::Unknown) => {
                 self.network().statistics.unknown += 1;
                 return Ok(Remapped::Unknown);
@@ -340,38 +341,64 @@ impl Port {
 
     // --- early binding ------------------------------------------------------------------------------
 
-    /// `prebind`: the message that comes next of `key`, of up to `bytes` bytes, is to be bound to the address `va` as
-    /// it comes. `seen`: how many messages the program has dealt with.
+    /// `prebind`: binds the message `name` to the address `va`, if it is there and has up to `bytes` bytes; if it is not
+    /// there, reserves the place for it if that can be. Gives the message if it is there. It is executed again and again by a
+    /// program that waits, and changes nothing as long as nothing has come.
     pub fn prebind(
         &mut self,
-        key: u64,
+        name: Name,
         va: u64,
         bytes: u32,
-        seen: u32,
         cycles: &mut u64,
-    ) -> Result<Prebound, Stop> {
-        self.disturb();
-        if !va.is_multiple_of(LINE_BYTES) {
-            return Ok(Prebound::Unaligned);
+    ) -> Result<Option<Found>, Stop> {
+        if let Some(&Reservation { landed, .. }) = self.network().reservation(name) {
+            self.charge_remap(cycles);
+            if landed.is_some() {
+                self.disturb();
+                self.network().collect(name);
+                self.network().statistics.named += 1;
+                self.network.changes += 1;
+            }
+            return Ok(landed);
         }
-        let sector = self.destination(va, cycles)?;
+        let begun = self.network.remapping.filter(|r| (r.name, r.va) == (Some(name), va));
+        let found = match begun {
+            Some(r) => Some(Found { id: r.id, bytes: r.message.bytes }),
+            None => self.network().find(name),
+        };
+        match found {
+            Some(message) if message.bytes > bytes => self.charge_remap(cycles),
+            Some(message) => {
+                self.remap_named(message.id, Some(name), va, cycles)?;
+                self.network().statistics.named += 1;
+            }
+            None => self.reserve(name, va, bytes, cycles)?,
+        }
+        Ok(found)
+    }
+
+    fn charge_remap(&mut self, cycles: &mut u64) {
+        let cost = self.network().costs().remap;
+        if self.is_timed() {
+            self.charge(cost, cycles);
+        }
+    }
+
+    /// The message `name`, of up to `bytes` bytes, is to be bound to the address `va` as it comes, if there is room for that.
+    fn reserve(&mut self, name: Name, va: u64, bytes: u32, cycles: &mut u64) -> Result<(), Stop> {
         // Where accesses take no time they leave the caches alone.
         let early = self.network().parameters().early;
-        if early == Early::Off || !self.is_timed() {
-            self.network().statistics.early_full += 1;
-            return Ok(Prebound::Full);
+        let may_wait = early != Early::Off && self.is_timed() && va.is_multiple_of(LINE_BYTES) && bytes > 0;
+        if !may_wait {
+            self.charge_remap(cycles);
+            return Ok(());
         }
-        match self.network().may_reserve(key, sector, seen) {
-            Ok(()) => {}
-            Err(Refused::Full) => {
-                self.network().statistics.early_full += 1;
-                return Ok(Prebound::Full);
-            }
-            Err(Refused::Late) => {
-                self.network().statistics.early_late += 1;
-                return Ok(Prebound::Late);
-            }
+        let sector = self.destination(va, cycles)?;
+        if !self.network().may_reserve(sector) {
+            self.charge_remap(cycles);
+            return Ok(());
         }
+        self.disturb();
         let line = self.line(sector);
         self.awaits_line(line)?;
         if early == Early::DataCache {
@@ -380,27 +407,23 @@ impl Port {
         } else {
             self.claim(line, cycles)?;
         }
-        let evicted = self.network().reserve(key, sector, bytes.min(LINE_BYTES as u32));
+        let evicted = self.network().reserve(name, sector, bytes.min(LINE_BYTES as u32));
         self.evict_all(evicted, *cycles);
-        let cost = self.network().costs().remap;
-        self.charge(cost, cycles);
-        Ok(Prebound::Reserved)
+        self.charge_remap(cycles);
+        Ok(())
     }
 
-    /// `withdraw`: the reservation for `key` at `va` is not wanted any more. False: it has been met.
+    /// `withdraw`: what is reserved for a message of `key` at `va` is not wanted any more. False: the message is there.
     pub fn withdraw(&mut self, key: u64, va: u64, cycles: &mut u64) -> Result<bool, Stop> {
         self.disturb();
         let sector = self.destination(va, cycles)?;
-        let cost = self.network().costs().remap;
-        if self.is_timed() {
-            self.charge(cost, cycles);
-        }
+        self.charge_remap(cycles);
         self.network.changes += 1;
         Ok(self.network().withdraw(key, sector))
     }
 
-    /// A message of `message.bytes` bytes comes, for which a receive has reserved a place.
-    fn land(&mut self, reservation: Reservation, message: Stored, cycle: u64) {
+    /// The message `id` of `message.bytes` bytes comes, for which a receive has reserved a place.
+    fn land(&mut self, id: u64, reservation: Reservation, message: Stored, cycle: u64) {
         let Reservation { sector, .. } = reservation;
         self.network().statistics.early += 1;
         if self.network().parameters().early == Early::NetworkCache {
@@ -418,7 +441,8 @@ impl Port {
             self.evict_bound(Bound { sector, bytes: message.bytes }, cycle);
         }
         self.copy_message(message, sector);
-        self.network().landed(message.buffer);
+        let found = Found { id, bytes: message.bytes };
+        self.network().landed(reservation, found, message.buffer);
         self.transactions.issue(cycle);
         self.network.changes += 1;
     }
@@ -537,20 +561,22 @@ impl Port {
         self.evict_all(evicted, cycle);
     }
 
-    /// A message, or a part of one, has come into its buffer: `part`. The network cache takes it, if there is one. Of
-    /// a message that it is not to take `part` has no bytes; but the receive that has reserved a line for it is met.
+    /// A message, or a part of one, has come into its buffer: `part`. The network cache takes it, if there is one.
     pub fn deposit(&mut self, incoming: Incoming, part: Stored, cycle: u64) {
         let Some(network) = &mut self.network.cache else { return };
         if incoming.offset == 0
             && let Some(reservation) = network.arrive(incoming, part.bytes == incoming.length)
         {
             self.network.landed = Some(incoming.id);
-            return self.land(reservation, part, cycle);
+            return self.land(incoming.id, reservation, part, cycle);
         }
-        if part.bytes > 0 {
-            let evicted = network.deposit(incoming, part);
-            self.evict_all(evicted, cycle);
-        }
+        let evicted = network.deposit(incoming, part);
+        self.evict_all(evicted, cycle);
+    }
+
+    /// The name of the message `id` can be kept until it is bound.
+    pub fn keeps(&self, id: u64) -> bool {
+        self.network.cache.as_ref().is_some_and(|network| network.keeps(id))
     }
 
     /// The NI uses the buffer for something else from now on.

@@ -291,7 +291,7 @@ impl SnoopingBus {
         Granted::For(tenure, value)
     }
 
-    /// A message comes into the network cache of a hart, that of `process`, or is announced to it: an address tenure.
+    /// A message comes into the network cache of a hart, that of `process`.
     fn grant_deposit(
         &mut self,
         parts: &mut Parts,
@@ -300,10 +300,7 @@ impl SnoopingBus {
         now: Time,
         out: &mut Outbox<'_>,
     ) -> Tenure {
-        let responder = match request.bytes {
-            0 => Responder::None,
-            _ => memory_responder(parts, request.address, true),
-        };
+        let responder = memory_responder(parts, request.address, true);
         let tenure = self.bus.place(now, request.bytes, true, responder);
         parts.device_granted(name, now, out);
         let index = parts.os.hart_of(process);

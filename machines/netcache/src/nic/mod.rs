@@ -29,7 +29,7 @@ use chasqui_ni::{
 use chasqui_placement::{Place, Placement, ProcessId, Rank};
 
 use crate::PROCESSES_MAX;
-use crate::parameters::{MpiUnit, NicUnit, Policy};
+use crate::parameters::{MpiUnit, NicUnit};
 use crate::registers::{self, NetcacheSlot};
 use deliver::Deliverer;
 use events::{NicEvent, Owner};
@@ -43,12 +43,15 @@ const HEADER: u64 = size_of::<NetcacheSlot>() as u64;
 /// Bytes of an envelope.
 const ENVELOPE: usize = size_of::<Envelope>();
 /// First word of a packet, the lowest byte: a message, its envelope first. The next byte is the number of the process that
-/// it is for, the high half the slot's flags.
+/// it is for, the next two are the slot's flags, the high half is its ordinal.
 pub(crate) const PACKET_MESSAGE: u64 = 1;
 /// First word of a packet: a piece of a block, its address first.
 pub(crate) const PACKET_PUT: u64 = 2;
 /// Where the process is in a packet's first word.
 const PACKET_PROCESS_SHIFT: u32 = 8;
+/// Where the slot's flags are, and its ordinal.
+pub(crate) const PACKET_FLAGS_SHIFT: u32 = 16;
+pub(crate) const PACKET_ORDINAL_SHIFT: u32 = 32;
 /// Device address of the window onto network memory; pages of registers, one a process, are below.
 const WINDOW: u64 = 1 << 32;
 const _: () = assert!(PROCESSES_MAX as u64 * PAGE_BYTES <= WINDOW);
@@ -89,8 +92,8 @@ pub(crate) struct NicPlan {
     pub placement: Placement,
     /// Longest message that goes through the network cache [bytes].
     pub longest: u64,
-    /// Receives may have reserved lines in it.
-    pub early: bool,
+    /// Receives that may wait for their messages by name.
+    pub named: u64,
     /// The network.
     pub network: NetworkParameters,
     /// The NIC's end of its link.
@@ -104,8 +107,10 @@ counters! {
         sent: "messages";
         /// Packets sent.
         packets: "packets";
-        /// Messages entered among the arrivals.
+        /// Messages that have come.
         received: "messages";
+        /// Of these, messages entered among the arrivals: software did not find them by their names before.
+        entered: "messages";
         /// Buffers that the processor keeps for messages whose receive has not come, so far.
         kept: "count";
         /// Deliveries from network memory by DMA.
@@ -131,8 +136,6 @@ struct Shared {
     placement: Placement,
     /// Longest message that goes through the network cache [bytes].
     longest: u64,
-    /// The network cache hears of every message, for receives that wait.
-    announces: bool,
     link: LinkEnd,
     pipeline: Pipeline<NicEvent>,
     /// Packets that wait for the link, by the process that sends them.
@@ -209,13 +212,18 @@ impl Shared {
         }
     }
 
-    /// Buffers of messages that `remap` has bound are free, which the network cache of the hart of `process` tells the NIC:
-    /// of all processes that the hart has had.
-    fn collect_bound(&mut self, process: ProcessId, c: &mut Context<'_, '_>) {
-        for address in c.port_of(process).take_bound_buffers() {
+    /// Buffers of messages that have been bound are free, which the network cache of the hart of `process` tells the NIC:
+    /// of all processes that the hart has had. Gives them, by process and offset.
+    fn collect_bound(&mut self, process: ProcessId, c: &mut Context<'_, '_>) -> Vec<(ProcessId, u64)> {
+        let place = |address: u64| {
             let offset = address - self.memory.start;
-            self.pools[(offset / self.memory_bytes) as usize].give(offset % self.memory_bytes);
+            (ProcessId((offset / self.memory_bytes) as u32), offset % self.memory_bytes)
+        };
+        let bound: Vec<_> = c.port_of(process).take_bound_buffers().into_iter().map(place).collect();
+        for &(of, offset) in &bound {
+            self.pools[of.index()].give(offset);
         }
+        bound
     }
 }
 
@@ -231,11 +239,12 @@ pub(crate) struct Nic {
     receiver: Receiver,
     deliverer: Deliverer,
     mpi: MpiUnit,
+    named: u64,
 }
 
 impl Nic {
     pub fn new(plan: NicPlan) -> Nic {
-        let NicPlan { unit, mpi, clock, line_bytes, memory_base, placement, longest, early, network, port } =
+        let NicPlan { unit, mpi, clock, line_bytes, memory_base, placement, longest, named, network, port } =
             plan;
         let processes = placement.processes();
         let link = LinkEnd::new(&network, port, unit.packet_overhead.bytes(), NicEvent::Start.into());
@@ -251,7 +260,6 @@ impl Nic {
                 memory_bytes,
                 pools: (0..processes).map(|_| Pools::new(unit.memory.bytes(), unit.pool.bytes())).collect(),
                 longest,
-                announces: early && unit.policy == Policy::NetworkCache,
                 pipeline: Pipeline::new(
                     &link,
                     clock,
@@ -269,6 +277,7 @@ impl Nic {
                 unit,
             },
             mpi,
+            named,
         }
     }
 
@@ -314,6 +323,7 @@ impl Nic {
             registers::DELIVER_TO => delivery.to = value,
             registers::DELIVER_BYTES => delivery.bytes = value,
             registers::DELIVER_FROM => self.deliverer.ask(process, value, &self.shared, c),
+            registers::LISTEN => self.receiver.arrivals[process.index()].listen(value != 0),
             _ => {}
         }
     }
@@ -337,7 +347,7 @@ impl NetworkInterface for Nic {
         page.settings[registers::SETTING_SLOTS as usize] = self.mpi.slots;
         page.settings[registers::SETTING_ARRIVALS as usize] = self.mpi.arrivals;
         page.settings[registers::SETTING_HELD as usize] = memory - arrivals;
-        page.settings[registers::SETTING_EARLY as usize] = u64::from(self.shared.announces);
+        page.settings[registers::SETTING_NAMED as usize] = self.named;
         page.settings[registers::SETTING_SPARE as usize] = self.mpi.spare;
     }
 
@@ -377,7 +387,7 @@ impl NetworkInterface for Nic {
             NicEvent::Prepared | NicEvent::SourceIn => self.transmitter.prepared(s, c),
             NicEvent::Crossed => self.transmitter.crossed(s),
             NicEvent::Landed => return self.receiver.landed(s, c),
-            NicEvent::Received | NicEvent::PagesIn => self.receiver.place(s, c),
+            NicEvent::Received | NicEvent::PagesIn => self.receiver.go_on_with(s, c),
             NicEvent::Delivering => self.deliverer.place(s, c),
         }
         self.go_on(c);
@@ -411,7 +421,7 @@ impl NetworkInterface for Nic {
         match Owner::of(request.tag) {
             (Owner::Transmit, _) => self.transmitter.line_read(s, c),
             (Owner::Receive, number) if self.receiver.writer.done(number).is_all => {
-                self.receiver.finish(s, c)
+                self.receiver.written(s, c)
             }
             (Owner::Deliver, number) if self.deliverer.writer.done(number).is_all => {
                 self.deliverer.finish(s, c)

@@ -1,6 +1,10 @@
 //! Receiving: one packet after the other. A piece of a block is written to where it goes; a message is put where the
 //! policy wants it, then entered in the ring of arrivals of its process. One for which there is no room there waits, and
 //! those behind it in its virtual network; the others' turn comes meanwhile.
+//!
+//! A message in the network cache that receives ask for by its name is not entered ([`Quiet`]), unless software listens
+//! because some receive knows no name. It is entered after all before another message of its communicator is, so that of
+//! these the ring has the order in which they came; and where network memory has no room.
 
 use std::collections::VecDeque;
 
@@ -12,18 +16,18 @@ use chasqui_placement::ProcessId;
 use chasqui_record::Stage;
 
 use super::events::{NicEvent, Owner};
-use super::{ENVELOPE, PACKET_PROCESS_SHIFT, PACKET_PUT, Shared, networks};
+use super::{
+    ENVELOPE, PACKET_FLAGS_SHIFT, PACKET_ORDINAL_SHIFT, PACKET_PROCESS_SHIFT, PACKET_PUT, Shared, networks,
+};
 use crate::mechanism::Mechanism;
 use crate::parameters::Policy;
-use crate::registers::{FLAG_BUFFER, FLAG_CACHED, FLAG_EARLY, FLAG_NAMED, NetcacheArrival, SLOT_BYTES};
+use crate::registers::{FLAG_BUFFER, FLAG_CACHED, FLAG_NAMED, NetcacheArrival, ORDINAL_ENTERED, SLOT_BYTES};
+use crate::wire::is_message;
 
 /// Bytes of a packet's first word.
 const WORD: usize = size_of::<u64>();
 /// Bytes of an arrival.
 pub(super) const ARRIVAL: u64 = size_of::<NetcacheArrival>() as u64;
-
-/// Its flags begin so many bytes before its end.
-const FLAGS_FROM_END: usize = size_of::<NetcacheArrival>() - std::mem::offset_of!(NetcacheArrival, flags);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -31,6 +35,16 @@ enum State {
     /// Control, or pages that are brought in.
     Busy,
     Writing,
+    /// Pages are brought in, or places among the arrivals written, for messages of this process that were not entered.
+    Entering(ProcessId),
+}
+
+/// A message that only its name leads to: what would be entered, without its number.
+#[derive(Clone, Copy, Debug)]
+struct Quiet {
+    arrival: NetcacheArrival,
+    /// It is to be entered.
+    is_asked: bool,
 }
 
 /// Where a process finds what has arrived.
@@ -41,6 +55,10 @@ pub(super) struct Arrivals {
     pub buffers: u64,
     /// By place in the ring: which of these its message's payload goes to.
     buffer_of: Vec<u32>,
+    /// Those that are not entered, in the order in which they came.
+    quiet: VecDeque<Quiet>,
+    /// Software wants all messages entered.
+    listens: bool,
 }
 
 /// Packets of one virtual network that have landed.
@@ -61,9 +79,8 @@ pub(super) struct Receiver {
     turn: usize,
     state: State,
     pub writer: DmaWriter,
-    /// Of the message that is written: its name, and the flags of its arrival if it lands where its receive has
-    /// reserved a line.
-    may_land: Option<(u64, u32)>,
+    /// The message that is written, if only its name is to lead to it.
+    keeps_quiet: Option<(u64, NetcacheArrival)>,
 }
 
 impl Receiver {
@@ -74,7 +91,7 @@ impl Receiver {
             turn: 0,
             state: State::Idle,
             writer: DmaWriter::new(|number| Owner::Receive.tag(number), line_bytes),
-            may_land: None,
+            keeps_quiet: None,
         }
     }
 
@@ -114,6 +131,7 @@ impl Receiver {
 
     /// There may be room for what waits.
     pub fn go_on(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        self.enter_asked(s, c);
         for network in self.turns() {
             if self.state == State::Idle && std::mem::take(&mut self.landed[network].is_ready) {
                 self.turn = network;
@@ -137,14 +155,109 @@ impl Receiver {
             let (to, data) = put_parts(packet);
             return [(to, data.len() as u64), (0, 0)];
         }
-        let (_, _, data) = message_parts(packet);
+        let (_, _, _, data) = message_parts(packet);
         let buffered = if s.unit.policy == Policy::Buffer { data.len() as u64 } else { 0 };
         let buffer = arrivals.buffers + u64::from(arrivals.buffer()) * SLOT_BYTES;
         [(arrivals.ring.next(), ARRIVAL), (buffer, buffered)]
     }
 
+    /// Control of the packet is over, or pages are there.
+    pub fn go_on_with(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        match self.state {
+            State::Entering(process) => self.enter_quiet(process, s, c),
+            _ => self.place(s, c),
+        }
+    }
+
+    /// Looks for a process some of whose messages are asked for that were not entered.
+    fn enter_asked(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        let has_some = |arrivals: &Arrivals| {
+            arrivals.ring.has_room() && arrivals.quiet.iter().any(|quiet| quiet.is_asked)
+        };
+        if self.state == State::Idle
+            && let Some(process) = self.arrivals.iter().position(has_some)
+        {
+            self.enter_quiet(ProcessId(process as u32), s, c);
+        }
+    }
+
+    /// Enters what is asked for of `process`, as much as there is room for.
+    fn enter_quiet(&mut self, process: ProcessId, s: &mut Shared, c: &mut Context<'_, '_>) {
+        self.collect_bound(process, s, c);
+        self.state = State::Entering(process);
+        let arrivals = &self.arrivals[process.index()];
+        let count = arrivals.quiet.iter().filter(|quiet| quiet.is_asked).count().min(arrivals.room());
+        for at in 0..count as u32 {
+            match c.bring_in(
+                process,
+                arrivals.ring.ring.slot(arrivals.ring.producer.wrapping_add(at)),
+                ARRIVAL,
+                true,
+            ) {
+                Ok(0) => {}
+                Ok(pages) => {
+                    s.counters.pages_in += pages;
+                    return s.pipeline.begin_with(NicEvent::PagesIn, pages * s.unit.page_in.cycles(), c);
+                }
+                Err(at) => {
+                    c.fault(process, format!("the NIC was told to write to {at:#x}, which is not mapped"));
+                    self.arrivals[process.index()].quiet.clear();
+                    self.state = State::Idle;
+                    return;
+                }
+            }
+        }
+        for _ in 0..count {
+            let quiet = &mut self.arrivals[process.index()].quiet;
+            let at = quiet.iter().position(|quiet| quiet.is_asked).expect("it was counted");
+            let Quiet { arrival, .. } = quiet.remove(at).expect("it was found");
+            self.write_entry(process, arrival, s, c);
+        }
+        if !self.writer.start(c) {
+            self.state = State::Idle;
+        }
+    }
+
+    /// The next place among the arrivals is `arrival`'s.
+    fn write_entry(
+        &mut self,
+        process: ProcessId,
+        arrival: NetcacheArrival,
+        s: &mut Shared,
+        c: &mut Context<'_, '_>,
+    ) {
+        let ring = &mut self.arrivals[process.index()].ring;
+        let entry = NetcacheArrival { number: ring.producer.wrapping_add(1), ..arrival };
+        s.write(&mut self.writer, (process, ring.next()), &entry.to_bytes(), c);
+        ring.push();
+        s.counters.entered += 1;
+    }
+
+    /// Messages of the hart of `process` that have been bound are nobody's any more.
+    fn collect_bound(&mut self, process: ProcessId, s: &mut Shared, c: &mut Context<'_, '_>) {
+        for (of, offset) in s.collect_bound(process, c) {
+            self.arrivals[of.index()].quiet.retain(|quiet| u64::from(quiet.arrival.buffer) != offset);
+        }
+    }
+
+    /// All is written that was asked for.
+    pub fn written(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        if let State::Entering(_) = self.state {
+            self.state = State::Idle;
+            return;
+        }
+        let process = process_of(&self.packet().bytes);
+        if let Some((id, arrival)) = self.keeps_quiet.take()
+            && !c.port_of(process).has_landed(id)
+        {
+            let arrivals = &mut self.arrivals[process.index()];
+            arrivals.quiet.push_back(Quiet { arrival, is_asked: arrivals.listens });
+        }
+        self.finish(s, c);
+    }
+
     /// Control of the packet is over, or its pages are there.
-    pub fn place(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+    fn place(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let packet = self.packet().bytes.clone();
         let process = process_of(&packet);
         // Before MPI_Init has set the rings up a message waits, and whatever comes behind it.
@@ -166,7 +279,6 @@ impl Receiver {
             self.state = State::Busy;
             return s.pipeline.begin_with(NicEvent::PagesIn, missing * s.unit.page_in.cycles(), c);
         }
-        self.may_land = None;
         if is_put(&packet) {
             let (to, data) = put_parts(&packet);
             s.write(&mut self.writer, (process, to), data, c);
@@ -179,39 +291,46 @@ impl Receiver {
         }
     }
 
-    /// A message goes where the policy wants it and among the arrivals. False: network memory has no room.
+    /// A message goes where the policy wants it and, unless only its name is to lead to it, among the arrivals. False: there
+    /// is no room, or others must be entered before it.
     fn enter(&mut self, process: ProcessId, packet: &[u8], s: &mut Shared, c: &mut Context<'_, '_>) -> bool {
-        let (flags, envelope, data) = message_parts(packet);
-        let [(entry, _), (buffer, _)] = self.destinations(process, packet, s);
-        let mut arrival = NetcacheArrival {
-            envelope,
-            bytes: data.len() as u32,
-            number: self.arrivals[process.index()].ring.producer.wrapping_add(1),
-            ..NetcacheArrival::default()
-        };
-        let incoming = Incoming {
-            id: u64::from(envelope.source) << 32 | u64::from(envelope.sequence),
-            key: key(&envelope),
-            number: arrival.number,
-            offset: 0,
-            length: data.len() as u32,
-        };
+        let (flags, ordinal, envelope, data) = message_parts(packet);
+        let number = (u64::from(envelope.source) << 32) | u64::from(envelope.sequence);
+        self.collect_bound(process, s, c);
+        let may_cache = !data.is_empty() && data.len() as u64 <= s.longest && flags & FLAG_NAMED != 0;
+        let is_cached = s.unit.policy == Policy::NetworkCache && may_cache;
+        let is_asked_for = ordinal & ORDINAL_ENTERED == 0 && !self.arrivals[process.index()].listens;
+        let is_quiet = is_cached && is_asked_for && c.port_of(process).keeps(number);
+        if !is_quiet && !self.arrivals[process.index()].is_next(&envelope) {
+            return false;
+        }
+        let bytes = data.len() as u32;
+        let mut arrival = NetcacheArrival { envelope, bytes, ordinal, ..NetcacheArrival::default() };
         match s.unit.policy {
             _ if data.is_empty() => {}
             Policy::Buffer => {
+                let [_, (buffer, _)] = self.destinations(process, packet, s);
                 arrival.buffer = self.arrivals[process.index()].buffer();
                 s.write(&mut self.writer, (process, buffer), data, c);
             }
-            policy => {
-                s.collect_bound(process, c);
-                let Some(offset) = s.pools[process.index()].take(data.len() as u64) else { return false };
+            _ => {
+                let Some(offset) = s.pools[process.index()].take(data.len() as u64) else {
+                    self.arrivals[process.index()].ask_for_all();
+                    return false;
+                };
                 let address = s.memory_of(process) + offset;
                 (arrival.buffer, arrival.flags) = (offset as u32, FLAG_BUFFER | flags & FLAG_NAMED);
-                let is_short = data.len() as u64 <= s.longest && flags & FLAG_NAMED != 0;
-                if policy == Policy::NetworkCache && is_short {
-                    arrival.id = incoming.id;
+                if is_cached {
                     arrival.flags |= FLAG_CACHED;
-                    self.may_land = Some((arrival.id, arrival.flags | FLAG_EARLY));
+                    let incoming = Incoming {
+                        id: number,
+                        key: key(&envelope),
+                        ordinal,
+                        is_kept: is_quiet,
+                        number: s.counters.received as u32,
+                        offset: 0,
+                        length: bytes,
+                    };
                     self.deposit((process, incoming), address, data, s);
                     c.travels_by(process, self.packet().message, Mechanism::Deposit);
                 } else {
@@ -219,13 +338,11 @@ impl Receiver {
                 }
             }
         }
-        // Of any message the network cache must hear, for which a line may have been reserved.
-        if s.announces && flags & FLAG_NAMED != 0 && arrival.flags & FLAG_CACHED == 0 {
-            let operation = BusOperation::Deposit(process, incoming);
-            self.writer.add_part(operation, s.memory_of(process), vec![], None);
+        if is_quiet {
+            self.keeps_quiet = Some((number, arrival));
+        } else {
+            self.write_entry(process, arrival, s, c);
         }
-        s.write(&mut self.writer, (process, entry), &arrival.to_bytes(), c);
-        self.arrivals[process.index()].ring.push();
         s.counters.received += 1;
         true
     }
@@ -239,20 +356,13 @@ impl Receiver {
         }
     }
 
-    /// Part `number` takes its place in memory. What comes last says whether the message has landed where its receive
-    /// had reserved a line.
+    /// Part `number` takes its place in memory.
     pub fn granted(&mut self, number: usize, c: &mut Context<'_, '_>) {
-        if self.writer.is_last(number)
-            && let Some((id, flags)) = self.may_land
-            && c.port_of(process_of(&self.packet().bytes)).has_landed(id)
-        {
-            self.writer.amend(FLAGS_FROM_END, &flags.to_le_bytes());
-        }
         self.writer.granted(number, c);
     }
 
     /// The packet is in the node: its room in the receive buffer goes back.
-    pub fn finish(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+    fn finish(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let packet = self.landed[self.turn].packets.pop_front().expect("a packet is dealt with");
         c.stamp(process_of(&packet.bytes), packet.message, Stage::Land, c.now);
         s.link.release(packet.priority, c);
@@ -267,7 +377,8 @@ impl Receiver {
 impl Arrivals {
     fn new(slots: u32) -> Arrivals {
         let ring = SlotQueue::new(Ring { base: 0, slots, slot_bytes: ARRIVAL });
-        Arrivals { ring, buffers: 0, buffer_of: (0..slots).collect() }
+        let buffer_of = (0..slots).collect();
+        Arrivals { ring, buffers: 0, buffer_of, quiet: VecDeque::new(), listens: false }
     }
 
     /// The buffer of the next arrival.
@@ -291,6 +402,36 @@ impl Arrivals {
             }
         }
         Ok(())
+    }
+
+    /// Software wants all messages entered from now on, or no more.
+    pub fn listen(&mut self, listens: bool) {
+        self.listens = listens;
+        if listens {
+            self.ask_for_all();
+        }
+    }
+
+    /// Nothing must be entered before a message with this envelope. Else what came before it in its communicator, and was
+    /// not entered, is to be.
+    fn is_next(&mut self, envelope: &Envelope) -> bool {
+        let mut is_next = true;
+        for quiet in self.quiet.iter_mut().filter(|_| is_message(envelope)) {
+            if quiet.arrival.envelope.context == envelope.context {
+                (quiet.is_asked, is_next) = (true, false);
+            }
+        }
+        is_next
+    }
+
+    /// All that were not entered are to be.
+    fn ask_for_all(&mut self) {
+        self.quiet.iter_mut().for_each(|quiet| quiet.is_asked = true);
+    }
+
+    /// Messages that can be entered.
+    fn room(&self) -> usize {
+        (self.ring.ring.slots - self.ring.producer.wrapping_sub(self.ring.consumer)) as usize
     }
 
     /// There is room for a message, and software has said where.
@@ -329,12 +470,13 @@ pub(crate) fn read_message(packet: &[u8]) -> Option<(Envelope, &[u8])> {
     if is_put(packet) {
         return None;
     }
-    let (_, envelope, data) = message_parts(packet);
+    let (_, _, envelope, data) = message_parts(packet);
     Some((envelope, data))
 }
 
-/// A message's flags, envelope and data.
-fn message_parts(packet: &[u8]) -> (u32, Envelope, &[u8]) {
+/// A message's flags, ordinal, envelope and data.
+fn message_parts(packet: &[u8]) -> (u32, u32, Envelope, &[u8]) {
     let (envelope, data) = packet[WORD..].split_at(ENVELOPE);
-    ((word(packet) >> 32) as u32, Envelope::from_bytes(envelope), data)
+    let (flags, ordinal) = (word(packet) >> PACKET_FLAGS_SHIFT, word(packet) >> PACKET_ORDINAL_SHIFT);
+    (u32::from(flags as u16), ordinal as u32, Envelope::from_bytes(envelope), data)
 }

@@ -9,7 +9,10 @@ use chasqui_placement::{NodeId, Place, ProcessId};
 use chasqui_record::Stage;
 
 use super::events::{NicEvent, Owner};
-use super::{HEADER, PACKET_MESSAGE, PACKET_PROCESS_SHIFT, PACKET_PUT, Shared, turns};
+use super::{
+    HEADER, PACKET_FLAGS_SHIFT, PACKET_MESSAGE, PACKET_ORDINAL_SHIFT, PACKET_PROCESS_SHIFT, PACKET_PUT,
+    Shared, turns,
+};
 use crate::mechanism::Mechanism;
 use crate::registers::{FLAG_NAMED, FLAG_PUT, NetcacheSlot, SLOT_BYTES};
 
@@ -199,9 +202,10 @@ impl Transmitter {
     /// A packet leaves the NIC's memory for the link.
     fn leave(&mut self, step: Step, kind: u64, data: &[u8], s: &Shared, c: &mut Context<'_, '_>) {
         let sender = &mut self.senders[self.turn.index()];
-        let flags = u64::from(sender.slot.flags & FLAG_NAMED);
-        let process = u64::from(sender.place.process.0);
-        self.packet = (kind | process << PACKET_PROCESS_SHIFT | flags << 32).to_le_bytes().to_vec();
+        let flags = u64::from(sender.slot.flags & FLAG_NAMED) << PACKET_FLAGS_SHIFT;
+        let process = u64::from(sender.place.process.0) << PACKET_PROCESS_SHIFT;
+        let ordinal = u64::from(sender.slot.ordinal) << PACKET_ORDINAL_SHIFT;
+        self.packet = (kind | process | flags | ordinal).to_le_bytes().to_vec();
         match step {
             Step::Piece => self.packet.extend(sender.slot.to.wrapping_add(sender.sent).to_le_bytes()),
             _ => self.packet.extend(sender.slot.envelope.to_bytes()),
