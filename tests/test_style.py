@@ -21,7 +21,7 @@ LONG_FUNCTIONS = {
     "crates/config/tests/machines.rs what_is_wrong_is_said_with_its_place": 71,
     "crates/linux/tests/space.rs random_case": 75,
     "crates/linux/tests/support/mod.rs elf": 90,
-    "crates/memory/src/network_cache/tests.rs act": 73,
+    "crates/memory/src/network_cache/tests.rs act": 71,
     "crates/network/tests/common/mod.rs run": 74,
     "crates/node/tests/kernel.rs kernel": 72,
     "guest/tests/comms.c groups": 76,
