@@ -7,15 +7,10 @@ use chasqui_abi::{Envelope, context, packet};
 use chasqui_engine::Packet;
 use chasqui_machine::replay::Wire;
 
-use crate::nic::{self, PACKET_FLAGS_SHIFT, PACKET_MESSAGE, PACKET_ORDINAL_SHIFT, PACKET_PUT};
+use crate::nic::{self, PACKET_FLAGS_SHIFT, PACKET_MESSAGE, PACKET_ORDINAL_SHIFT, PACKET_PUT, is_message};
 use crate::parameters::{MpiUnit, NicUnit};
 use crate::registers::{FLAG_NAMED, ORDINAL_ENTERED};
 use chasqui_ni::MessageKey;
-
-/// An envelope begins a message.
-pub(crate) fn is_message(envelope: &Envelope) -> bool {
-    envelope.kind <= packet::LAST_MESSAGE
-}
 
 /// The message whose life a packet is part of that brings `envelope`, or data of it: what ends a block carries the
 /// message's number, too.

@@ -17,7 +17,7 @@ mod transmit;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use chasqui_abi::{Envelope, NiIdentification};
+use chasqui_abi::{Envelope, NiIdentification, packet};
 use chasqui_counters::{Counters, Visitor, counters};
 use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES, Stored};
@@ -225,6 +225,11 @@ impl Shared {
         }
         bound
     }
+}
+
+/// An envelope begins a message.
+pub(crate) fn is_message(envelope: &Envelope) -> bool {
+    envelope.kind <= packet::LAST_MESSAGE
 }
 
 /// The process that the register at `address` is of, and which it is. `None`: it is in the window onto network memory.

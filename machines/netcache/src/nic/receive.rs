@@ -17,12 +17,12 @@ use chasqui_record::Stage;
 
 use super::events::{NicEvent, Owner};
 use super::{
-    ENVELOPE, PACKET_FLAGS_SHIFT, PACKET_ORDINAL_SHIFT, PACKET_PROCESS_SHIFT, PACKET_PUT, Shared, networks,
+    ENVELOPE, PACKET_FLAGS_SHIFT, PACKET_ORDINAL_SHIFT, PACKET_PROCESS_SHIFT, PACKET_PUT, Shared, is_message,
+    networks,
 };
 use crate::mechanism::Mechanism;
 use crate::parameters::Policy;
 use crate::registers::{FLAG_BUFFER, FLAG_CACHED, FLAG_NAMED, NetcacheArrival, ORDINAL_ENTERED, SLOT_BYTES};
-use crate::wire::is_message;
 
 /// Bytes of a packet's first word.
 const WORD: usize = size_of::<u64>();

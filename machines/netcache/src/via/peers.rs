@@ -18,8 +18,9 @@ use super::line::{Line, Part};
 use super::packet::{ACCEPTED, ASKS, NOT_READY, REPLY, SEND, ViaHeader, WRITE};
 use super::parameters::{ENVELOPE_BYTES, ViaUnit};
 use super::sequence::{Outgoing, Told, before, should_ask};
+use crate::nic::is_message;
 use crate::parameters::MpiUnit;
-use crate::wire::{belongs_to, is_message};
+use crate::wire::belongs_to;
 
 /// An address of a put has the entry of its page in the high bits (`via_expose` in `via/device.c`).
 const ADDRESS_BITS: u32 = 38;
