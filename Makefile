@@ -30,7 +30,7 @@ EXAMPLES := $(basename $(notdir $(wildcard examples/*.c)))
 # With assertions and overflow checks on, which `--release` has not: the Python tests run what is shipped.
 CARGO_TEST := $(CARGO) test --profile checked --workspace --tests
 
-.PHONY: all demo check check-rust check-python test test-gnu sweep test-guest test-rust conformance bench nightly docs headers lock lint analyse format install examples perfetto clean help
+.PHONY: all demo check check-rust check-python test test-gnu sweep test-guest test-rust conformance bench nightly docs fidelity results headers lock lint analyse format install examples perfetto clean help
 .DELETE_ON_ERROR:
 
 all: install
@@ -48,6 +48,8 @@ help:
 	@echo 'make examples  compile examples/*.c into build/examples'
 	@echo 'make headers   regenerate guest/include/chasqui/*.h from crates/abi'
 	@echo 'make docs      write docs/coverage.md from the library and the simulator'
+	@echo 'make fidelity  measure anew what is compared with the documents of the machines: docs/fidelity.md (JOBS=1: one run at a time)'
+	@echo 'make results   measure anew every table in docs'
 	@echo 'make lock      pin the versions of Rust dependencies anew, after a change of them'
 	@echo 'make lint      formatters and checkers, warnings denied'
 	@echo 'make analyse   the C analyser along calls too: minutes'
@@ -78,7 +80,7 @@ $(STAMPS)/venv: $(STAMPS)/prerequisites
 	@touch $@
 
 # Whatever goes into the wheel. A new file is noticed too: its folder is newer.
-PACKAGE_SOURCES := pyproject.toml README.md Cargo.toml $(wildcard examples/*.[ch] examples/own/*) $(shell \
+PACKAGE_SOURCES := pyproject.toml README.md Cargo.toml $(wildcard examples/*.[ch] examples/own/* docs/measured.json docs/*/*.csv) $(shell \
   find python crates machines guest -name __pycache__ -prune -o \
     \( -name '*.rs' -o -name '*.toml' -o -name '*.[chS]' -o -name '*.ld' -o -name 'layout.txt' -o -name '*.py' -o -name '*.pyi' -o -type d \) -print)
 
@@ -185,6 +187,17 @@ headers: $(STAMPS)/lock
 docs: $(STAMPS)/install
 	$(BIN)/python -m chasqui.manual > $(STAMPS)/coverage.md
 	mv $(STAMPS)/coverage.md docs/coverage.md
+
+# Tables, pictures and tables in pages; figures in sentences that are others now are printed. Of the first: only what the
+# documents' rows need. Some hours.
+fidelity: $(STAMPS)/dev
+	$(BIN)/chasqui fidelity --run --tables docs $(JOBS:%=-j %)
+	$(BIN)/python tests/pages.py
+
+results: $(STAMPS)/dev
+	rm -rf build/results
+	$(BIN)/chasqui experiment netcache voyager --out build/results $(JOBS:%=-j %)
+	$(BIN)/python tests/pages.py build/results
 
 PYTHON_SOURCES := python tests machines benches examples
 # Without those that `make headers` writes.

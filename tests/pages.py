@@ -22,7 +22,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -30,8 +29,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from chasqui.experiment import fidelity, kept
+
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-STAMPS = DOCS / "measured.json"
+FIDELITY = DOCS / "fidelity.md"
 PROGRAMS = DOCS / "programs.md"  # what it says was found with programs from elsewhere
 
 TABLE = re.compile(r"<!-- table (\w+)\(([^)]*)\): (.*?) -->\n((?:\|[^\n]*\n)+)", re.DOTALL)
@@ -39,50 +40,6 @@ SENTENCES = re.compile(r"([^\n]+)\n<!-- (?!table)(\S.*?=.*?) -->", re.DOTALL)
 FORMAT = re.compile(r"(.*\S)\s+:([^\s:]+)", re.DOTALL)
 # A figure in a sentence; not a part of a word, a version, a path or code.
 FIGURE = re.compile(r"(?<![\w./-])\d[\d,]*(?:\.\d+)?(?![\w/])")
-
-Cell = float | str
-
-
-class Row:
-    """A row of a table; its columns are attributes."""
-
-    def __init__(self, values: dict[str, Cell], table: Rows) -> None:
-        self.values = values
-        self.table = table
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self.values[name]
-        except KeyError:
-            raise AttributeError(f"{self.table.name} has no column {name}") from None
-
-
-@dataclass(frozen=True)
-class Rows:
-    """What an experiment wrote into a file."""
-
-    name: str
-    path: Path
-    rows: Sequence[dict[str, Cell]]
-
-    def all(self, *keys: Cell, **more: Cell) -> list[Row]:
-        """The rows whose first columns are `keys`, and these others `more`."""
-        return [
-            Row(row, self)
-            for row in self.rows
-            if all(_like(a, b) for a, b in zip(keys, row.values(), strict=False))
-            and all(_like(value, row[name]) for name, value in more.items())
-        ]
-
-    def __call__(self, *keys: Cell, **more: Cell) -> Row:
-        found = self.all(*keys, **more)
-        if len(found) != 1:
-            raise LookupError(f"{self.path.name}: {len(found)} rows for {keys} {more}")
-        return found[0]
-
-
-def _like(a: Cell, b: Cell) -> bool:
-    return a == b or str(a) == str(b)
 
 
 @dataclass(frozen=True)
@@ -95,25 +52,12 @@ class Claim:
     span: tuple[int, int]  # of `said` in the page
 
 
-def number(text: str) -> Cell:
-    """`1,024` as 1024; what is no number as it is."""
-    try:
-        return float(text.replace(",", ""))
-    except ValueError:
-        return text.replace("\\|", "|").strip("`")
-
-
 @cache
-def rows(name: str) -> Rows:
+def rows(name: str) -> kept.Rows:
     """`mechanisms` of any machine, or a further table: `mechanisms_overrun`."""
     for path in DOCS.glob("*/*.csv"):
         if path.stem.replace("-", "_") == name:
-            with path.open(newline="") as file:
-                found = [
-                    {column: number(value) for column, value in row.items()}
-                    for row in csv.DictReader(file)
-                ]
-            return Rows(name, path, found)
+            return kept.read(path)
     raise LookupError(f"no table {name} in docs/*/*.csv")
 
 
@@ -145,19 +89,19 @@ def table_claims(page: Path) -> Iterator[Claim]:
 
 
 def _row_claims(
-    page: Path, name: str, columns: list[str], common: dict[str, Cell], line: str, at: int
+    page: Path, name: str, columns: list[str], common: dict[str, kept.Cell], line: str, at: int
 ) -> Iterator[Claim]:
     spans = [match.span(1) for match in re.finditer(r"\| *(.*?) *(?=\|)", line)]
     assert len(spans) == len(columns), f"{page.name}: {line}: {len(columns)} columns are described"
     cells = [(line[begin:end], begin + at) for begin, end in spans]
     formats = [FORMAT.fullmatch(column) for column in columns]
     keys = {
-        column: number(cell)
+        column: kept.number(cell)
         for column, form, (cell, _) in zip(columns, formats, cells, strict=True)
         if form is None and column
     } | common
 
-    def of(**more: Cell) -> Row:
+    def of(**more: kept.Cell) -> kept.Row:
         return rows(name)(**{**keys, **more})
 
     def change(column: str) -> str:
@@ -227,27 +171,12 @@ def pages() -> list[Path]:
 
 def stamps() -> dict[str, dict[str, Any]]:
     """By experiment: what its tables were measured of (`running.write_stamp`)."""
-    found: dict[str, dict[str, Any]] = json.loads(STAMPS.read_text())
-    return found
+    return kept.stamps(DOCS)
 
 
 def tables_of(name: str) -> list[Path]:
     """The files in docs of an experiment."""
-    machine, _, short = name.partition("/")
-    return [path for path in sorted((DOCS / machine).glob(f"{short}*.csv")) if owner(path) == name]
-
-
-def owner(path: Path) -> str:
-    """The experiment whose table a file in docs is: the longest name that its own begins with."""
-    names = [name for name in known() if f"{path.parent.name}/{path.stem}".startswith(name)]
-    return max(names, key=len, default="")
-
-
-@cache
-def known() -> list[str]:
-    from chasqui.experiment import running
-
-    return running.names()
+    return [kept.path_of(DOCS, name, table) for table in kept.tables_of(DOCS, name)]
 
 
 def check_shape(name: str, quick: Path) -> None:
@@ -278,25 +207,14 @@ def wanted(name: str) -> set[str]:
 def take(results: Path) -> None:
     """Copies the tables of the experiments in a folder that `--out` named, and the pictures that
     pages have."""
-    known_stamps = stamps()
     for stamp in sorted(results.glob("*/measured.json")):
         measured = json.loads(stamp.read_text())
-        name = measured.pop("experiment")
-        if measured.pop("quick"):
+        name = measured["experiment"]
+        if measured["quick"]:
             print(f"{name}: left out, for it is a quick one")
             continue
-        machine, _, short = name.partition("/")
-        (DOCS / machine).mkdir(exist_ok=True)
-        shutil.copyfile(stamp.with_name("results.csv"), DOCS / machine / f"{short}.csv")
-        for table in sorted(wanted(name)):
-            source = stamp.with_name(f"{table}.csv")
-            shutil.copyfile(source, DOCS / machine / f"{short}-{table}.csv")
-        picture = DOCS / machine / f"{short}.svg"
-        if picture.exists():
-            shutil.copyfile(stamp.with_name("picture.svg"), picture)
-        known_stamps[name] = measured
+        kept.keep(stamp.parent, DOCS, wanted(name))
         print(f"{name}: taken")
-    STAMPS.write_text(json.dumps(dict(sorted(known_stamps.items())), indent=2) + "\n")
 
 
 def fill(page: Path) -> None:
@@ -314,6 +232,7 @@ def fill(page: Path) -> None:
 def main(results: Sequence[str], out: Callable[[str], object] = print) -> None:
     for folder in results:
         take(Path(folder))
+    FIDELITY.write_text(fidelity.page(fidelity.machines(), DOCS))
     for page in pages():
         fill(page)
         out(f"{page.name}: {unchecked(page)} figures that nothing is said about")

@@ -12,14 +12,14 @@ from pathlib import Path
 import pages
 import pytest
 
-from chasqui.experiment import Run, running
+from chasqui.experiment import Run, kept, running
 
 SVG_BYTES_MAX = 200_000
 # Figures on each page that no table in docs is known to say: a number may only go down. Beside what
 # is still to be measured anew these are sizes, settings and years.
 UNCHECKED = {
     "netcache/receive-overhead.md": 6,
-    "netcache.md": 219,
+    "netcache.md": 62,
     "network-cache.md": 30,
     "replay.md": 37,
     "voyager.md": 187,
@@ -57,11 +57,10 @@ def test_every_table_is_an_experiments() -> None:
 def test_tables_are_of_the_experiment_as_it_is_today(name: str) -> None:
     """Its points, its machines' parameters and its programs; `running.fingerprints`. If it should
     have changed: `chasqui experiment NAME --out RESULTS`, then `python tests/pages.py RESULTS`. A
-    parameter that came later, and by its default changes nothing, is named under `later`."""
-    measured = pages.stamps()[name]
-    assert measured.pop("version")
-    later = measured.pop("later", [])
-    assert measured == running.fingerprints(name, quick=False, later=later)
+    parameter that came later, and by its default changes nothing, is named under `later`. Software
+    may be another: what that changes is seen by what test_fidelity.py carries out."""
+    assert pages.stamps()[name]["version"]
+    assert set(kept.outdated(pages.DOCS, name)) <= {"software"}
 
 
 @pytest.mark.parametrize("name", sorted(pages.stamps()))

@@ -9,6 +9,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parent
 MACHINES = (PACKAGE / "machines").resolve()
 EXAMPLES = (PACKAGE / "examples").resolve()
+TABLES = (PACKAGE / "docs").resolve()  # that experiments wrote, as the project keeps them
 
 
 def cache_directory() -> Path:

@@ -25,6 +25,7 @@ COMMANDS = {
     "timeline": ("timeline", "Draw the timeline of a run."),
     "logp": ("logp", "Measure a machine's LogGP figures: L, o, g, G."),
     "experiment": ("experiment", "Carry out experiments about the machines: tables, pictures."),
+    "fidelity": ("fidelity", "Lay the documents' figures beside ours: ratio, verdict, reason."),
     "machines": ("machines", "List the machines and their variants."),
     "info": ("info", "Explain a machine's parameters: value, unit, range, source."),
     "conformance": ("conformance", "Run the tests of instruction-set conformance suites."),

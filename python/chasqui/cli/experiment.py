@@ -85,7 +85,7 @@ def experiment(
     found = []
     for name in chosen:
         try:
-            done = _carry_out(name, directory, quick, jobs or host_processors(), sandbox)
+            done = carry_out(name, directory, quick, jobs or host_processors(), sandbox)
         except running.RunFailed as error:
             say(f"chasqui: {error}")
             return STATUS_FAILED
@@ -97,14 +97,15 @@ def experiment(
     return 0
 
 
-def _carry_out(
+def carry_out(
     name: str, directory: str | None, quick: bool, jobs: int, sandbox: Sandbox
 ) -> running.Done:
+    """Into DIRECTORY/MACHINE-NAME, which is made; None: below runs/."""
     from chasqui import simulation
     from chasqui.experiment import running
     from chasqui.text import Counter
 
-    def carry_out(place: Path) -> running.Done:
+    def into(place: Path) -> running.Done:
         with Counter(f"runs of {name}") as progress:
             return running.carry_out(
                 name, place, quick=quick, jobs=jobs, progress=progress, sandbox=sandbox
@@ -113,14 +114,14 @@ def _carry_out(
     stem = running.directory_name(name)
     if directory is None:
         with simulation.numbered(stem) as place:
-            return carry_out(place)
+            return into(place)
     place = Path(directory) / stem
     try:
         place.mkdir(parents=True)
     except OSError as error:
         raise _not_made(directory, place, error.strerror) from None
     with simulation.gone_if_empty(place / "runs", place):
-        return carry_out(place)
+        return into(place)
 
 
 def _check_places(directory: str, names: list[str]) -> None:

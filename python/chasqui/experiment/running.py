@@ -13,7 +13,7 @@ import json
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from fractions import Fraction
@@ -34,6 +34,7 @@ SVG_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 
 STAMP = "measured.json"
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)  # of C; it makes no program another one
+SOFTWARE = ("include", "kernel", "libc", "local", "mpi")  # below guest: what programs may execute
 
 Progress = Callable[[int, int], None]
 
@@ -277,9 +278,9 @@ def write_stamp(path: Path, name: str, *, quick: bool) -> None:
 
 def fingerprints(name: str, *, quick: bool, later: Sequence[str] = ()) -> dict[str, str]:
     """Of what an experiment asks: its points (runs with their arguments), the parameters of their
-    machines, their programs. What the models and the MPI library do is in none of them,
-    nor are programs from elsewhere, as NPB's. `later`: names of parameters that have come since;
-    while they have their defaults they are left out."""
+    machines, their programs; and of the software that comes with Chasqui. What the models do is in
+    none of them, nor are programs from elsewhere, as NPB's. `later`: names of parameters that have
+    come since; while they have their defaults they are left out."""
     folder = folder_of(name)
     every = load(name).runs(quick)
     runs = [
@@ -292,7 +293,26 @@ def fingerprints(name: str, *, quick: bool, later: Sequence[str] = ()) -> dict[s
         "points": digest(point(run) for run in runs),
         "parameters": digest(values(machine, sets, later) for machine, sets in machines),
         "programs": digest(COMMENT.sub("", path.read_text()) for path in sources | headers),
+        "software": digest(
+            software({machine.partition("/")[0] for machine in [name, *named(runs)]})
+        ),
     }
+
+
+def software(machines: Iterable[str]) -> Iterator[str]:
+    """The texts of what programs of these machines may execute beside themselves: MPI library, C
+    functions, kernel, the machines' devices, drivers and firmware."""
+    folders = [toolchain.GUEST / part for part in SOFTWARE]
+    for folder in [*folders, *(cache.MACHINES / machine for machine in machines)]:
+        for path in folder.rglob("*"):
+            place = path.relative_to(folder)
+            if path.suffix in (".c", ".h", ".S", ".ld", ".txt") and place.parts[0] != "experiments":
+                yield " ".join([str(place), *COMMENT.sub("", path.read_text()).split()])
+
+
+def named(runs: Iterable[Run]) -> list[str]:
+    """The machines of runs, but for those that are files."""
+    return [run.machine for run in runs if ".toml" not in run.machine]
 
 
 def point(run: Run) -> str:

@@ -1,0 +1,182 @@
+"""`chasqui fidelity`: what the machines' documents state, beside what is found here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from chasqui.cli import options
+
+if TYPE_CHECKING:
+    from chasqui.simulation import Sandbox
+
+HELP = """Lays what the document of each MACHINE states beside what experiments find here: every
+figure and ordering, ours, the ratio, a verdict, and why ours is another (default: all machines that
+have such a document).
+
+Our figures come from tables that experiments wrote, and that come with Chasqui. Nothing is run. A *
+marks rows whose experiment was measured with other parameters, programs or software than there are
+now.
+
+--run carries out the experiments of these rows, which takes long, and compares with their new
+tables. --run --quick only carries out those that take seconds, and says which rows are no longer
+what the tables say; it keeps nothing.
+
+\b
+Exit status: 0; 1 if a simulation did not end well, or --quick finds a row that differs; 2 for bad
+input, before anything runs; 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP.
+
+\b
+Examples:
+  chasqui fidelity
+  chasqui fidelity voyager
+  chasqui fidelity --run --quick
+  chasqui fidelity --run --tables docs -j 2
+"""
+
+STATUS_FAILED = 1
+PAGE = "fidelity.md"
+
+
+def commands() -> dict[str, click.Command]:
+    return {"fidelity": fidelity}
+
+
+@click.command("fidelity", help=HELP, context_settings=options.SETTINGS_AFTER)
+@click.argument("machines", nargs=-1, metavar="[MACHINE...]")
+@click.option(
+    "--tables", metavar="DIR",
+    help="Tables are in DIR, as docs of the sources; --run writes them and fidelity.md there "
+    "(default: those that come with Chasqui; with --run: runs/, numbered).",
+)  # fmt: skip
+@click.option("--run", "is_run", is_flag=True, help="Carry out the experiments first.")
+@click.option("--quick", is_flag=True, help="With --run: those that take seconds, to compare.")
+@click.option(
+    "--jobs", "-j", type=click.IntRange(min=1), metavar="N",
+    help="With --run: simulations at a time (default: as many as there are processors).",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, an array of machines.")
+@options.sandbox
+def fidelity(
+    machines: tuple[str, ...],
+    tables: str | None,
+    is_run: bool,
+    quick: bool,
+    jobs: int | None,
+    as_json: bool,
+    sandbox: Sandbox,
+) -> int:
+    from chasqui import cache
+    from chasqui.errors import InputError
+    from chasqui.experiment import fidelity, running
+    from chasqui.simulation import host_processors
+    from chasqui.text import say
+
+    chosen = fidelity.choose(machines)
+    if not is_run and (quick or jobs):
+        raise InputError(f"{'--quick' if quick else '--jobs'} is for --run")
+    folder = Path(tables) if tables else cache.TABLES
+    if tables and not folder.is_dir():
+        raise InputError(f"--tables {tables}: there is no such directory")
+    if is_run:
+        try:
+            place = _run(chosen, quick, jobs or host_processors(), sandbox)
+        except running.RunFailed as error:
+            say(f"chasqui: {error}")
+            return STATUS_FAILED
+        if quick:
+            return _compare(chosen, folder, place)
+        folder = _keep(chosen, place, Path(tables) if tables else place)
+    if as_json:
+        print(json.dumps([_as_json(machine, folder) for machine in chosen], indent=2))
+    else:
+        print("\n\n".join(_text(machine, folder) for machine in chosen))
+    return 0
+
+
+def _run(machines: Sequence[str], quick: bool, jobs: int, sandbox: Sandbox) -> Path:
+    """Carries out what claims need, or of that only what is quick. Where the results are."""
+    from chasqui import simulation
+    from chasqui.cli.experiment import carry_out
+    from chasqui.experiment import fidelity
+    from chasqui.text import say
+
+    with simulation.numbered("fidelity") as place:
+        for machine in machines:
+            document = fidelity.load(machine)
+            for name in document.recomputed if quick else document.experiments:
+                done = carry_out(f"{machine}/{name}", str(place), False, jobs, sandbox)
+                say(f"chasqui: {done.name}: results in {done.directory}")
+        return place
+
+
+def _keep(machines: Sequence[str], place: Path, folder: Path) -> Path:
+    """Puts tables and page from the results in `place` into `folder`, which it returns."""
+    from chasqui.experiment import fidelity, running
+
+    for machine in machines:
+        document = fidelity.load(machine)
+        for name in document.experiments:
+            results = place / running.directory_name(f"{machine}/{name}")
+            fidelity.take(machine, name, results, folder)
+    shown = machines if folder == place else fidelity.machines()
+    (folder / PAGE).write_text(fidelity.page(shown, folder))
+    return folder
+
+
+def _compare(machines: Sequence[str], folder: Path, place: Path) -> int:
+    """The exit status: whether what was recomputed is what the kept tables say."""
+    from chasqui.experiment import fidelity, running
+
+    wrong = []
+    for machine in machines:
+        for name in fidelity.load(machine).recomputed:
+            results = place / running.directory_name(f"{machine}/{name}")
+            fidelity.take(machine, name, results, place)
+        wrong += fidelity.differing(machine, folder, place)
+    print("\n".join(wrong) or "every row that was recomputed is as the tables say")
+    return STATUS_FAILED if wrong else 0
+
+
+def _text(machine: str, folder: Path) -> str:
+    from chasqui.experiment import fidelity
+    from chasqui.text import table
+
+    lines = fidelity.compared(machine, folder)
+    outdated = fidelity.outdated(machine, folder)
+    rows = [fidelity.cells(line) for line in lines]
+    for row, line in zip(rows, lines, strict=True):
+        row[-1] += " *" * (line.claim.experiment in outdated)
+    parts = [
+        f"{machine}: {fidelity.load(machine).title}",
+        table(fidelity.HEADER, rows, left=(0, 1, 2, 6)),
+        "\n".join(f"{claim.row}: {claim.reason}" for claim, _ in lines if claim.reason),
+        fidelity.counts(lines),
+    ]
+    changed = sorted({what for each in outdated.values() for what in each})
+    if changed:
+        parts.append(f"* measured with other {', '.join(changed)} than there are now: see --run")
+    return "\n\n".join(parts)
+
+
+def _as_json(machine: str, folder: Path) -> dict[str, Any]:
+    from chasqui.experiment import fidelity
+
+    outdated = fidelity.outdated(machine, folder)
+    return {
+        "machine": machine,
+        "document": fidelity.load(machine).title,
+        "rows": [
+            {
+                "row": claim.row, "place": claim.place, "says": claim.says,
+                "document": claim.document, "ours": found.ours, "ratio": found.ratio,
+                "verdict": found.verdict, "reason": claim.reason, "experiment": claim.experiment,
+                "outdated": outdated.get(claim.experiment, []),
+            }
+            for claim, found in fidelity.compared(machine, folder)
+        ],
+    }  # fmt: skip

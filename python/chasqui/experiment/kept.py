@@ -1,0 +1,165 @@
+"""Tables of experiments that the project keeps: MACHINE/NAME.csv, the results, and others of the
+experiment as MACHINE/NAME-TABLE.csv.
+
+They are in docs of a clone and in every installation. measured.json beside them has fingerprints
+of what each experiment was measured of (`running.fingerprints`):
+
+- points, parameters, programs: if these are others today, a test fails;
+- software that is executed beside the programs: MPI library, kernel, drivers, firmware. Most
+  changes of it move no time, and measuring all anew takes hours. So other software is no failure,
+  but a mark in `chasqui fidelity`.
+
+The models' sources are in no fingerprint: almost every commit changes some, and a mark that is
+always there says nothing. Instead tests carry out some experiments in full (`Document.recomputed`),
+which between them execute the NES's mechanisms, the MPI library, the kernel and its drivers. They
+fail where a table of theirs is another; then all tables of that machine are to be made anew.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from chasqui.errors import InputError
+from chasqui.experiment import running
+
+RESULTS = "results"  # the first table, whose file has the experiment's name
+Cell = float | str
+
+
+class Row:
+    """A row of a table; its columns are attributes."""
+
+    def __init__(self, values: dict[str, Cell], table: Rows) -> None:
+        self.values = values
+        self.table = table
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.values[name]
+        except KeyError:
+            raise AttributeError(f"{self.table.name} has no column {name}") from None
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What an experiment wrote into a file."""
+
+    name: str
+    path: Path
+    rows: Sequence[dict[str, Cell]]
+    # By so many first columns: the rows by these. Claims look for a thousand of them.
+    indexes: dict[int, dict[tuple[Cell, ...], list[dict[str, Cell]]]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+
+    def all(self, *keys: Cell, **more: Cell) -> list[Row]:
+        """The rows whose first columns are `keys`, and these others `more`."""
+        return [
+            Row(row, self)
+            for row in self._by_first(len(keys)).get(keys, [])
+            if all(row[name] == value for name, value in more.items())
+        ]
+
+    def _by_first(self, count: int) -> dict[tuple[Cell, ...], list[dict[str, Cell]]]:
+        if count not in self.indexes:
+            index = self.indexes.setdefault(count, {})
+            for row in self.rows:
+                index.setdefault(tuple(row.values())[:count], []).append(row)
+        return self.indexes[count]
+
+    def __call__(self, *keys: Cell, **more: Cell) -> Row:
+        found = self.all(*keys, **more)
+        if len(found) != 1:
+            raise LookupError(f"{self.path.name}: {len(found)} rows for {keys} {more}")
+        return found[0]
+
+
+def number(text: str) -> Cell:
+    """`1,024` as 1024; what is no number as it is."""
+    try:
+        return float(text.replace(",", ""))
+    except ValueError:
+        return text.replace("\\|", "|").strip("`")
+
+
+def read(path: Path) -> Rows:
+    """Raises FileNotFoundError."""
+    return _read(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=256)
+def _read(path: Path, _modified_ns: int) -> Rows:
+    with path.open(newline="") as file:
+        found = [
+            {column: number(value) for column, value in row.items()} for row in csv.DictReader(file)
+        ]
+    return Rows(path.stem.replace("-", "_"), path, found)
+
+
+def path_of(folder: Path, name: str, table: str = RESULTS) -> Path:
+    """The file of a table of the experiment MACHINE/NAME."""
+    return folder / f"{name}.csv" if table == RESULTS else folder / f"{name}-{table}.csv"
+
+
+def tables_of(folder: Path, name: str) -> list[str]:
+    """The tables of an experiment that are kept."""
+    machine, _, short = name.partition("/")
+    paths = [path for path in sorted((folder / machine).glob(f"{short}*.csv"))
+             if owner(path) == name]  # fmt: skip
+    return [path.stem.removeprefix(short).removeprefix("-") or RESULTS for path in paths]
+
+
+def owner(path: Path) -> str:
+    """The experiment whose table a file is: the longest name that its own begins with."""
+    stem = f"{path.parent.name}/{path.stem}"
+    names = [name for name in running.names() if stem == name or stem.startswith(f"{name}-")]
+    return max(names, key=len, default="")
+
+
+def stamps(folder: Path) -> dict[str, dict[str, Any]]:
+    """By experiment: what its tables were measured of (`running.write_stamp`)."""
+    path = folder / running.STAMP
+    try:
+        found: dict[str, dict[str, Any]] = json.loads(path.read_text())
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from None
+    return found
+
+
+def keep(results: Path, folder: Path, also: Iterable[str] = ()) -> str:
+    """Copies tables of an experiment, which left them in `results`, to where they are kept: its
+    results, whatever else of it is kept already, and `also`. The experiment's name."""
+    stamp = json.loads((results / running.STAMP).read_text())
+    name: str = stamp.pop("experiment")
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    for table in sorted({RESULTS, *tables_of(folder, name), *also}):
+        shutil.copyfile(results / f"{table}.csv", path_of(folder, name, table))
+    picture = folder / f"{name}.svg"
+    if picture.exists():
+        shutil.copyfile(results / "picture.svg", picture)
+    if not stamp["quick"]:
+        del stamp["quick"]
+    every = {**stamps(folder), name: stamp}
+    text = json.dumps(dict(sorted(every.items())), indent=2) + "\n"
+    (folder / running.STAMP).write_text(text)
+    return name
+
+
+def outdated(folder: Path, name: str) -> list[str]:
+    """What of the measured things is something else today, as `programs`, `software`; a wish for
+    other points counts, too. Empty: nothing, as far as this can tell: what the models do is not
+    among them."""
+    measured = stamps(folder).get(name, {})
+    today = running.fingerprints(
+        name, quick=measured.get("quick", False), later=measured.get("later", [])
+    )
+    return [what for what, fingerprint in today.items() if measured.get(what) != fingerprint]
