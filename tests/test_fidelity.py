@@ -40,9 +40,10 @@ def test_every_row_of_the_first_comparison_has_a_claim(machine: str) -> None:
 @pytest.mark.core
 @pytest.mark.parametrize("machine", MACHINES)
 def test_what_does_not_agree_has_a_reason(machine: str) -> None:
-    for claim, found in fidelity.compared(machine, cache.TABLES):
-        assert claim.reason or found.verdict == fidelity.AGREES, claim.row
-        assert claim.reason == "" or claim.reason.endswith("."), claim.row
+    for line in fidelity.compared(machine, cache.TABLES):
+        reason = fidelity.why(line)
+        assert reason or line.found.verdict == fidelity.AGREES, line.claim.row
+        assert reason == "" or reason.endswith("."), line.claim.row
 
 
 @pytest.mark.core
@@ -110,6 +111,25 @@ def test_a_figure_may_be_a_range() -> None:
     assert figure((15, 20), 40).verdict == fidelity.DIFFERS
     assert figure((100, inf), 1000).verdict == fidelity.AGREES
     assert figure((100, inf), 50).ratio == 0.5
+
+
+def test_rows_of_what_is_not_ours_may_be_missing(tables: Tables) -> None:
+    def ours(table: Any) -> float:
+        return float(table.results(3, "fast").time)
+
+    common: dict[str, Any] = {
+        "place": "2",
+        "says": "a time",
+        "value": 10,
+        "unit": "us",
+        "experiment": "race",
+    }
+    claim = Figure(row="1", ours=ours, optional=True, reason="Ours is slower.", **common)
+    line = fidelity.Line(claim, fidelity.found(claim, tables))
+    assert line.found.verdict == fidelity.NOT_SHOWN
+    assert "no part of Chasqui" in fidelity.why(line)
+    with pytest.raises(LookupError):
+        fidelity.found(Figure(row="1", ours=ours, **common), tables)
 
 
 def test_the_order_may_be_right_where_the_figure_is_not() -> None:

@@ -154,7 +154,7 @@ def _text(machine: str, folder: Path) -> str:
     parts = [
         f"{machine}: {fidelity.load(machine).title}",
         table(fidelity.HEADER, rows, left=(0, 1, 2, 6)),
-        "\n".join(f"{claim.row}: {claim.reason}" for claim, _ in lines if claim.reason),
+        "\n".join(f"{line.claim.row}: {why}" for line in lines if (why := fidelity.why(line))),
         fidelity.counts(lines),
     ]
     changed = sorted({what for each in outdated.values() for what in each})
@@ -174,9 +174,10 @@ def _as_json(machine: str, folder: Path) -> dict[str, Any]:
             {
                 "row": claim.row, "place": claim.place, "says": claim.says,
                 "document": claim.document, "ours": found.ours, "ratio": found.ratio,
-                "verdict": found.verdict, "reason": claim.reason, "experiment": claim.experiment,
-                "outdated": outdated.get(claim.experiment, []),
+                "verdict": found.verdict, "reason": fidelity.why(line),
+                "experiment": claim.experiment, "outdated": outdated.get(claim.experiment, []),
             }
-            for claim, found in fidelity.compared(machine, folder)
+            for line in fidelity.compared(machine, folder)
+            for claim, found in [line]
         ],
     }  # fmt: skip

@@ -68,6 +68,8 @@ class Claim:
     says: str
     experiment: str = ""  # of this machine; nothing: none says it
     reason: str = ""  # a sentence: why ours is another, or why it is not shown
+    # Its rows are in the table only if its experiment was given what is no part of Chasqui.
+    optional: bool = False
 
     @property
     def document(self) -> str:
@@ -203,17 +205,27 @@ def load(machine: str) -> Document:
 def compared(machine: str, folder: Path, only: Sequence[str] = ()) -> list[Line]:
     """Every claim of a machine's document against the tables in `folder`; `only`: of these
     experiments. Raises InputError where a table is missing."""
-    found = []
+    lines = []
     for claim in load(machine).claims:
         if only and claim.experiment not in only:
             continue
         try:
-            found.append(Line(claim, claim.found(Tables(folder, f"{machine}/{claim.experiment}"))))
+            lines.append(Line(claim, found(claim, Tables(folder, f"{machine}/{claim.experiment}"))))
         except FileNotFoundError as error:
             raise InputError(
                 f"{error.filename}: {error.strerror}; `chasqui fidelity --run {machine}` makes it"
             ) from None
-    return found
+    return lines
+
+
+def found(claim: Claim, tables: Tables) -> Found:
+    """What a claim is by these tables."""
+    try:
+        return claim.found(tables)
+    except LookupError:
+        if not claim.optional:
+            raise
+        return Found("-", NOT_SHOWN)
 
 
 def outdated(machine: str, folder: Path) -> dict[str, list[str]]:
@@ -249,6 +261,13 @@ def ratio(found: Found) -> str:
     if found.ratio is not None:
         return f"{found.ratio:.2f}"
     return "-" if found.verdict == NOT_SHOWN or " of " in found.ours else "within"
+
+
+def why(line: Line) -> str:
+    """The reason of a row, or nothing."""
+    if line.claim.optional and line.found.verdict == NOT_SHOWN:
+        return "Its experiment was not given the program, which is no part of Chasqui."
+    return line.claim.reason
 
 
 def counts(lines: Sequence[Line]) -> str:
@@ -303,7 +322,7 @@ def _section(machine: str, folder: Path) -> str:
     lines = compared(machine, folder)
     rows = [f"| {' | '.join([*HEADER, 'experiment', 'why'])} |", "| --- " * 9 + "|"]
     for line in lines:
-        texts = [*cells(line), line.claim.experiment or "-", line.claim.reason]
+        texts = [*cells(line), line.claim.experiment or "-", why(line)]
         rows.append(f"| {' | '.join(text.replace('|', chr(92) + '|') for text in texts)} |")
     head = f"## {machine}: {document.title}\n\n{document.measured}\n\n{counts(lines)}.\n"
     return head + "\n" + "\n".join(rows) + "\n"
