@@ -6,6 +6,7 @@ Use this when a claim, a kept table, the page docs/fidelity.md, or what a machin
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from math import inf
@@ -340,6 +341,22 @@ def test_what_claims_need_is_carried_out_and_kept(
     assert invoke(["fidelity", "--run", "voyager"]) == 0
     assert Path("runs/fidelity-2/fidelity.md").is_file()
     assert Path("runs/fidelity-2/voyager/am.csv").is_file()
+
+
+@pytest.mark.core
+def test_what_would_stop_it_later_is_said_before_anything_runs(
+    carried_out: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "docs").mkdir()
+    assert invoke(["fidelity", "--run", "--quick", "voyager", "--tables", "docs"]) == 2
+    assert "am.csv: No such file or directory" in capsys.readouterr().err
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert invoke(["fidelity", "--run", "voyager", "--tables", "docs"]) == 2
+    assert "--tables docs: Permission denied" in capsys.readouterr().err
+    assert carried_out == []
 
 
 @pytest.mark.core

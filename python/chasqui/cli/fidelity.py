@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from chasqui.cli import options
-
-if TYPE_CHECKING:
-    from chasqui.simulation import Sandbox
 
 HELP = """Lays what the document of each MACHINE states beside what experiments find here: every
 figure and ordering, ours, the ratio, a verdict, and why ours is another (default: all machines that
@@ -24,7 +23,7 @@ now.
 
 --run carries out the experiments of these rows, which takes long, and compares with their new
 tables. --run --quick only carries out those that take seconds, and says which rows are no longer
-what the tables say; it keeps nothing.
+what the tables say; it leaves the tables as they are.
 
 \b
 Exit status: 0; 1 if a simulation did not end well, or --quick finds a row that differs; 2 for bad
@@ -60,7 +59,6 @@ def commands() -> dict[str, click.Command]:
     help="With --run: simulations at a time (default: as many as there are processors).",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, an array of machines.")
-@options.sandbox
 def fidelity(
     machines: tuple[str, ...],
     tables: str | None,
@@ -68,7 +66,6 @@ def fidelity(
     quick: bool,
     jobs: int | None,
     as_json: bool,
-    sandbox: Sandbox,
 ) -> int:
     from chasqui import cache
     from chasqui.errors import InputError
@@ -83,8 +80,9 @@ def fidelity(
     if tables and not folder.is_dir():
         raise InputError(f"--tables {tables}: there is no such directory")
     if is_run:
+        _check(chosen, folder, quick, tables)
         try:
-            place = _run(chosen, quick, jobs or host_processors(), sandbox)
+            place = _run(chosen, quick, jobs or host_processors())
         except running.RunFailed as error:
             say(f"chasqui: {error}")
             return STATUS_FAILED
@@ -98,7 +96,19 @@ def fidelity(
     return 0
 
 
-def _run(machines: Sequence[str], quick: bool, jobs: int, sandbox: Sandbox) -> Path:
+def _check(machines: Sequence[str], folder: Path, quick: bool, tables: str | None) -> None:
+    """What would stop the command after its runs is said before them."""
+    from chasqui.errors import InputError
+    from chasqui.experiment import fidelity
+
+    if quick:
+        for machine in machines:
+            fidelity.compared(machine, folder, fidelity.load(machine).recomputed)
+    elif tables and not os.access(folder, os.W_OK):
+        raise InputError(f"--tables {tables}: {os.strerror(errno.EACCES)}")
+
+
+def _run(machines: Sequence[str], quick: bool, jobs: int) -> Path:
     """Carries out what claims need, or of that only what is quick. Where the results are."""
     from chasqui import simulation
     from chasqui.cli.experiment import carry_out
@@ -109,7 +119,7 @@ def _run(machines: Sequence[str], quick: bool, jobs: int, sandbox: Sandbox) -> P
         for machine in machines:
             document = fidelity.load(machine)
             for name in document.recomputed if quick else document.experiments:
-                done = carry_out(f"{machine}/{name}", str(place), False, jobs, sandbox)
+                done = carry_out(f"{machine}/{name}", str(place), False, jobs, simulation.SANDBOX)
                 say(f"chasqui: {done.name}: results in {done.directory}")
         return place
 
