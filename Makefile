@@ -189,7 +189,7 @@ docs: $(STAMPS)/install
 	mv $(STAMPS)/coverage.md docs/coverage.md
 
 # Tables, pictures and tables in pages; figures in sentences that are others now are printed. Of the first: only what the
-# documents' rows need. Some hours.
+# documents' rows need, some 20 minutes of a core; of the second: everything, hours.
 fidelity: $(STAMPS)/dev
 	$(BIN)/chasqui fidelity --run --tables docs $(JOBS:%=-j %)
 	$(BIN)/python tests/pages.py

@@ -339,8 +339,11 @@ def test_what_claims_need_is_carried_out_and_kept(
     assert "voyager: StarT-Voyager" in capsys.readouterr().out
     # Without a place: beside the results.
     assert invoke(["fidelity", "--run", "voyager"]) == 0
-    assert Path("runs/fidelity-2/fidelity.md").is_file()
     assert Path("runs/fidelity-2/voyager/am.csv").is_file()
+    # Of the machines whose tables are there.
+    assert Path("runs/fidelity-2/fidelity.md").read_text() == fidelity.page(
+        ["voyager"], cache.TABLES
+    )
 
 
 @pytest.mark.core

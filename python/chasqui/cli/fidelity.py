@@ -133,7 +133,7 @@ def _keep(machines: Sequence[str], place: Path, folder: Path) -> Path:
         for name in document.experiments:
             results = place / running.directory_name(f"{machine}/{name}")
             fidelity.take(machine, name, results, folder)
-    shown = machines if folder == place else fidelity.machines()
+    shown = [each for each in fidelity.machines() if fidelity.is_measured(each, folder)]
     (folder / PAGE).write_text(fidelity.page(shown, folder))
     return folder
 

@@ -228,6 +228,12 @@ def found(claim: Claim, tables: Tables) -> Found:
         return Found("-", NOT_SHOWN)
 
 
+def is_measured(machine: str, folder: Path) -> bool:
+    """Whether results of all that claims need are in `folder`."""
+    needed = [f"{machine}/{name}" for name in load(machine).experiments]
+    return all(kept.path_of(folder, name).exists() for name in needed)
+
+
 def outdated(machine: str, folder: Path) -> dict[str, list[str]]:
     """By experiment that claims need: what it was measured of that is something else today
     (`kept.outdated`)."""
