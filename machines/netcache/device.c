@@ -85,6 +85,7 @@ static struct counts sent,
     asked; /* Messages sent; messages that receives have asked for, or that have been dealt with. */
 static struct named *named;       /* In the order of their posts. */
 static uint32_t named_count, named_max;
+static size_t longest; /* message that may be found by its name [bytes] */
 static bool listens;
 static struct payload incoming, resumed;
 static struct payload *current = &incoming; /* What `take` copies. */
@@ -220,7 +221,8 @@ static inline bool find_named(const struct named *n, struct chasqui_envelope *fo
 static enum mpi_expected netcache_expect(struct request *request, uint64_t key, void *to, size_t bytes,
                                          struct chasqui_envelope *found)
 {
-    if (unlikely(named_count == named_max || !match_is_lasting(key)))
+    /* What may be longer most often is: to ask for it by name would be in vain. */
+    if (bytes > longest || unlikely(named_count == named_max || !match_is_lasting(key)))
         return MPI_EXPECTED_NOT;
     if (unlikely(listens) && !mpi_awaits())
         set_listens(false);
@@ -362,6 +364,7 @@ static bool netcache_open(const struct chasqui_ni_identification *ni, int ni_fd)
     REGISTER(ARRIVAL_BASE) = (uintptr_t)arrivals;
     REGISTER(BUFFER_BASE) = (uintptr_t)buffers;
     mpi_device_netcache.eager_bytes_max = settings[CHASQUI_NETCACHE_SETTING_EAGER];
+    longest = settings[CHASQUI_NETCACHE_SETTING_LONGEST];
     return policy != CHASQUI_NETCACHE_POLICY_CACHE || open_names((uint32_t)settings[CHASQUI_NETCACHE_SETTING_NAMED]);
 }
 

@@ -9,7 +9,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_NETCACHE_INTERFACE 0x9a3c5dbbu /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_NETCACHE_INTERFACE 0xdf41b757u /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 
@@ -45,6 +45,7 @@
 #define CHASQUI_NETCACHE_SETTING_HELD 0x4ull /* Setting: bytes of network memory that messages may hold which wait for their receive. */
 #define CHASQUI_NETCACHE_SETTING_NAMED 0x5ull /* Setting: receives that may wait for their messages by name at a time. */
 #define CHASQUI_NETCACHE_SETTING_SPARE 0x6ull /* Setting: buffers beside one for each arrival. */
+#define CHASQUI_NETCACHE_SETTING_LONGEST 0x7ull /* Setting: longest message that goes to the network cache, and may be found by its name [bytes]. */
 #define CHASQUI_NETCACHE_POLICY_PROCESSOR 0x0ull /* The processor copies from the NIC's memory. */
 #define CHASQUI_NETCACHE_POLICY_BUFFER 0x1ull /* The NIC writes to buffers in main memory, from which the processor copies. */
 #define CHASQUI_NETCACHE_POLICY_DIRECT 0x2ull /* The NIC writes to where the program wants it, once that is known. */

@@ -79,6 +79,8 @@ chasqui_abi::guest_constants! {
     pub const SETTING_NAMED: u64 = 5;
     /// Setting: buffers beside one for each arrival.
     pub const SETTING_SPARE: u64 = 6;
+    /// Setting: longest message that goes to the network cache, and may be found by its name [bytes].
+    pub const SETTING_LONGEST: u64 = 7;
 
     /// The processor copies from the NIC's memory.
     pub const POLICY_PROCESSOR: u64 = 0;

@@ -354,6 +354,7 @@ impl NetworkInterface for Nic {
         page.settings[registers::SETTING_HELD as usize] = memory - arrivals;
         page.settings[registers::SETTING_NAMED as usize] = self.named;
         page.settings[registers::SETTING_SPARE as usize] = self.mpi.spare;
+        page.settings[registers::SETTING_LONGEST as usize] = self.shared.longest;
     }
 
     fn regions(&self, process: ProcessId) -> Vec<Region> {
