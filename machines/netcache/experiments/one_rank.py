@@ -35,9 +35,12 @@ QUESTION = """\
 What does each way to receive do to one rank of 64, the paper's own case? Rank 0 of a spectral \
 transform, with as many messages to it as PSTSWM's, and, where its sources are given, of NPB's CG \
 of class A, driven by a recording of all ranks under dmaver2; with the caches of studies A, B and \
-C, and with data caches of several sizes. Times count from the end of MPI_Init, there and here, \
-counters without those of a program that only starts and ends. Then what a receive, and reading \
-what came, do to the data cache, by the length of messages that are there already."""
+C, and with data caches of several sizes; with all messages there as MPI_Init ends (r = 0), where \
+policies show what they cost, and at the recorded pace (r = 1), where none can be faster than the \
+last message. Times count from the end of MPI_Init, there and here (that of a program that only \
+starts and ends stands for this one's, up to some 20 us apart), counters without those of such a \
+program. Then what a receive, and reading what came, do to the data cache, by the length of \
+messages that are there already, in places that have been used."""
 
 RANKS = 64
 RECORDED = "dmaver2"
@@ -48,6 +51,7 @@ PAYLOADS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
 PAYLOADS_QUICK = (8, 256)
 MESSAGES = 256
 ASKS, RECEIVES, READS = range(3)
+EARLY, PACED = "0", "1"  # r: simulated time of a unit of recorded time
 CLASS = "A"
 # Two policies and the program that needs no sources, for what had to be assumed.
 VARIED = ("via", "ldtct")
@@ -72,6 +76,7 @@ class Row(NamedTuple):
     program: str
     study: str
     l1d_kib: int
+    ratio: str
     policy: str
     run_time_ns: Fraction
     speedup_over_via: Fraction
@@ -86,6 +91,7 @@ class Row(NamedTuple):
     messages: int
     short: int
     early: int  # that landed before their receives were posted
+    page_faults: int
 
 
 class Payload(NamedTuple):
@@ -119,6 +125,11 @@ def settings(quick: bool) -> list[Setting]:
     return [*(Setting(study) for study in STUDIES), *sizes]
 
 
+def ratios(setting: Setting) -> Sequence[str]:
+    """Other sizes of the data cache only at the recorded pace."""
+    return (PACED,) if setting.kib else (EARLY, PACED)
+
+
 def runs(quick: bool) -> list[Run]:
     ranks = 4 if quick else RANKS
     found = []
@@ -129,7 +140,8 @@ def runs(quick: bool) -> list[Run]:
         )  # fmt: skip
         found.append(whole)
         for setting, policy in itertools.product(settings(quick), POLICIES):
-            found.append(_replayed(whole, setting, policy))
+            for ratio in ratios(setting):
+                found.append(_replayed(whole, setting, policy, ratio))
     for setting, policy in itertools.product(settings(quick), POLICIES):
         found.append(_start(setting, policy, ranks))
     found += _payloads(quick)
@@ -147,13 +159,13 @@ def _start(setting: Setting, policy: str, ranks: int) -> Run:
     )  # fmt: skip
 
 
-def _replayed(whole: Run, setting: Setting, policy: str) -> Run:
+def _replayed(whole: Run, setting: Setting, policy: str, ratio: str) -> Run:
     place = _place(setting, policy)
-    name = f"{whole.name.removeprefix('whole/')}/{place}"
+    name = f"{whole.name.removeprefix('whole/')}/{place}/{ratio}"
     return Run(
         name, machine(setting.study, policy), whole.ranks, whole.program, flags=whole.flags,
         arguments=whole.arguments, sets=setting.sets, access_times=True,
-        replay=Replay(whole.name, begins_as=f"start/{place}"),
+        replay=Replay(whole.name, ratio=ratio, begins_as=f"start/{place}"),
     )  # fmt: skip
 
 
@@ -192,7 +204,9 @@ def _counted(output: Output, names: Sequence[str]) -> int:
     return sum(output.counters(name, optional=True)[0] for name in names)
 
 
-def row(program: str, setting: Setting, policy: str, output: Output, start: Output) -> Row:
+def row(case: tuple[str, str, str, str], output: Output, start: Output) -> Row:
+    """`case`: program, study, ratio, policy."""
+    program, study, ratio, policy = case
     begin = output.initialised_ps(0)
 
     def more(*names: str) -> int:
@@ -207,7 +221,7 @@ def row(program: str, setting: Setting, policy: str, output: Output, start: Outp
     run_time = Fraction(output.summary["time_ps"] - begin, 1000)
     instructions, missed = more("hart.instructions"), more("memory.l1i_misses")
     return Row._make([
-        program, setting.study, _kib(output), policy,
+        program, study, _kib(output), ratio, policy,
         run_time, Fraction(0), Fraction(output.in_calls_ps(0), 1000),
         *(more(*COUNTERS[name]) for name in ("dl1_accesses", "dl1_misses", "dl1_replacements")),
         100 - Fraction(100 * missed, instructions),
@@ -215,6 +229,7 @@ def row(program: str, setting: Setting, policy: str, output: Output, start: Outp
         _counted(output, ["network_cache.network_replacements"]),
         len(landed), sum(size <= SHORT for size, _, _ in landed),
         sum(post is not None and land < post for _, land, post in landed),
+        more("processor.page_faults"),
     ])  # fmt: skip
 
 
@@ -238,15 +253,19 @@ def rows(outputs: Mapping[str, Output]) -> list[Row]:
 
 
 def _by_policy(program: str, setting: Setting, outputs: Mapping[str, Output]) -> list[Row]:
-    if f"start/{_place(setting, BASELINE)}" not in outputs:
-        return []
-    found = [
-        row(program, setting, policy, outputs[f"{program}/{place}"], outputs[f"start/{place}"])
-        for policy in POLICIES
-        for place in [_place(setting, policy)]
-    ]
-    (base,) = (each.run_time_ns for each in found if each.policy == BASELINE)
-    return [each._replace(speedup_over_via=base / each.run_time_ns) for each in found]
+    found: list[Row] = []
+    for ratio in ratios(setting):
+        if f"{program}/{_place(setting, BASELINE)}/{ratio}" not in outputs:
+            continue
+        mine = [
+            row((program, setting.study, ratio, policy), outputs[f"{program}/{place}/{ratio}"],
+                outputs[f"start/{place}"])
+            for policy in POLICIES
+            for place in [_place(setting, policy)]
+        ]  # fmt: skip
+        (base,) = (each.run_time_ns for each in mine if each.policy == BASELINE)
+        found += [each._replace(speedup_over_via=base / each.run_time_ns) for each in mine]
+    return found
 
 
 def payloads(outputs: Mapping[str, Output]) -> list[Payload]:
@@ -280,7 +299,7 @@ def report(outputs: Mapping[str, Output]) -> Report:
     changes, changes_text, sentence = sensitivity.report(bases, assumed, outputs, _run_time)
     return Report(
         tables=[results, payload_table, changes],
-        text=f"{results.text(left=(0, 1, 3))}\n\nOf a message\n{payload_table.text(left=(0,))}\n\n"
+        text=f"{results.text(left=(0, 1, 4))}\n\nOf a message\n{payload_table.text(left=(0,))}\n\n"
         f"Change [%] with assumptions halved or doubled (spectral)\n{changes_text}",
         findings=[*_sentences(found), sentence],
         draw=lambda figure: draw(figure, found, by_size),
@@ -293,28 +312,29 @@ def _run_time(output: Output) -> dict[str, Fraction]:
     return {policy: Fraction(output.summary["time_ps"], 1000)}
 
 
-def _own(found: Sequence[Row], program: str, study: str) -> dict[str, Row]:
+def _own(found: Sequence[Row], program: str, study: str, ratio: str) -> dict[str, Row]:
     """By policy, with the study's own data cache: its rows come first."""
     mine: dict[str, Row] = {}
     for each in found:
-        if (each.program, each.study) == (program, study):
+        if (each.program, each.study, each.ratio) == (program, study, ratio):
             mine.setdefault(each.policy, each)
     return mine
 
 
 def _sentences(found: Sequence[Row]) -> list[str]:
     said = []
-    for program, study in dict.fromkeys((each.program, each.study) for each in found):
-        mine = _own(found, program, study)
+    cases = dict.fromkeys((each.program, each.study, each.ratio) for each in found)
+    for program, study, ratio in cases:
+        mine = _own(found, program, study, ratio)
         gains = ", ".join(
             f"{policy} {float(each.speedup_over_via):.3f}" for policy, each in mine.items()
         )
         one = mine["ldtct"]
         said.append(
-            f"{program}, study {study}: times as fast as {BASELINE}: {gains}. "
+            f"{program}, study {study}, r = {ratio}: times as fast as {BASELINE}: {gains}. "
             f"{one.messages:,} messages came to rank 0, {one.short:,} of them of {SHORT} bytes or "
             f"less; under ldtct {one.early:,} came before their receives. Instructions hit their "
-            f"cache in {number(float(mine[BASELINE].l1i_hit_percent), 4)} % under {BASELINE}."
+            f"cache in {number(float(mine['mvia'].l1i_hit_percent), 4)} % under mvia."
         )
     return said
 
@@ -358,7 +378,7 @@ def _draw_misses(axes: Axes, program: str, found: Sequence[Row]) -> None:
         points = sorted({
             (each.l1d_kib, each.dl1_misses / 1000)
             for each in found
-            if (each.program, each.study, each.policy) == (program, "C", policy)
+            if each[:2] == (program, "C") and (each.policy, each.ratio) == (policy, PACED)
         })  # fmt: skip
         axes.plot(*zip(*points, strict=True), "o-", color=COLORS[policy], label=policy)
     axes.set(xlabel="data cache [KiB]", title=f"{program}: misses of the data cache [thousands]")
@@ -371,12 +391,12 @@ def _draw_misses(axes: Axes, program: str, found: Sequence[Row]) -> None:
 def _draw_times(axes: Axes, program: str, found: Sequence[Row]) -> None:
     from chasqui.experiment import drawing
 
-    studies = [study for study in STUDIES if _own(found, program, study)]
+    studies = [study for study in STUDIES if _own(found, program, study, EARLY)]
     for policy in POLICIES:
-        heights = [float(_own(found, program, study)[policy].run_time_ns) / 1e6
+        heights = [float(_own(found, program, study, EARLY)[policy].run_time_ns) / 1e6
                    for study in studies]  # fmt: skip
         axes.plot(studies, heights, "o-", color=COLORS[policy], label=policy)
-    axes.set(xlabel="study", title=f"{program}: run time of rank 0 [ms]")
+    axes.set(xlabel="study", title=f"{program}: run time of rank 0, r = 0 [ms]")
     drawing.scale_decades(axes)
     drawing.label_ends(axes)
 

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 QUESTION = """\
-What does a processor execute to receive a byte by VIA, in hardware and in the kernel, by TCP, and \
-where the NIC hands it to the process? \
-A process waits in MPI_Recv, polling or blocking in the kernel, when the message comes; the \
-cycles from then on are counted exactly, by groups of functions, with its cache misses: traps and \
-interrupts, changing contexts, copies, and the protocol, which is all the rest, the MPI library's \
-part included. Turns of a loop that polls in vain, and sleep, are waiting and do not count. With \
-first-level data caches of several sizes."""
+What does a processor execute to receive a byte by VIA, in hardware and in the kernel, by TCP, \
+and where the NIC hands it to the process? A process waits in MPI_Recv, polling or blocking in \
+the kernel, when the message comes; all cycles of the call but those of waiting are counted \
+exactly, by groups of functions, with cache misses: traps and interrupts, changing contexts, \
+copies, and the protocol, which is all the rest, the MPI library's part included. Turns of a loop \
+that polls in vain, and sleep, are waiting and do not count. With first-level data caches of \
+several sizes."""
 
 MACHINE = "netcache"
 TRIPS = 64

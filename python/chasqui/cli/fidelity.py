@@ -76,8 +76,8 @@ def fidelity(
     chosen = fidelity.choose(machines)
     if not is_run and (quick or jobs):
         raise InputError(f"{'--quick' if quick else '--jobs'} is for --run")
-    folder = Path(tables) if tables else cache.TABLES
-    if tables and not folder.is_dir():
+    folder = Path(tables) if tables is not None else cache.TABLES
+    if tables is not None and not (tables and folder.is_dir()):
         raise InputError(f"--tables {tables}: there is no such directory")
     if is_run:
         _check(chosen, folder, quick, tables)

@@ -108,7 +108,8 @@ class Figure(Claim):
     def found(self, tables: Tables) -> Found:
         ours = float(self.ours(tables))
         least, most = self.span
-        inside = least * (1 - self.within) <= ours <= most * (1 + self.within)
+        within = 0 if most == math.inf else self.within
+        inside = least * (1 - within) <= ours <= most * (1 + self.within)
         verdict = AGREES if inside else DIFFERS
         if not inside and self.ordered is not None and self.ordered(tables):
             verdict = IN_ORDER
@@ -215,6 +216,9 @@ def compared(machine: str, folder: Path, only: Sequence[str] = ()) -> list[Line]
             raise InputError(
                 f"{error.filename}: {error.strerror}; `chasqui fidelity --run {machine}` makes it"
             ) from None
+        except (OSError, LookupError, AttributeError, ValueError, TypeError) as error:
+            place = f"{folder / machine}: tables of {claim.experiment}"
+            raise InputError(f"{place} don't have what row {claim.row} needs: {error}") from None
     return lines
 
 
