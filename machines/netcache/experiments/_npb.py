@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from chasqui import cache
+from chasqui import cache, toolchain
 from chasqui.errors import InputError
 
 from ._workloads import Program
@@ -42,11 +42,15 @@ def built(folder: Path, name: str, ranks: int, problem: str = CLASS) -> Path:
         raise InputError(f"{FOLDER}: {folder} has no config/make.def.template")
     # Version 3.4 takes the number of ranks when it starts, 3.3 when it is built.
     at_start = "MPIFC" in template.read_text()
-    copy = cache.cache_directory() / "npb" / folder.resolve().name
+    # Programs are for the MPI library that they are linked with.
+    copy = (
+        cache.cache_directory() / "npb" / toolchain.libmpi_directory().name / folder.resolve().name
+    )
     target = copy / "bin" / f"{name}.{problem}.{'x' if at_start else ranks}"
     if target.exists():
         return target
     if not copy.exists():
+        copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(folder, copy, symlinks=True)
         for path in (copy, *copy.rglob("*")):
             path.chmod(path.stat().st_mode | 0o200)  # it may come from a read-only place
