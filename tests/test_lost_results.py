@@ -128,6 +128,27 @@ def test_a_picture_is_not_left_half_drawn(program: Path, tmp_path: Path) -> None
     assert [path.read_text() for path in tmp_path.glob("a.svg*")] == ["older"]
 
 
+def test_a_picture_takes_no_other_file_s_place(program: Path, tmp_path: Path) -> None:
+    assert run_limited(1 << 30, tmp_path, "run", "--out", "kept", "--", program).returncode == 0
+    (tmp_path / "a.svg.part").write_text("mine")
+    (tmp_path / "far.svg").write_text("older")
+    (tmp_path / "link.svg").symlink_to("far.svg")
+    (tmp_path / "loop.svg").symlink_to("loop.svg")
+    (tmp_path / "a.svg").write_text("older")
+    (tmp_path / "a.svg").chmod(0o600)
+    for name in ("a.svg", "link.svg"):
+        done = run_limited(1 << 30, tmp_path, "timeline", "kept", "-o", name)
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "a.svg.part").read_text() == "mine"
+    assert (tmp_path / "a.svg").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "link.svg").is_symlink()
+    drawn = (tmp_path / "a.svg").read_text()
+    assert drawn.startswith("<svg")
+    assert (tmp_path / "far.svg").read_text() == drawn
+    done = run_limited(1 << 30, tmp_path, "timeline", "kept", "-o", "loop.svg")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+
+
 def test_a_picture_for_a_pipe_that_nobody_reads(program: Path, tmp_path: Path) -> None:
     assert run_limited(1 << 30, tmp_path, "run", "--out", "kept", "--", program).returncode == 0
     os.mkfifo(tmp_path / "a.svg")

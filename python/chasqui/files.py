@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -40,31 +42,53 @@ def read_json(path: Path, written_by: str, parse_float: Callable[[str], Any] | N
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a file, or raises InputError and leaves what was there as it was. A device or a pipe
-    is written to as it is; nothing waits for a pipe's reader."""
+    """Writes a file, or raises InputError and leaves what was there as it was. What is no file of
+    one name, as a device, a pipe or a link, is written to where it is; nothing waits for a pipe's
+    reader."""
     try:
-        if path.exists() and not path.is_file():
-            descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
-            os.set_blocking(descriptor, True)
-            with open(descriptor, "w") as file:
-                file.write(text)
+        if _is_plain(path):
+            _replace(path, text)
         else:
-            _replace(path.resolve(), text)
-    except OSError as error:
-        reason = "nobody reads this pipe" if error.errno == errno.ENXIO else error.strerror
+            _write_through(path, text)
+    except (OSError, RuntimeError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        if getattr(error, "errno", None) == errno.ENXIO:
+            reason = "nobody reads this pipe"
         raise InputError(f"{path}: {reason}") from None
+
+
+def _is_plain(path: Path) -> bool:
+    """A file that has one name, or none yet."""
+    if not os.path.lexists(path):
+        return True
+    found = path.lstat()
+    return stat.S_ISREG(found.st_mode) and found.st_nlink == 1
 
 
 def _replace(path: Path, text: str) -> None:
     """Writes beside a file, which must allow it, then puts the new one in its place."""
-    if path.exists():
+    exists = path.exists()
+    if exists:
         path.open("a").close()
-    partial = path.with_name(f"{path.name}.part")
+    partial = path.with_name(f".{path.name[:200]}.{os.getpid()}")
     try:
-        partial.write_text(text)
+        with partial.open("x") as file:
+            file.write(text)
+        if exists:
+            shutil.copymode(path, partial)
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _write_through(path: Path, text: str) -> None:
+    # What a program's output goes to, by whatever name, is not begun anew.
+    is_stream = str(path).startswith(("/dev/", "/proc/"))
+    more = os.O_APPEND if is_stream else os.O_TRUNC
+    descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK | more)
+    os.set_blocking(descriptor, True)
+    with open(descriptor, "w") as file:
+        file.write(text)
 
 
 def check_shape(value: Any, shape: Shape, place: str) -> None:

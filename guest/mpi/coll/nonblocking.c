@@ -159,6 +159,7 @@ int chq_coll_request(const struct coll_start *start, enum form form, int error, 
 
 void chq_coll_keep(MPI_Request handle, void *block)
 {
+    LOCAL_CALL();
     struct request *request = (struct request *)handle;
     if (request->persistent) {
         struct kept *kept = request->user_buffer;

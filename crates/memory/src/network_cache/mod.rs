@@ -180,10 +180,8 @@ impl NetworkCache {
         kept.count() < self.ltb.ways()
     }
 
-    /// A part of a message has come into its buffer: `part`.
-    ///
-    /// # Panics
-    /// When it is here already, where assertions are checked.
+    /// A part of a message has come into its buffer: `part`. What is here by its name, or in its buffer, is forgotten: only a
+    /// program that writes what it likes to a NIC has two messages of a name, or frees a buffer that is in use.
     pub fn deposit(&mut self, incoming: Incoming, part: Stored) -> Vec<Evicted> {
         let mut evicted = vec![];
         let Incoming { id, offset, length, .. } = incoming;
@@ -193,7 +191,10 @@ impl NetworkCache {
             if !is_first && self.entry(id).is_none() {
                 break;
             }
-            debug_assert!(self.lines.find(part.buffer + at).is_none(), "{:#x} has a line", part.buffer + at);
+            if is_first {
+                self.forget(id);
+            }
+            self.free_line(part.buffer + at);
             let index = self.take_line(part.buffer + at, &mut evicted);
             if is_first {
                 self.statistics.deposits += 1;
@@ -266,7 +267,9 @@ impl NetworkCache {
                     self.migrate(id, entry, evicted);
                 }
                 None => {
-                    self.entry(id).expect("an independent line has an entry").lines -= 1;
+                    if let Some(entry) = self.entry(id) {
+                        entry.lines = entry.lines.saturating_sub(1);
+                    }
                     self.write_back(index, evicted);
                 }
             },
@@ -580,6 +583,14 @@ impl NetworkCache {
             }
         }
         lines_of(buffer).for_each(|line| self.free_line(line));
+    }
+
+    /// Whatever is here of the message `id`.
+    fn forget(&mut self, id: u64) {
+        let known = [self.message.remove(id), self.tlb.remove(id), self.ltb.remove(id)];
+        for entry in known.into_iter().flatten() {
+            lines_of(entry.message).for_each(|line| self.free_line(line));
+        }
     }
 
     /// What is bound in the sector that holds `address`.

@@ -48,6 +48,9 @@ impl Pools {
 
     /// The buffer at `offset` is free again: its length [bytes]. `None`: there is none.
     pub fn give(&mut self, offset: u64) -> Option<u64> {
+        if !offset.is_multiple_of(ELEMENT_BYTES) {
+            return None;
+        }
         let at = (offset / ELEMENT_BYTES) as usize;
         let length = self.lengths.get_mut(at).map_or(0, std::mem::take) as usize;
         if length > 0 {

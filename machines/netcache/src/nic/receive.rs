@@ -138,6 +138,8 @@ impl Receiver {
                 self.place(s, c);
             }
         }
+        // One of these may have found that others must be entered before it: nothing else may come that would see to that.
+        self.enter_asked(s, c);
         self.next(s, c);
     }
 
