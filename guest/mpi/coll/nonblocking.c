@@ -9,6 +9,7 @@
 #include "mpi/coll/coll.h"
 #include "mpi/comm/raise.h"
 #include "mpi/request/coroutine.h"
+#include "mpi/runtime/thread.h"
 
 /* Bits of a tag below an operation's number: the algorithms' own tags. */
 enum { KIND_BITS = 5, NUMBER_BITS = 31 - KIND_BITS };
