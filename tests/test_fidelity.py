@@ -256,8 +256,9 @@ def test_a_table_and_reasons(capsys: pytest.CaptureFixture[str]) -> None:
     for machine in MACHINES:
         assert f"{machine}: {fidelity.load(machine).title}\n" in shown
     assert "the document says" in shown
-    claims = [claim for machine in MACHINES for claim in fidelity.load(machine).claims]
-    assert all(f"\n{claim.row}: {claim.reason}" in shown for claim in claims if claim.reason)
+    lines = [line for each in MACHINES for line in fidelity.compared(each, cache.TABLES)]
+    reasons = {line.claim.row: fidelity.why(line) for line in lines if fidelity.why(line)}
+    assert all(f"\n{row}: {reason}" in shown for row, reason in reasons.items())
     assert "Fig. 8  one way, active message of a word" in shown
 
 

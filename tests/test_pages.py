@@ -19,8 +19,8 @@ SVG_BYTES_MAX = 200_000
 # is still to be measured anew these are sizes, settings and years.
 UNCHECKED = {
     "netcache/receive-overhead.md": 6,
-    "netcache.md": 62,
-    "network-cache.md": 30,
+    "netcache.md": 61,
+    "network-cache.md": 29,
     "replay.md": 37,
     "voyager.md": 187,
 }

@@ -296,7 +296,8 @@ def _colors() -> dict[str, str]:
 def _draw_times(axes: Axes, program: str, found: Sequence[Row], knees: Sequence[Knee]) -> None:
     from chasqui.experiment import drawing
 
-    for policy, color in _colors().items():
+    # The others would lie under these.
+    for policy, color in ((policy, _colors()[policy]) for policy in (RECORDED, "ldtct")):
         rows = [r for r in found if (r.program, r.policy) == (program, policy)]
         points = [(float(r.ratio), float(r.run_time_ns) / 1e6) for r in rows]
         axes.plot(*zip(*points, strict=True), "o-", color=color, label=policy)
