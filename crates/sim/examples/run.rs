@@ -22,6 +22,7 @@ fn main() {
         echo: true,
         record: None,
         only_rank: None,
+        sandbox: Default::default(),
         command: vec![],
         options: Options {
             threads: std::env::var("THREADS").map_or(0, |n| n.parse().expect("THREADS is a number")),

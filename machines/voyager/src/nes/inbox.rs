@@ -12,7 +12,7 @@ use chasqui_ni::MessageKey;
 pub(super) fn came(wide: bool, bytes: u64) -> u64 {
     match bytes {
         0 => r::CAME_ALONE,
-        _ if wide => r::CAME_WIDE | bytes / 8,
+        _ if wide => r::CAME_WIDE | (bytes / 8),
         r::TAG_LONG_BYTES => r::CAME_LONG,
         _ => r::CAME_SHORT,
     }
