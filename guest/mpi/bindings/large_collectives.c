@@ -1,12 +1,11 @@
 /* Collectives with counts of MPI_Count (MPI-4.0; MPI 5.0, section 19.2), by those with int counts. What means nothing
  * in this process may be anything. */
-#include <stdlib.h>
-
 #include "mpi/bindings/large.h"
 #include "mpi/coll/coll.h"
 #include "mpi/comm/comm.h"
 #include "mpi/comm/topology.h"
 #include "mpi/runtime/memory.h"
+#include "mpi/runtime/platform.h"
 
 /* A call whose counts are being narrowed. */
 struct narrowing {
