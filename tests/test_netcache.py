@@ -464,3 +464,36 @@ def test_none_does_whatever_the_network_cache_has_room_for(
 ) -> None:
     checked = ("-m", "netcache/ldtct", "--set", "check.coherence=true")
     assert overtakes(schedule, tmp_path, *checked, *of_cache(options)) == []
+
+
+@pytest.mark.parametrize("longest", ["16 B", "64 B"])
+def test_what_waited_for_others_to_be_entered_comes(
+    compile_c: Compiler, tmp_path: Path, longest: str
+) -> None:
+    """Before, nobody looked again, and the ranks waited for ever."""
+    program = compile_c("late", (ROOT / "tests" / "netcache" / "late.c").read_text())
+    done = command(
+        "run", "-q", "-np", "8", "--ranks-per-node", "4", "--set", "node.harts=4",
+        "-m", "netcache/ldtct", *of_cache({"longest": longest}), "--", program, "3000000",
+        directory=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "late: PASSED" in done.stdout
+
+
+FEW_LINES = {"longest": "64 B", "network_lines": "8", "network_ways": "4"}
+
+
+@pytest.mark.parametrize("options", [{}, FEW_LINES], ids=["lines", "few-lines"])
+@pytest.mark.parametrize("what", ["release", "names"])
+def test_forged_registers_and_slots_end_no_run(
+    compile_c: Compiler, tmp_path: Path, what: str, options: dict[str, str]
+) -> None:
+    """Before, the simulator panicked: two lines had one buffer, or two messages one name."""
+    headers = f"-I{ROOT / 'machines' / 'netcache'}"
+    text = (ROOT / "tests" / "netcache" / "forged.c").read_text()
+    program = compile_c("forged", text, headers)
+    words = ["-q", "-np", "2", "-m", "netcache/ldtct", *of_cache(options), "--", program, what]
+    done = command("run", *words, directory=tmp_path)
+    assert done.returncode in (0, 125), done.stdout + done.stderr
+    assert "panic" not in done.stderr
