@@ -493,7 +493,7 @@ def test_forged_registers_and_slots_end_no_run(
     headers = f"-I{ROOT / 'machines' / 'netcache'}"
     text = (ROOT / "tests" / "netcache" / "forged.c").read_text()
     program = compile_c("forged", text, headers)
-    words = ["-q", "-np", "2", "-m", "netcache/ldtct", *of_cache(options), "--", program, what]
+    words = ["-q", "-np", "2", "-m", "netcache/ldtct", *of_cache(options), "--", str(program), what]
     done = command("run", *words, directory=tmp_path)
     assert done.returncode in (0, 125), done.stdout + done.stderr
     assert "panic" not in done.stderr
