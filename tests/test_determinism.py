@@ -282,7 +282,9 @@ int main(int argc, char **argv)
 """
 
 
-@pytest.mark.parametrize("machine", organisations())
+@pytest.mark.parametrize(
+    "machine", [machine for machine in organisations() if share(machine, 0, 2)]
+)
 def test_a_change_of_threads_within_a_run(
     compile_c: Compiler, tmp_path: Path, machine: str
 ) -> None:

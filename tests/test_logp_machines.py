@@ -22,8 +22,6 @@ pytestmark = pytest.mark.core
 SIZES = (8, 64, 1024)
 # Of the latency: what phases of a polling loop that a plain program always meets alike make of it.
 LIKE = Fraction(4, 100)
-# A kernel copies what they send, which is slow to simulate.
-IN_KERNEL = ("netcache/tcp", "netcache/mvia")
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +61,7 @@ def test_a_plain_program_takes_as_long(plain: Path, machine: str) -> None:
 @pytest.mark.parametrize("machine", machines())
 def test_figures_are_possible(chasqui: Run, machine: str) -> None:
     """No gap below 0, no stream faster than its link, no figure without its reason."""
-    sizes = "8,64,16384,32768" if SWEEP or machine not in IN_KERNEL else "8,64,2048,4096"
+    sizes = "8,64,16384,32768" if SWEEP else "8,64,2048,4096"
     done = chasqui("logp", "--machine", machine, "--sizes", sizes, "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
