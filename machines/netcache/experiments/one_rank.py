@@ -78,8 +78,8 @@ class Row(NamedTuple):
     l1d_kib: int
     ratio: str
     policy: str
-    run_time_ns: Fraction
     speedup_over_via: Fraction
+    run_time_ns: Fraction
     mpi_ns: Fraction
     dl1_accesses: int
     dl1_misses: int
@@ -222,7 +222,7 @@ def row(case: tuple[str, str, str, str], output: Output, start: Output) -> Row:
     instructions, missed = more("hart.instructions"), more("memory.l1i_misses")
     return Row._make([
         program, study, _kib(output), ratio, policy,
-        run_time, Fraction(0), Fraction(output.in_calls_ps(0), 1000),
+        Fraction(0), run_time, Fraction(output.in_calls_ps(0), 1000),
         *(more(*COUNTERS[name]) for name in ("dl1_accesses", "dl1_misses", "dl1_replacements")),
         100 - Fraction(100 * missed, instructions),
         seen.first_access_ns, seen.last_access_ns,
