@@ -18,7 +18,7 @@ from pathlib import Path
 import command_line
 import pytest
 from conftest import ROOT
-from simulated import EXAMPLES, SWEEP, two_at_a_time
+from simulated import EXAMPLES, two_at_a_time
 
 from chasqui import cache
 
@@ -181,7 +181,6 @@ def test_a_new_machine_is_formatted_and_its_own_tests_pass(made: Made) -> None:
 
 
 @pytest.mark.cargo
-@pytest.mark.skipif(not SWEEP, reason="it builds the simulator: make sweep")
 def test_a_new_machine_runs_programs_with_right_answers(made: Made) -> None:
     made.cargo("build", "--release", "--locked", "--offline", "-p", "chasqui-core")
     package = made.sources / "python" / "chasqui"
