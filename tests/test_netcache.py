@@ -46,7 +46,7 @@ def run(
         "--set", "check.coherence=true", *options, "--", program, str(messages), directory=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "late: PASSED" in done.stdout
+    assert "late_init: PASSED" in done.stdout
     node = json.loads((tmp_path / "run" / "stats.json").read_text())["node00000"]
     groups = [node["ni"], node["memory"], node.get("network_cache", {})]
     return {
@@ -474,14 +474,14 @@ def test_what_waited_for_others_to_be_entered_comes(
     compile_c: Compiler, tmp_path: Path, longest: str
 ) -> None:
     """Before, nobody looked again, and the ranks waited for ever."""
-    program = compile_c("late", (ROOT / "tests" / "netcache" / "late.c").read_text())
+    program = compile_c("late_init", (ROOT / "tests" / "netcache" / "late_init.c").read_text())
     done = command(
         "run", "-q", "-np", "8", "--ranks-per-node", "4", "--set", "node.harts=4",
         "-m", "netcache/ldtct", *of_cache({"longest": longest}), "--", program, "3000000",
         directory=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "late: PASSED" in done.stdout
+    assert "late_init: PASSED" in done.stdout
 
 
 FEW_LINES = {"longest": "64 B", "network_lines": "8", "network_ways": "4"}
