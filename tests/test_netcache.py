@@ -46,7 +46,7 @@ def run(
         "--set", "check.coherence=true", *options, "--", program, str(messages), directory=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "late_init: PASSED" in done.stdout
+    assert "late: PASSED" in done.stdout
     node = json.loads((tmp_path / "run" / "stats.json").read_text())["node00000"]
     groups = [node["ni"], node["memory"], node.get("network_cache", {})]
     return {
