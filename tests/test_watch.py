@@ -113,7 +113,7 @@ def test_every_cycle_is_counted_once(
 ) -> None:
     job = ["--profile", *example(examples, name, machine)]
     # A loop that is skipped counts like one that is executed.
-    variations = {"skipped": [], "executed": ["--set", "check.spin_skip=false", "--threads", "1"]}
+    variations = {"skipped": [], "executed": ["--set", "check.spin_skip=false", "--threads", "2"]}
     for variation, others in variations.items():
         done = command("run", "--out", variation, *others, *job, directory=tmp_path)
         assert done.returncode == 0, done.stderr

@@ -143,7 +143,8 @@ def draw(figure: Figure, found: list[Row]) -> None:
 
     kinds = list(dict.fromkeys((row.policy, row.design) for row in found))
     colors = (drawing.BLACK, drawing.ORANGE, drawing.RED, drawing.SKY, drawing.BLUE)
-    for axes, waiting in zip(figure.subplots(1, len(WAITING)), WAITING, strict=True):
+    panels = figure.subplots(1, len(WAITING))
+    for axes, waiting in zip(panels, WAITING, strict=True):
         for (policy, design), color in zip(kinds, colors, strict=True):
             mine = [
                 (row.bytes, float(total(row)) / 1000)
@@ -155,7 +156,7 @@ def draw(figure: Figure, found: list[Row]) -> None:
         axes.set(xlabel="message [B]", title=f"receive and read, {waiting} waiting [us]")
         drawing.scale_bytes(axes, SIZES[0], SIZES[-1])
         drawing.scale_decades(axes)
-        drawing.label_ends(axes)
+    drawing.label_ends(*panels)
 
 
 EXPERIMENT = Experiment(QUESTION, runs, report)

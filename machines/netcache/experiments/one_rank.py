@@ -368,7 +368,7 @@ def draw(figure: Figure, found: Sequence[Row], by_size: Sequence[Payload]) -> No
         axes.set(xlabel="message [bytes]", title=f"{title} [% of accesses]")
         drawing.scale_bytes(axes, PAYLOADS[0], PAYLOADS[-1])
         axes.set_ylim(bottom=0)
-        drawing.label_ends(axes)
+    drawing.label_ends(*(axes for axes in grid.flat if axes.lines))
 
 
 def _draw_misses(axes: Axes, program: str, found: Sequence[Row]) -> None:
@@ -385,7 +385,6 @@ def _draw_misses(axes: Axes, program: str, found: Sequence[Row]) -> None:
     axes.set_xscale("log", base=2)
     axes.set_xticks(KIB, [str(kib) for kib in KIB])
     drawing.scale_decades(axes)
-    drawing.label_ends(axes)
 
 
 def _draw_times(axes: Axes, program: str, found: Sequence[Row]) -> None:
@@ -398,7 +397,6 @@ def _draw_times(axes: Axes, program: str, found: Sequence[Row]) -> None:
         axes.plot(studies, heights, "o-", color=COLORS[policy], label=policy)
     axes.set(xlabel="study", title=f"{program}: run time of rank 0, r = 0 [ms]")
     drawing.scale_decades(axes)
-    drawing.label_ends(axes)
 
 
 EXPERIMENT = Experiment(QUESTION, runs, report)

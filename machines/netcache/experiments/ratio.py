@@ -279,11 +279,14 @@ def _us(time: Fraction) -> str:
 
 
 def draw(figure: Figure, found: Sequence[Row], knees: Sequence[Knee]) -> None:
+    from chasqui.experiment import drawing
+
     lines = figure.subplots(len(PROGRAMS), 3, squeeze=False)
     for program, (times, gains, waits) in zip(PROGRAMS, lines, strict=True):
         _draw_times(times, program, found, knees)
         _draw_gains(gains, program, found)
         _draw_waits(waits, program, found)
+    drawing.label_ends(*lines.flat)
 
 
 def _colors() -> dict[str, str]:
@@ -309,11 +312,9 @@ def _draw_times(axes: Axes, program: str, found: Sequence[Row], knees: Sequence[
     )
     axes.set(title=f"{program}: run time [ms]", xlabel="r; dotted: the knees", ylim=(0, None))
     axes.set_xlim(0, None)
-    drawing.label_ends(axes)
 
 
 def _draw_gains(axes: Axes, program: str, found: Sequence[Row]) -> None:
-    from chasqui.experiment import drawing
 
     times = {(r.policy, r.ratio): r.run_time_ns for r in found if r.program == program}
     for policy, color in list(_colors().items())[1:]:
@@ -325,7 +326,6 @@ def _draw_gains(axes: Axes, program: str, found: Sequence[Row]) -> None:
         axes.plot(*zip(*points, strict=True), "o-", color=color, label=policy)
     axes.set(title=f"{program}: faster than {RECORDED} [%]", xlabel="r")
     axes.set_xlim(0, None)
-    drawing.label_ends(axes)
 
 
 def _draw_waits(axes: Axes, program: str, found: Sequence[Row]) -> None:
@@ -341,7 +341,6 @@ def _draw_waits(axes: Axes, program: str, found: Sequence[Row]) -> None:
         axes.plot(*zip(*points, strict=True), "o-", color=color, label=label)
     axes.set(title=f"{program}, ldtct: mean wait [us]", xlabel="r", ylim=(0, None))
     axes.set_xlim(0, None)
-    drawing.label_ends(axes)
 
 
 EXPERIMENT = Experiment(QUESTION, runs, report)

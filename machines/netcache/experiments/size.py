@@ -196,7 +196,6 @@ def draw(figure: Figure, found: list[Row]) -> None:
         axes.set(xlabel="sets", title=f"{program}: lines replaced")
         axes.set_xscale("log", base=2)
         axes.set_ylim(bottom=0)
-        drawing.label_ends(axes)
     for program, color in zip(PROGRAMS, colors, strict=False):
         mine = sorted(
             (row.pool_bytes, row.network_replacements)
@@ -208,7 +207,6 @@ def draw(figure: Figure, found: list[Row]) -> None:
     by_pool.set(xlabel="pool [B]", title=f"lines replaced, {sets} sets, {ways}-way")
     by_pool.set_xscale("log", base=2)
     by_pool.set_ylim(bottom=0)
-    drawing.label_ends(by_pool)
     shades = (drawing.ORANGE, drawing.BLUE, drawing.GREEN, drawing.RED, drawing.SKY)
     for count, color in zip(REPLAYED_SETS, shades, strict=True):
         paced = sorted(
@@ -220,7 +218,7 @@ def draw(figure: Figure, found: list[Row]) -> None:
             by_pace.plot(*zip(*paced, strict=True), "o-", color=color, label=f"{count} sets")
     by_pace.set(xlabel="r", title=f"{REPLAYED}, rank 0: lines replaced, {REPLAYED_WAYS}-way")
     by_pace.set_ylim(bottom=0)
-    drawing.label_ends(by_pace)
+    drawing.label_ends(*by_sets, by_pool, by_pace)
 
 
 EXPERIMENT = Experiment(QUESTION, runs, report)

@@ -395,6 +395,8 @@ BEST = [case for case in CACHED if case[1] != "flush"]
 def draw(figure: Figure, found: Mapping[Key, Figures]) -> None:
     """Small messages by every mechanism but DMA; by the best of them with one thread and with two;
     long messages by three, in flush."""
+    from chasqui.experiment import drawing
+
     grid = figure.subplots(3, 3)
     for axes, title in zip(grid[0], list(PANELS)[:3], strict=True):
         _small(axes, found, CACHED if title == "o_recv [us]" else SHORT, 1, title)
@@ -411,6 +413,7 @@ def draw(figure: Figure, found: Mapping[Key, Figures]) -> None:
     _share_scale(grid[1][:2])
     _small(grid[2][0], found, CACHED, 1, "bandwidth [MB/s]")
     _long(grid[2][1:], found)
+    drawing.label_ends(*grid.flat)
 
 
 def _small(
@@ -430,7 +433,6 @@ def _small(
         axes.set_ylim(bottom=0)
     else:
         drawing.scale_decades(axes)
-    drawing.label_ends(axes)
 
 
 def _share_scale(panels: Sequence[Axes]) -> None:
@@ -449,8 +451,6 @@ def _long(panels: Sequence[Axes], found: Mapping[Key, Figures]) -> None:
         drawing.scale_bytes(axes, 64, DMA[-1])
     drawing.scale_decades(panels[0])
     panels[1].set_ylim(bottom=0)
-    for axes in panels:
-        drawing.label_ends(axes)
 
 
 def _line(

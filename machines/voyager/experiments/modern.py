@@ -250,13 +250,12 @@ def draw(
         axes.set(xlabel="message [bytes]", title=title)
         drawing.scale_bytes(axes, SMALL[0], LONG[-1])
         drawing.scale_decades(axes)
-        drawing.label_ends(axes)
     for case, rows in attach.items():
         _plot(far, case, [(row.attach_ns, float(row.latency_ns)) for row in rows])
     sizes = ", ".join(f"{size:,}" for size in dict.fromkeys(VARIED.values()))
     far.set(xlabel="from the bus to the NI [ns]", title=f"latency [ns] of {sizes} bytes")
     far.set_ylim(bottom=0)
-    drawing.label_ends(far)
+    drawing.label_ends(sending, receiving, latency, far)
 
 
 def _plot(axes: Axes, case: Case, points: Sequence[tuple[float, float]]) -> None:

@@ -122,7 +122,8 @@ def draw(figure: Figure, found: list[Row]) -> None:
     colors = {"basic": drawing.RED, "tag-on-48": drawing.GREEN, "tag-on-80": drawing.ORANGE}
     titles = ("the sender's processor [us]", "until the last receiver has it [us]")
     columns = ("sender_ns", "last_ns")
-    for axes, column, title in zip(figure.subplots(1, 2), columns, titles, strict=True):
+    panels = figure.subplots(1, 2)
+    for axes, column, title in zip(panels, columns, titles, strict=True):
         for case in sorted({row[:3] for row in found}):
             mechanism, variant, size = case
             if size == 84:
@@ -135,7 +136,7 @@ def draw(figure: Figure, found: list[Row]) -> None:
                           color=colors[mechanism], label=f"{mechanism} {variant}")  # fmt: skip
         axes.set(xlabel="destinations, 84 bytes each", title=title, xticks=(1, 8, 16, 24, 32))
         axes.set_ylim(bottom=0)
-        drawing.label_ends(axes)
+    drawing.label_ends(*panels)
 
 
 EXPERIMENT = Experiment(QUESTION, runs, report)

@@ -231,7 +231,7 @@ def draw(figure: Figure, found: list[Row], moved: list[Move]) -> None:
     times.set(xlabel="messages in the queue", title="moving a queue [us]")
     for axes in (gaps, times):
         axes.set_ylim(bottom=0)
-        drawing.label_ends(axes)
+    drawing.label_ends(gaps, times)
 
 
 EXPERIMENT = Experiment(QUESTION, runs, report)

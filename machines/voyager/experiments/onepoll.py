@@ -103,7 +103,8 @@ def draw(figure: Figure, found: list[Row]) -> None:
 
     titles = ("look, all empty [us]", "look that finds [us]", "one way, until known [us]")
     columns = ("empty_ns", "found_ns", "latency_ns")
-    for slots, line in zip(SLOTS, figure.subplots(len(SLOTS), 3), strict=True):
+    grid = figure.subplots(len(SLOTS), 3)
+    for slots, line in zip(SLOTS, grid, strict=True):
         for axes, column, title in zip(line, columns, titles, strict=True):
             for method, color in zip(METHODS, (drawing.ORANGE, drawing.BLUE), strict=True):
                 points = [
@@ -116,7 +117,7 @@ def draw(figure: Figure, found: list[Row]) -> None:
             axes.set_xscale("log", base=2)
             drawing.scale_decades(axes)
             axes.set_xticks([1, 2, 4, 8, 16, 32, 64], [1, 2, 4, 8, 16, 32, 64])
-            drawing.label_ends(axes)
+    drawing.label_ends(*grid.flat)
 
 
 EXPERIMENT = Experiment(QUESTION, runs, report)

@@ -190,9 +190,9 @@ class Threads(click.ParamType[int]):
 
 def _threads() -> Decorator:
     return click.option(
-        "--threads", type=Threads(), default="auto", show_default=True, metavar="N",
-        help="Host threads; auto: as many as there are processors, or one while that is faster. "
-        "Results are the same bits with any number.",
+        "--threads", type=Threads(), default="auto", envvar="CHASQUI_THREADS", metavar="N",
+        help="Host threads (default: $CHASQUI_THREADS, else auto: as many as there are "
+        "processors, or one while that is faster). Results are the same bits with any number.",
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import matplotlib as mpl
 import numpy
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
+from matplotlib.transforms import offset_copy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,17 +71,22 @@ def legend_above(figure: Figure, panels: Sequence[Axes], columns: int) -> None:
     figure.legend(handles, labels, ncols=columns, loc="outside upper center", frameon=False)
 
 
-def label_ends(axes: Axes, gap_points: float = 10.0) -> None:
-    """Writes each line's label beside its last point, in its color, none over another.
+def label_ends(*panels: Axes, gap_points: float = 10.0) -> None:
+    """Writes each line's label beside its last point, in its color, none over another; of all axes
+    of a picture at once, for where lines end on paper takes a layout of the picture.
 
     The labels keep the order of the ends; those that would meet are pushed apart, within the
     height of the axes. A thin line leads from each end to its label. Lines that hide one another
     have one label, with all their names.
     """
-    figure = axes.get_figure(root=True)
+    figure = panels[0].get_figure(root=True)
     assert figure is not None
     figure.draw_without_rendering()
-    points_per_pixel = 72.0 / figure.dpi
+    for axes in panels:
+        _label_ends(axes, 72.0 / figure.dpi, gap_points)
+
+
+def _label_ends(axes: Axes, points_per_pixel: float, gap_points: float) -> None:
     lines = [line for line in axes.get_lines() if not str(line.get_label()).startswith("_")]
     paths = [
         axes.transData.transform(numpy.asarray(line.get_xydata())) * points_per_pixel
@@ -88,17 +94,20 @@ def label_ends(axes: Axes, gap_points: float = 10.0) -> None:
     ]
     groups = sorted(hidden(paths), key=lambda group: float(paths[group[0]][-1][1]))
     ends = [paths[group[0]][-1] for group in groups]
-    right = max(float(x) for x, _ in ends)
     low, high = (float(y) * points_per_pixel for y in (axes.bbox.y0, axes.bbox.y1))
     heights = spread([float(y) for _, y in ends], gap_points)
     heights = within(heights, gap_points, low, high)
+    # Beside the end that is furthest to the right, wherever the layout puts that.
+    right = max(float(numpy.asarray(line.get_xydata())[-1][0]) for line in lines)
+    figure = axes.get_figure(root=True)
+    beside = offset_copy(axes.transData, figure, 6.0, 0.0, units="points")
     for group, end, height in zip(groups, ends, heights, strict=True):
         top = lines[group[-1]]
         axes.annotate(
             ", ".join(str(lines[i].get_label()) for i in group),
             xy=tuple(numpy.asarray(top.get_xydata())[-1]),
-            xytext=(right - float(end[0]) + 6.0, height - float(end[1])),
-            textcoords="offset points", va="center", color=top.get_color(), fontsize=8,
+            xytext=(right, height - float(end[1])),
+            textcoords=(beside, "offset points"), va="center", color=top.get_color(), fontsize=8,
             annotation_clip=False,
             arrowprops={
                 "arrowstyle": "-", "color": top.get_color(), "linewidth": 0.5,
