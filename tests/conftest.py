@@ -17,6 +17,8 @@ import pytest
 import trace_processor
 from fake_core import FakeCore
 
+from chasqui import toolchain
+
 ROOT = Path(__file__).resolve().parent.parent
 
 # marker -> what it needs, whether that is here
@@ -97,6 +99,12 @@ def shim_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+def shared_place(factory: pytest.TempPathFactory, name: str) -> Path:
+    """A place of the session that all processes share which run its tests; it need not exist."""
+    base = factory.getbasetemp()
+    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
+
+
 class Compiler:
     """Compiles C text once a session; other texts and flags may have the same name."""
 
@@ -104,20 +112,23 @@ class Compiler:
         self.place = place
 
     def __call__(self, name: str, text: str, *flags: str) -> Path:
-        place = self.place / hashlib.sha256(repr((text, flags)).encode()).hexdigest()[:12]
-        program = place / name
-        if not program.exists():
-            place.mkdir(exist_ok=True)
-            source = place / f"{name}.c"
-            source.write_text(text)
-            command = [sys.executable, "-m", "chasqui", "cc", "-O1", *flags]
-            subprocess.run([*command, source, "-o", program, "-lm"], check=True, timeout=600)
-        return program
+        place = self.place / hashlib.sha256(repr((name, text, flags)).encode()).hexdigest()[:12]
+        with toolchain.locked(place.with_suffix(".lock")):
+            if not place.exists():
+                with toolchain.appearing(place) as building:
+                    self.compile(building / name, text, flags)
+        return place / name
+
+    def compile(self, program: Path, text: str, flags: tuple[str, ...]) -> None:
+        source = program.with_suffix(".c")
+        source.write_text(text)
+        command = [sys.executable, "-m", "chasqui", "cc", "-O1", *flags]
+        subprocess.run([*command, source, "-o", program, "-lm"], check=True, timeout=600)
 
 
 @pytest.fixture(scope="session")
 def compile_c(tmp_path_factory: pytest.TempPathFactory) -> Compiler:
-    return Compiler(tmp_path_factory.mktemp("programs"))
+    return Compiler(shared_place(tmp_path_factory, "programs"))
 
 
 @pytest.fixture(scope="session")

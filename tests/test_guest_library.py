@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, shared_place
 from simulated import SWEEP, command, machines, organisations, shared_nodes, two_at_a_time
+
+from chasqui import toolchain
 
 pytestmark = pytest.mark.core
 
@@ -65,7 +67,16 @@ def on(machine: str) -> list[Case]:
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The programs, compiled with the warnings that the host's are compiled with."""
-    place = tmp_path_factory.mktemp("guest-tests")
+    place = shared_place(tmp_path_factory, "guest-tests")
+    with toolchain.locked(place.with_suffix(".lock")):
+        if not place.exists():
+            with toolchain.appearing(place) as building:
+                compile_all(building)
+    return place
+
+
+def compile_all(place: Path) -> None:
+    """Every program, into this folder."""
     flags = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror"]
     # One looks behind MPI: at the library's packets.
     flags += [f"-I{ROOT / 'guest'}", f"-I{ROOT / 'guest' / 'include'}"]
@@ -75,7 +86,6 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return done.stderr if done.returncode else ""
 
     assert "".join(two_at_a_time(compile_one, sorted(PLACE.glob("*.c")))) == ""
-    return place
 
 
 # On variants whose parts all are in others: a bit of everything, and random messages.
