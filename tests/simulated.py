@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import command_line
 from conftest import NEEDS
@@ -91,6 +92,18 @@ def example(examples: Path, name: str, machine: str) -> list[str]:
         "--",
         str(examples / name),
         *arguments,
+    ]
+
+
+def in_turn(first: Iterable[A], *others: Iterable[Any]) -> list[tuple[Any, ...]]:
+    """Every choice with every other; but of the first only one with each choice of the others, in
+    turn, unless it is a sweep."""
+    choices = [list(first), *map(list, others)]
+    return [
+        each
+        for each in itertools.product(*choices)
+        if SWEEP
+        or sum(of.index(one) for of, one in zip(choices, each, strict=True)) % len(choices[0]) == 0
     ]
 
 

@@ -26,7 +26,6 @@ VARIATIONS_OF_BITS = {
         "by the reference",
         "checker on",
         "profile",
-        "1 threads",
         "2 threads",
     )
 }

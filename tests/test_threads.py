@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, Compiler, Run
-from simulated import command
+from simulated import command, in_turn
 from test_determinism import THREADS, check
 
 pytestmark = pytest.mark.core
@@ -78,12 +78,14 @@ def multiple(machine: str, ranks: int, threads: int, path: Path, case: str) -> l
     return ["-np", str(ranks), *sets, "--", str(path), case, str(threads), seed]
 
 
-@pytest.mark.parametrize("machine", [*MACHINES, "netcache/tcp", "netcache/via"])
-@pytest.mark.parametrize("case", MULTIPLE)
-@pytest.mark.parametrize(("ranks", "threads"), [(2, 2), (3, 4)])
+@pytest.mark.parametrize(
+    ("size", "case", "machine"),
+    in_turn([(2, 2), (3, 4)], MULTIPLE, [*MACHINES, "netcache/tcp", "netcache/via"]),
+)
 def test_several_threads_in_mpi(
-    chasqui: Run, program: Compiled, machine: str, case: str, ranks: int, threads: int
+    chasqui: Run, program: Compiled, machine: str, case: str, size: tuple[int, int]
 ) -> None:
+    ranks, threads = size
     done = chasqui("run", *multiple(machine, ranks, threads, program("multiple"), case))
     print(done.stdout, done.stderr)
     assert done.returncode == 0

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, Compiler, Run
-from simulated import EXAMPLES, SWEEP, command, example, machines, two_at_a_time
+from simulated import EXAMPLES, SWEEP, command, example, in_turn, machines, two_at_a_time
 from test_determinism import THREADS, VARIATIONS, check
 
 pytestmark = pytest.mark.core
@@ -273,9 +273,9 @@ def test_the_examples_have_the_same_answers_by_each_mechanism(
     assert two_at_a_time(run, EXAMPLES) == [(0, "")] * len(EXAMPLES)
 
 
-@pytest.mark.parametrize("machine", VARIANTS)
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-@pytest.mark.parametrize("room", ["default", "small"])
+@pytest.mark.parametrize(
+    ("room", "mechanism", "machine"), in_turn(["default", "small"], MECHANISMS, VARIANTS)
+)
 def test_messages_by_several_mechanisms_stay_in_order(
     compile_c: Compiler, chasqui: Run, machine: str, mechanism: str, room: str
 ) -> None:

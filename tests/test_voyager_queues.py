@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, Compiler, Run
-from simulated import SWEEP, command
+from simulated import SWEEP, command, in_turn
 from test_determinism import THREADS, VARIATIONS, check
 from test_voyager import COUNTER, MIXTURE, NONE_RESIDENT, SMALL, VARIANTS, chosen
 
@@ -105,10 +105,10 @@ HOMES = {
 }
 
 
-@pytest.mark.parametrize("machine", VARIANTS)
-@pytest.mark.parametrize("mechanism", ["auto", "all"])
-@pytest.mark.parametrize("home", HOMES)
-@pytest.mark.parametrize("room", ["default", "small"])
+@pytest.mark.parametrize(
+    ("room", "home", "mechanism", "machine"),
+    in_turn(["default", "small"], HOMES, ["auto", "all"], VARIANTS),
+)
 def test_mpi_messages_stay_in_order_wherever_their_queues_are(
     compile_c: Compiler, chasqui: Run, machine: str, mechanism: str, home: str, room: str
 ) -> None:
