@@ -18,6 +18,7 @@ from conftest import Run
 from simulated import WORKLOADS, command, machines, organisations
 from test_determinism import VARIATIONS, check
 
+from chasqui import toolchain
 from chasqui.errors import InputError
 from chasqui.experiment import running
 
@@ -180,6 +181,8 @@ def test_npb_is_built_in_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     """With a makefile that stands for NPB's."""
     folder = tmp_path / "NPB"
     (folder / "config").mkdir(parents=True)
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "libmpi").symlink_to(toolchain.libmpi_directory().parent)
     monkeypatch.setenv("CHASQUI_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("CHASQUI_NPB", str(folder))
     with pytest.raises(InputError, match=r"CHASQUI_NPB: .*NPB has no config/make.def.template"):
