@@ -30,7 +30,7 @@ EXAMPLES := $(basename $(notdir $(wildcard examples/*.c)))
 # With assertions and overflow checks on, which `--release` has not: the Python tests run what is shipped.
 CARGO_TEST := $(CARGO) test --profile checked --workspace --tests
 
-.PHONY: all demo check check-rust check-python test test-gnu sweep test-guest test-rust conformance bench nightly docs fidelity results headers lock lint analyse format install examples perfetto clean help
+.PHONY: all demo check check-rust check-python test test-gnu sweep test-guest build-guest test-rust conformance bench nightly docs fidelity results headers lock lint analyse format install examples perfetto clean help
 .DELETE_ON_ERROR:
 
 all: install
@@ -135,10 +135,12 @@ check-python: examples $(STAMPS)/dev
 	$(BIN)/python -m pytest -q -n auto tests/test_style.py tests/test_golden.py \
 	  $(if $(MACHINE),$(wildcard tests/test_$(MACHINE)*.py),tests/test_determinism.py)
 
-# Side by side, for some of it keeps one processor busy only; pytest sees to that itself.
+# Side by side, for some of it keeps one processor busy only; pytest sees to that itself. The library's tests on the host by
+# themselves: their ranks poll, each in a process, and would take the processors from the compilers.
 test:
 	$(MAKE) -j$$(($$(getconf _NPROCESSORS_ONLN) + 1)) \
-	  $(STAMPS)/toolchain test-rust test-guest examples $(STAMPS)/dev $(if $(shell command -v npm),perfetto)
+	  $(STAMPS)/toolchain test-rust build-guest examples $(STAMPS)/dev $(if $(shell command -v npm),perfetto)
+	$(MAKE) test-guest
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 # The same Python tests, of every choice all that there is: `make test` takes shares of it in turn. An hour or so.
@@ -147,6 +149,9 @@ sweep: examples $(STAMPS)/dev
 
 # The MPI library's tests on the host; pytest runs them on the simulator. `QUICK=`: all their cases.
 QUICK := 1
+build-guest: $(STAMPS)/prerequisites
+	$(MAKE) -s -C guest/tests build
+
 test-guest: $(STAMPS)/prerequisites
 	$(MAKE) -s -C guest/tests native QUICK=$(QUICK)
 

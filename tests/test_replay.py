@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import zlib
 from collections.abc import Mapping
 from dataclasses import replace
@@ -425,6 +426,21 @@ def changed_row(dice: random.Random, row: dict[str, Any]) -> None:
         "data": (b"", b"x", b"\xff" * 37, b"z" * 100_000),
     }
     row[name] = dice.choice(values.get(name, (0, 1, 3, 4, 5, 65535)))
+
+
+def test_nothing_but_a_recording_is_overwritten(examples: Path, tmp_path: Path) -> None:
+    """Not the program, nor a source; another recording is."""
+    shutil.copy(examples / "ring", tmp_path)
+    (tmp_path / "kept.c").write_text("int main(void);\n")
+    for name in ("ring", "kept.c"):
+        before = (tmp_path / name).read_bytes()
+        done = command("record", "-q", "-o", name, "--", "./ring", directory=tmp_path)
+        assert done.returncode == 2
+        assert f"-o {name}: is there already" in done.stderr
+        assert (tmp_path / name).read_bytes() == before
+    for _ in range(2):
+        words = ["record", "-q", "-np", "2", "-o", "here", "--", "./ring"]
+        assert command(*words, directory=tmp_path).returncode == 0
 
 
 def test_senseless_recordings_are_refused_or_end(

@@ -17,7 +17,8 @@ overhead, and lines that it is found to evict, were measured in another simulato
 the runs under VIA, as far as the text says to those alone. So what it finds DTCT and LDTCT to \
 gain compares a kernel's cost with none. Here every policy executes the MPI library and runs over \
 the same kernel, on cores that execute in order. Rows 1, 3a, 7, 8, 10 and 11 are rank 0 of the \
-same CG by replay (`one-rank`); of the others all ranks are simulated, and the programs are \
+same CG by replay (`one-rank`): these are not shown as long as `CHASQUI_NPB` names no sources of \
+NPB, which are no part of Chasqui. Of the others all ranks are simulated, and the programs are \
 others: `cg` stands for NPB's CG, `spectral` for PSTSWM."""
 
 NPB = "NPB's CG on 64 ranks is driven by a recording of another machine than the thesis's."

@@ -37,7 +37,16 @@ impl Bind {
         if host.is_empty() {
             return Err("HOST[:GUEST][:ro] is expected".into());
         }
+        if guest.is_some_and(|guest| guest.contains(':')) {
+            return Err("HOST[:GUEST][:ro] is expected: ro is all that may stand last, and GUEST has no colon".into());
+        }
+        let given = host;
         let host = directory.join(host);
+        if guest.is_none() && given.contains(':') && !host.exists() {
+            return Err(format!(
+                "HOST[:GUEST][:ro] is expected: GUEST begins with /, and there is no file {given}"
+            ));
+        }
         let guest = match guest {
             Some(guest) => normal(guest),
             None => normal(host.to_str().ok_or("the name is no UTF-8")?),

@@ -451,11 +451,15 @@ fn binds_that_cannot_be_are_refused() {
     };
     assert_eq!(bind(&["", ":ro", ":/x"]).unwrap_err(), "HOST[:GUEST][:ro] is expected");
     assert!(bind(&["none"]).unwrap_err().contains("No such file"));
-    assert!(bind(&["file:rw"]).unwrap_err().contains("file:rw: No such file"));
+    assert!(bind(&["file:rw"]).unwrap_err().contains("there is no file file:rw"));
     assert_eq!(bind(&["file:/proc/x"]).unwrap_err(), "/proc/x is of the simulated system itself");
     assert_eq!(bind(&["file:/a", "sub:/b/../a"]).unwrap_err(), "something else is bound at /a");
     assert!(bind(&["/dev/null:/null"]).unwrap_err().contains("neither a folder nor a file"));
     assert_eq!(bind(&["../bound:/cwd", "sub", "file:/x:ro"]), Ok(()));
+    for wrong in ["a:/b:RO", "a:/b:rw", "a:b", ":ro", ""] {
+        let said = Bind::parse(wrong, Path::new("/w")).unwrap_err();
+        assert!(said.starts_with("HOST[:GUEST][:ro] is expected"), "{wrong}: {said}");
+    }
     let parsed = Bind::parse("a:b:/c/./d:ro", Path::new("/w")).unwrap();
     assert_eq!((parsed.host, parsed.guest, parsed.read_only), ("/w/a:b".into(), "/c/d".into(), true));
 }

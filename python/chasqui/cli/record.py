@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,8 @@ Examples:
   chasqui run --only-rank 0 --arrivals cg.recording --machine netcache/ldtct -- ./cg -g 32
 """
 
+PARQUET = b"PAR1"  # what every file of the format begins with
+
 
 def commands() -> dict[str, click.Command]:
     return {"record": record}
@@ -39,7 +42,7 @@ def commands() -> dict[str, click.Command]:
 @options.machine()
 @click.option(
     "-o", "--output", "file", metavar="FILE",
-    help="The recording (default: PROGRAM.recording). It is overwritten.",
+    help="The recording (default: PROGRAM.recording). Another recording there is overwritten.",
 )  # fmt: skip
 @click.option(
     "--out", "directory", metavar="DIR",
@@ -60,6 +63,7 @@ def record(
 
     name, arguments = options.check_program(program)
     place = Path(file) if file else Path(f"{Path(name).name}.recording")
+    _check_overwritten(place)
     job = simulation.Job(
         machine=machine,
         program=name,
@@ -81,3 +85,14 @@ def record(
     for line in lines:
         say(f"chasqui: {line}")
     return result.status
+
+
+def _check_overwritten(place: Path) -> None:
+    """Nothing but a recording is: not the program, nor a source, by a slip of the hand."""
+    from chasqui.errors import InputError
+
+    if not place.is_file() or place.stat().st_size == 0:
+        return
+    with contextlib.suppress(PermissionError), place.open("rb") as file:
+        if file.read(len(PARQUET)) != PARQUET:
+            raise InputError(f"-o {place}: is there already, and no recording; name another file")

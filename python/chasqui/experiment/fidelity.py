@@ -304,10 +304,11 @@ PAGE_HEAD = """\
 <!-- Written by `make fidelity`, from the tables in docs and machines/*/fidelity.py. -->
 
 What the documents behind the machines state, figures and orderings, beside what is found here. \
-`chasqui fidelity` prints the same. Our figures come from the tables that experiments wrote; \
-`chasqui fidelity --run` carries these out and makes the tables anew, and tests do so for those \
-that take seconds. Nothing is fitted: where ours is another, the reason stands beside it, and a \
-model changes only if the document's text describes something else.
+`chasqui fidelity` prints the same, with a `*` at each row that was measured with another state \
+of the software (MPI library, kernel, firmware) than is installed. Our figures come from the \
+tables that experiments wrote; `chasqui fidelity --run` carries these out and makes the tables \
+anew, and tests do so for those that take seconds. Nothing is fitted: where ours is another, the \
+reason stands beside it, and a model changes only if the document's text describes something else.
 
 - *agrees*: within a tenth of the document's figure, or as far as the row says; an ordering at \
 every point that was measured (where the document says "nearly", at nine of ten).
