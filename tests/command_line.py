@@ -29,7 +29,9 @@ TIMEOUT_S = 300
 SETTINGS = {
     "COLUMNS": "100",
     "CHASQUI_MACHINE": "",
-    "CHASQUI_THREADS": "1" if "PYTEST_XDIST_WORKER" in os.environ else "",
+    "CHASQUI_THREADS": os.environ.get(
+        "CHASQUI_THREADS", "1" if "PYTEST_XDIST_WORKER" in os.environ else ""
+    ),
 }
 LONGEST_REQUEST = 1 << 17
 # What a command loads when it is called.

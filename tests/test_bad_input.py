@@ -216,7 +216,7 @@ def test_a_recording_leaves_other_files_alone(chasqui: Run, good: Path, tmp_path
     for name in mine:
         (tmp_path / name).write_text("mine")
     (tmp_path / "link").symlink_to(tmp_path / "hello.recording")
-    (tmp_path / "hello.recording").write_text("old")
+    (tmp_path / "hello.recording").write_bytes(b"PAR1, and old")
     assert chasqui("record", "-o", "hello.recording", "--", good).returncode == 0
     assert chasqui("record", "-o", "link", "--", good).returncode == 0
     assert [(tmp_path / name).read_text() for name in mine] == ["mine"] * len(mine)

@@ -26,11 +26,14 @@ ONE_THREAD = {"1 thread": ["--threads", "1"]}
 THREADS = {f"{count} threads": ["--threads", str(count)] for count in (2, 4, "auto")}
 EXECUTED = {"loops executed": ["--set", "check.spin_skip=false"]}
 # How far nodes run before they meet, where they could: a call or so, some instructions.
-WINDOWS = {f"window {time}": ["--set", f"check.window={time}"] for time in ("1 us", "30 ns")}
+WINDOWS = {
+    "window 1 us": ["--set", "check.window=1 us"],
+    "window 30 ns": ["--set", "check.window=30 ns", "--threads", "2"],
+}
 VARIATIONS = {
     "again": [],
     **EXECUTED,
-    "by the reference": ["--set", "check.reference=true"],
+    "by the reference": ["--set", "check.reference=true", "--threads", "2"],
     "checker on": ["--set", "check.coherence=true"],
     "no timeline": ["--timeline", "0"],
     "profile": ["--profile"],
@@ -43,7 +46,7 @@ VARIATIONS = {
 PLAIN: dict[str, list[str]] = {"": []}
 WATCHED = {"watched": ["--profile", "--trace-instructions", "10us..30us"]}
 DIMENSIONS = [
-    THREADS,
+    ONE_THREAD | {name: THREADS[name] for name in ("2 threads", "4 threads")},
     PLAIN | EXECUTED,
     PLAIN | WATCHED,
     PLAIN | {"window 1 us": WINDOWS["window 1 us"]},

@@ -99,11 +99,13 @@ def test_labels_stay_beside_their_axes() -> None:
 def test_lines_that_hide_one_another_have_one_label() -> None:
     from chasqui.experiment import drawing
 
-    axes = drawing.figure((4.0, 3.0)).subplots()
-    for name, last in (("one", 9.0), ("two", 5.0), ("three", 9.001)):
-        axes.plot([1, 2, 3], [1, 4, last], label=name)
-    drawing.label_ends(axes)
-    assert [each.get_text() for each in axes.texts] == ["two", "one, three"]
+    panels = drawing.figure((8.0, 3.0)).subplots(1, 3)
+    for axes, factor in zip(panels, (1, -1), strict=False):
+        for name, last in (("one", 9.0), ("two", 5.0), ("three", 9.001)):
+            axes.plot([1, 2, 3], [1, 4, factor * last], label=name)
+    drawing.label_ends(*panels)
+    labels = [[each.get_text() for each in axes.texts] for axes in panels]
+    assert labels == [["two", "one, three"], ["one, three", "two"], []]
 
 
 def test_a_picture_gets_small_and_stays_the_same() -> None:

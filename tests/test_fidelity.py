@@ -257,8 +257,8 @@ def test_a_table_and_reasons(capsys: pytest.CaptureFixture[str]) -> None:
         assert f"{machine}: {fidelity.load(machine).title}\n" in shown
     assert "the document says" in shown
     lines = [line for each in MACHINES for line in fidelity.compared(each, cache.TABLES)]
-    reasons = {line.claim.row: fidelity.why(line) for line in lines if fidelity.why(line)}
-    assert all(f"\n{row}: {reason}" in shown for row, reason in reasons.items())
+    reasons = [(line.claim.row, why) for line in lines if (why := fidelity.why(line))]
+    assert all(f"\n{row}: {reason}" in shown for row, reason in reasons)
     assert "Fig. 8  one way, active message of a word" in shown
 
 

@@ -24,6 +24,10 @@ PLACE = ROOT / "guest" / "tests"
 SEED = os.environ.get("SEED", "1")
 
 
+# What keeps a device busy: full and empty rings, long messages, messages in any order.
+HARD = {"basic", "errors", "modes", "order", "probes", "stress", "unexpected", "waits"}
+
+
 class Case(NamedTuple):
     """A line of run.list."""
 
@@ -47,15 +51,14 @@ def cases() -> list[Case]:
 
 
 def on(machine: str) -> list[Case]:
-    """On `loggp`, where calls take no time, everything; on the others what keeps the device busy:
-    full and empty rings, long messages, messages in any order. What a program may begin with: all
-    where connections are made by the first messages, of it a share in turn on the others."""
-    hard = {"basic", "errors", "modes", "order", "probes", "stress", "unexpected", "waits"}
+    """On `loggp`, where calls take no time, everything; on the others what is hard. What a program
+    may begin with: all where connections are made by the first messages, of it a share in turn on
+    the others."""
     firsts = [case for case in cases() if case.program == "first"]
     if not SWEEP and machine not in ("loggp", "netcache/tcp"):
         names = [name if "/" in machine else name.partition("/")[0] for name in machines()]
         firsts = firsts[names.index(machine) :: len(names)]
-    found = [case for case in cases() if case.program in hard or case in firsts]
+    found = [case for case in cases() if case.program in HARD or case in firsts]
     if machine == "loggp":
         return [case for case in cases() if case in found or case.program != "first"]
     if SWEEP:
@@ -157,14 +160,22 @@ SHARING = {
 @pytest.mark.parametrize("sharing", SHARING)
 @pytest.mark.parametrize("machine", shared_nodes())
 def test_ranks_that_share_nodes(programs: Path, tmp_path: Path, machine: str, sharing: str) -> None:
-    some = [case for case in on(machine) if SWEEP or case.program != "first"]
-    if not SWEEP:
-        # Each case on one machine, with one placement, by its largest numbers of ranks.
-        turns = len(shared_nodes()) * len(SHARING)
-        first = shared_nodes().index(machine) * len(SHARING) + list(SHARING).index(sharing)
-        some = [case._replace(ranks=case.ranks[-2:]) for case in some[first % turns :: turns]]
+    some = on(machine) if SWEEP else dealt(machine, sharing)
     words = ["--machine", machine, *SHARING[sharing]]
     assert "".join(failures(programs, tmp_path, words, case) for case in some) == ""
+
+
+def dealt(machine: str, sharing: str) -> list[Case]:
+    """Each case on one machine, with one placement, by its largest numbers of ranks."""
+    places = [(each, way) for each in shared_nodes() for way in SHARING]
+    found = []
+    for number, case in enumerate(case for case in cases() if case.program != "first"):
+        where, way = places[number % len(places)]
+        if case.program not in HARD:
+            where = "loggp"
+        if (where, way) == (machine, sharing):
+            found.append(case._replace(ranks=case.ranks[-2:]))
+    return found
 
 
 def failures(programs: Path, place: Path, machine: list[str], case: Case) -> str:

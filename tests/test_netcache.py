@@ -370,9 +370,7 @@ MANY = {
 
 
 @pytest.mark.parametrize("machine", VARIANTS)
-def test_fifty_thousand_unexpected_messages_end(
-    compile_c: Compiler, tmp_path: Path, machine: str
-) -> None:
+def test_many_unexpected_messages_end(compile_c: Compiler, tmp_path: Path, machine: str) -> None:
     count = 50_000 if SWEEP else MANY.get(machine, 5_000)
     program = compile_c("unexpected", UNEXPECTED)
     done = command(

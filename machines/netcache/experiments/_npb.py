@@ -49,11 +49,9 @@ def built(folder: Path, name: str, ranks: int, problem: str = CLASS) -> Path:
     target = copy / "bin" / f"{name}.{problem}.{'x' if at_start else ranks}"
     if target.exists():
         return target
-    if not copy.exists():
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(folder, copy, symlinks=True)
-        for path in (copy, *copy.rglob("*")):
-            path.chmod(path.stat().st_mode | 0o200)  # it may come from a read-only place
+    with toolchain.locked(copy.with_name(f"{copy.name}.lock")):
+        if not copy.exists():
+            _copy(folder, copy)
     (copy / "bin").mkdir(exist_ok=True)
     (copy / "config" / "make.def").write_text(settings(template.read_text()))
     wrappers = Path(sys.prefix) / "libexec" / "chasqui" / "bin"
@@ -66,6 +64,13 @@ def built(folder: Path, name: str, ranks: int, problem: str = CLASS) -> Path:
         said = "\n".join((done.stdout + done.stderr).splitlines()[-5:])
         raise InputError(f"{FOLDER}: `{' '.join(command)}` failed in {copy}:\n{said}")
     return target
+
+
+def _copy(folder: Path, copy: Path) -> None:
+    with toolchain.appearing(copy) as building:
+        shutil.copytree(folder, building, symlinks=True, dirs_exist_ok=True)
+        for path in (building, *building.rglob("*")):
+            path.chmod(path.stat().st_mode | 0o200)  # it may come from a read-only place
 
 
 def _environment(path: str) -> dict[str, str]:

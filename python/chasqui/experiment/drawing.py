@@ -88,6 +88,8 @@ def label_ends(*panels: Axes, gap_points: float = 10.0) -> None:
 
 def _label_ends(axes: Axes, points_per_pixel: float, gap_points: float) -> None:
     lines = [line for line in axes.get_lines() if not str(line.get_label()).startswith("_")]
+    if not lines:
+        return
     paths = [
         axes.transData.transform(numpy.asarray(line.get_xydata())) * points_per_pixel
         for line in lines
