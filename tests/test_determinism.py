@@ -293,13 +293,12 @@ def test_a_change_of_threads_within_a_run(
 ) -> None:
     program = compile_c("long", LONG)
     run = ["-np", "8", "--machine", machine, "--", str(program)]
-    alone, auto = ["--threads", "1"], ["--threads", "auto"]
-    check(tmp_path, run, {"alone": alone, "auto": auto}, 0)
+    check(tmp_path, run, {"auto": THREADS["auto threads"]}, 0)
 
     def together(name: str) -> int:
         return int(json.loads((tmp_path / name / "host.json").read_text())["steps_together"])
 
-    assert together("alone") == 0
+    assert together("reference") == 0
     # With one processor there is nobody to go together with.
     assert (together("auto") > 0) == (len(os.sched_getaffinity(0)) > 1)
 
