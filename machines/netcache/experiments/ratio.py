@@ -315,7 +315,6 @@ def _draw_times(axes: Axes, program: str, found: Sequence[Row], knees: Sequence[
 
 
 def _draw_gains(axes: Axes, program: str, found: Sequence[Row]) -> None:
-
     times = {(r.policy, r.ratio): r.run_time_ns for r in found if r.program == program}
     for policy, color in list(_colors().items())[1:]:
         points = [

@@ -88,11 +88,13 @@ def record(
 
 
 def _check_overwritten(place: Path) -> None:
-    """Nothing but a recording is: not the program, nor a source, by a slip of the hand."""
+    """Nothing but Parquet is: not the program, nor a source, by a slip of the hand. What can't be
+    looked at is left to who writes it."""
     from chasqui.errors import InputError
 
-    if not place.is_file() or place.stat().st_size == 0:
-        return
-    with contextlib.suppress(PermissionError), place.open("rb") as file:
-        if file.read(len(PARQUET)) != PARQUET:
-            raise InputError(f"-o {place}: is there already, and no recording; name another file")
+    with contextlib.suppress(PermissionError):
+        if place.is_file() and place.stat().st_size > 0:
+            with place.open("rb") as file:
+                if file.read(len(PARQUET)) != PARQUET:
+                    what = "is there already, and no recording; name another file"
+                    raise InputError(f"-o {place}: {what}")
