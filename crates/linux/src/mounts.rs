@@ -38,7 +38,9 @@ impl Bind {
             return Err("HOST[:GUEST][:ro] is expected".into());
         }
         if guest.is_some_and(|guest| guest.contains(':')) {
-            return Err("HOST[:GUEST][:ro] is expected: ro is all that may stand last, and GUEST has no colon".into());
+            return Err(
+                "HOST[:GUEST][:ro] is expected: ro is all that may stand last, and GUEST has no colon".into(),
+            );
         }
         let given = host;
         let host = directory.join(host);
