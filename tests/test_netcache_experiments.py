@@ -10,6 +10,7 @@ import importlib
 import os
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import pages
@@ -117,6 +118,18 @@ def test_policies_receive_the_same_messages(results: Path) -> None:
             assert float(row[f"dl1_{name}_per_message"]) == pytest.approx(each, abs=1e-3)
 
 
+def test_a_difference_below_nothing_is_no_share(results: Path) -> None:
+    one_rank = importlib.import_module("chasqui.machines.netcache.experiments.one_rank")
+    assert one_rank.share_percent(Fraction(-1, 50), Fraction(134)) is None
+    assert one_rank.share_percent(Fraction(0), Fraction(4)) == 0
+    assert one_rank.share_percent(Fraction(1), Fraction(4)) == 25
+    for row in rows(results, "one-rank", "payloads"):
+        for what in ("receive", "read"):
+            assert (row[f"{what}_miss_percent"] == "") == (float(row[f"{what}_misses"]) < 0)
+    said = (results / "netcache-one-rank" / "report.txt").read_text()
+    assert "where it has fewer no share is given" in " ".join(said.split())
+
+
 def test_more_data_cache_replaces_less(results: Path) -> None:
     found = rows(results, "double-cache")
     once, double = (row for row in found if row["policy"] not in ("dtct", "ldtct"))
@@ -177,6 +190,22 @@ def test_npb_is_left_out_unless_it_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     assert npb.programs(4) == []
 
 
+@pytest.mark.parametrize("name", ["message-sizes", "policies", "one-rank"])
+def test_npb_is_built_only_to_be_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Its sources are not even looked at where experiments are listed, or checked."""
+    without = running.fingerprints(f"netcache/{name}", quick=False)
+    monkeypatch.setenv("CHASQUI_NPB", str(tmp_path / "nowhere"))
+    monkeypatch.setenv("CHASQUI_CACHE_DIR", str(tmp_path / "cache"))
+    runs = running.load(f"netcache/{name}").runs(False)
+    assert any("npb-" in run.name for run in runs)
+    assert running.fingerprints(f"netcache/{name}", quick=False) == without
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(InputError, match=r"CHASQUI_NPB: .*nowhere has no config/make.def.template"):
+        running.build(f"netcache/{name}", [run for run in runs if "npb-" in run.name])
+
+
 def test_npb_is_built_in_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a makefile that stands for NPB's."""
     folder = tmp_path / "NPB"
@@ -186,12 +215,15 @@ def test_npb_is_built_in_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("CHASQUI_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("CHASQUI_NPB", str(folder))
     with pytest.raises(InputError, match=r"CHASQUI_NPB: .*NPB has no config/make.def.template"):
-        npb.programs(4)
+        npb.build("cg.S.4")
     (folder / "config" / "make.def.template").write_text("MPIF77 = f77\nRAND = randi8\n")
     (folder / "Makefile").write_text(
-        "cg sp:\n\tcp config/make.def bin/$@.$(CLASS).$(NPROCS)\nbt:\n\t@echo no compiler; false\n"
+        "cg:\n\tcp config/make.def bin/$@.$(CLASS).$(NPROCS)\nsp:\n"
+        "bt:\n\t@echo no compiler; false\n"
     )
+    with pytest.raises(InputError, match=r"`make sp CLASS=S NPROCS=4` in .* made no sp.S.4"):
+        npb.build("sp.S.4")
     with pytest.raises(InputError, match=r"`make bt CLASS=S NPROCS=4` failed.*\n.*no compiler"):
-        npb.programs(4)
-    assert npb.built(folder, "cg", 4).read_text() == "MPIF77 = mpif77\nRAND = randi8\n"
+        npb.build("bt.S.4")
+    assert npb.build("cg.S.4").read_text() == "MPIF77 = mpif77\nRAND = randi8\n"
     assert {path.name for path in folder.iterdir()} == {"config", "Makefile"}

@@ -14,10 +14,12 @@ from pathlib import Path
 
 from chasqui import cache, toolchain
 from chasqui.errors import InputError
+from chasqui.experiment import Elsewhere
 
 from ._workloads import Program
 
 FOLDER = "CHASQUI_NPB"
+KIND = "npb"  # of `Experiment.elsewhere`
 BENCHMARKS = ("cg", "sp", "bt")
 CLASS = "S"
 OF_A_MAKE = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")
@@ -29,14 +31,19 @@ SETTINGS = {
 
 
 def programs(ranks: int) -> list[Program]:
-    folder = os.environ.get(FOLDER)
-    if not folder:
-        return []
-    return [Program(f"npb-{name}", str(built(Path(folder), name, ranks))) for name in BENCHMARKS]
+    """What an experiment runs, where the sources are given."""
+    return [program(name, ranks) for name in BENCHMARKS] if ELSEWHERE.is_given else []
 
 
-def built(folder: Path, name: str, ranks: int, problem: str = CLASS) -> Path:
-    """The executable of a benchmark, of this class of problems."""
+def program(name: str, ranks: int, problem: str = CLASS) -> Program:
+    """A benchmark for a number of ranks, of a class of problems; `build` makes it."""
+    return Program(f"npb-{name}", f"{KIND}/{name}.{problem}.{ranks}")
+
+
+def build(program: str) -> Path:
+    """The executable of NAME.CLASS.RANKS, as version 3.3 calls it."""
+    name, problem, ranks = program.split(".")
+    folder = Path(os.environ.get(FOLDER, ""))
     template = folder / "config" / "make.def.template"
     if not template.is_file():
         raise InputError(f"{FOLDER}: {folder} has no config/make.def.template")
@@ -47,23 +54,30 @@ def built(folder: Path, name: str, ranks: int, problem: str = CLASS) -> Path:
         cache.cache_directory() / "npb" / toolchain.libmpi_directory().name / folder.resolve().name
     )
     target = copy / "bin" / f"{name}.{problem}.{'x' if at_start else ranks}"
-    if target.exists():
-        return target
+    command = ["make", name, f"CLASS={problem}", *([] if at_start else [f"NPROCS={ranks}"])]
+    # Benchmarks share object files.
     with toolchain.locked(copy.with_name(f"{copy.name}.lock")):
+        if target.exists():
+            return target
         if not copy.exists():
             _copy(folder, copy)
-    (copy / "bin").mkdir(exist_ok=True)
-    (copy / "config" / "make.def").write_text(settings(template.read_text()))
+        (copy / "bin").mkdir(exist_ok=True)
+        (copy / "config" / "make.def").write_text(settings(template.read_text()))
+        _make(command, copy)
+    if not target.exists():
+        raise InputError(f"{FOLDER}: `{' '.join(command)}` in {copy} made no {target.name}")
+    return target
+
+
+def _make(command: list[str], copy: Path) -> None:
     wrappers = Path(sys.prefix) / "libexec" / "chasqui" / "bin"
     places = os.pathsep.join([str(wrappers), str(Path(sys.executable).parent), os.environ["PATH"]])
-    command = ["make", name, f"CLASS={problem}", *([] if at_start else [f"NPROCS={ranks}"])]
     done = subprocess.run(
         command, cwd=copy, env=_environment(places), text=True, capture_output=True, check=False,
     )  # fmt: skip
-    if done.returncode or not target.exists():
+    if done.returncode:
         said = "\n".join((done.stdout + done.stderr).splitlines()[-5:])
         raise InputError(f"{FOLDER}: `{' '.join(command)}` failed in {copy}:\n{said}")
-    return target
 
 
 def _copy(folder: Path, copy: Path) -> None:
@@ -87,3 +101,6 @@ def settings(template: str) -> str:
         ours = SETTINGS.get(name.strip()) if equals else None
         lines.append(line if ours is None else f"{name.strip()} = {ours}")
     return "\n".join(lines) + "\n"
+
+
+ELSEWHERE = Elsewhere(FOLDER, [program(name, 1).name for name in BENCHMARKS], build)

@@ -151,4 +151,4 @@ def _length(place: int) -> str:
     return f"{size // 1024} Ki" if size >= 1024 else str(size)
 
 
-EXPERIMENT = Experiment(QUESTION, runs, report)
+EXPERIMENT = Experiment(QUESTION, runs, report, {_npb.KIND: _npb.ELSEWHERE})

@@ -278,4 +278,4 @@ def _ratio(a: Figures, b: Figures) -> float:
 
 # Over an Ethernet controller, by traps and interrupts.
 IN_KERNEL = ("tcp", "mvia")
-EXPERIMENT = Experiment(QUESTION, runs, report)
+EXPERIMENT = Experiment(QUESTION, runs, report, {_npb.KIND: _npb.ELSEWHERE})

@@ -82,6 +82,7 @@ def experiment(
     chosen = running.choose(names)
     if directory is not None:
         _check_places(directory, chosen)
+    running.prepare(chosen, quick=quick)
     found = []
     for name in chosen:
         try:

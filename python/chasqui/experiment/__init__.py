@@ -9,6 +9,7 @@ a helper of its neighbours.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -53,7 +54,8 @@ class Run:
     name: str
     machine: str  # a path that ends in .toml: beside the experiment
     ranks: int
-    program: str  # a C file beside the experiment, without its ending; or see `running.executable`
+    # A C file beside the experiment, without its ending; or as `running.executable` says.
+    program: str
     flags: Sequence[str] = ()  # of the compiler, beside those that every program gets
     arguments: Sequence[str] = ()
     sets: Sequence[str] = ()
@@ -182,16 +184,34 @@ class Report:
 
 
 @dataclass(frozen=True)
+class Elsewhere:
+    """Programs that are no part of Chasqui. An experiment runs them if the user says where their
+    sources are."""
+
+    variable: str  # of the environment: names the folder of the sources
+    rows: Sequence[str]  # what tables have for these programs in their first column
+    # The executable of a program by its name, which is built unless it is there. Called when an
+    # experiment is carried out, and at no other time.
+    build: Callable[[str], Path]
+
+    @property
+    def is_given(self) -> bool:
+        return bool(os.environ.get(self.variable))
+
+
+@dataclass(frozen=True)
 class Experiment:
     """A question, the runs that answer it, and what is read from them.
 
-    `runs` is asked with `quick`: fewer points, in the same columns. `report` gets the outputs by
-    the names of the runs.
+    `runs` is asked with `quick`: fewer points, in the same columns. It may be asked only to be
+    listed, so it builds and runs nothing. `report` gets the outputs by the names of the runs.
     """
 
     question: str  # one paragraph; its first sentence is for the list
     runs: Callable[[bool], Sequence[Run]]
     report: Callable[[Mapping[str, Output]], Report]
+    # By KIND, where `Run.program` is KIND/NAME.
+    elsewhere: Mapping[str, Elsewhere] = field(default_factory=dict)
 
     @property
     def summary(self) -> str:

@@ -25,7 +25,7 @@ from typing import Any
 import chasqui
 from chasqui import cache, compiler, core, simulation, stopping, toolchain
 from chasqui.errors import InputError
-from chasqui.experiment import Experiment, Output, Replay, Report, Run, Table, cell
+from chasqui.experiment import Elsewhere, Experiment, Output, Replay, Report, Run, Table, cell
 
 FLAGS = ("-O2", "-std=gnu11", "-pthread")
 PICTURE_DPI = 150
@@ -34,7 +34,10 @@ SVG_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 
 STAMP = "measured.json"
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)  # of C; it makes no program another one
-SOFTWARE = ("include", "kernel", "libc", "local", "mpi")  # below guest: what programs may execute
+# Below guest: programs, which count where an experiment runs them. They may execute all the rest.
+PROGRAMS = ("bench", "tests")
+# What compilers and linkers get.
+SOURCES = (".c", ".h", ".S", ".ld", ".txt")
 
 Progress = Callable[[int, int], None]
 
@@ -169,11 +172,7 @@ def run_all(
 ) -> dict[str, Output]:
     """The outputs by the names of the runs. `progress` gets the number of those that are done."""
     folder = folder_of(name)
-    programs = {
-        (program, tuple(run.flags)): executable(folder, program, run.flags)
-        for run in runs
-        for program in run.programs
-    }
+    programs = build(name, runs)
     recorded = {run.replay.of for run in runs if run.replay}
     if recorded:
         directory.mkdir(parents=True, exist_ok=True)
@@ -216,6 +215,20 @@ def run_all(
     return outputs
 
 
+def prepare(names: Sequence[str], *, quick: bool) -> None:
+    """Builds the programs of experiments. What can't be built is said before the first of them is
+    carried out, which may take hours."""
+    for name in names:
+        build(name, load(name).runs(quick))
+
+
+def build(name: str, runs: Iterable[Run]) -> dict[tuple[str, tuple[str, ...]], Path]:
+    """The executables of runs of an experiment, by program and flags."""
+    folder, elsewhere = folder_of(name), load(name).elsewhere
+    wanted = dict.fromkeys((program, tuple(run.flags)) for run in runs for program in run.programs)
+    return {each: executable(folder, *each, elsewhere) for each in wanted}
+
+
 def machine_of(folder: Path, run: Run) -> str:
     """The machine's name; that of a file is relative to the experiment's folder."""
     is_file = run.machine.endswith(".toml") or ".toml/" in run.machine
@@ -240,12 +253,17 @@ def only_rank(
     )
 
 
-def executable(folder: Path, program: str, flags: Sequence[str]) -> Path:
+def executable(
+    folder: Path, program: str, flags: Sequence[str], elsewhere: Mapping[str, Elsewhere]
+) -> Path:
     """What to run for `program`: examples/NAME is one of the examples, bench/NAME one of
-    guest/bench, an absolute path an executable that is there already, anything else a C file in
-    `folder`, without its ending."""
+    guest/bench, KIND/NAME one of `elsewhere`, an absolute path an executable that is there already,
+    anything else a C file in `folder`, without its ending."""
     if Path(program).is_absolute():
         return Path(program)
+    kind, _, name = program.partition("/")
+    if kind in elsewhere:
+        return elsewhere[kind].build(name)
     return compiler.compiled(source_of(folder, program), [*FLAGS, *flags])
 
 
@@ -282,9 +300,11 @@ def fingerprints(name: str, *, quick: bool, later: Sequence[str] = ()) -> dict[s
     none of them, nor are programs from elsewhere, as NPB's. `later`: names of parameters that have
     come since; while they have their defaults they are left out."""
     folder = folder_of(name)
-    every = load(name).runs(quick)
+    experiment = load(name)
     runs = [
-        run for run in every if not any(Path(program).is_absolute() for program in run.programs)
+        run
+        for run in experiment.runs(quick)
+        if not any(is_from_elsewhere(experiment, program) for program in run.programs)
     ]
     machines = {(machine_of(folder, run), tuple(run.sets)) for run in runs}
     sources = {source_of(folder, program) for run in runs for program in run.programs}
@@ -299,15 +319,27 @@ def fingerprints(name: str, *, quick: bool, later: Sequence[str] = ()) -> dict[s
     }
 
 
+def is_from_elsewhere(experiment: Experiment, program: str) -> bool:
+    return Path(program).is_absolute() or program.partition("/")[0] in experiment.elsewhere
+
+
 def software(machines: Iterable[str]) -> Iterator[str]:
-    """The texts of what programs of these machines may execute beside themselves: MPI library, C
-    functions, kernel, the machines' devices, drivers and firmware."""
-    folders = [toolchain.GUEST / part for part in SOFTWARE]
+    """The texts of what programs of these machines may execute beside themselves, without comments
+    and spaces."""
+    for folder, path in software_files(machines):
+        place = path.relative_to(folder)
+        yield " ".join([str(place), *COMMENT.sub("", path.read_text()).split()])
+
+
+def software_files(machines: Iterable[str]) -> Iterator[tuple[Path, Path]]:
+    """MPI library, C functions, kernel, the machines' devices, drivers and firmware: folders, and
+    files in them."""
+    guest = [path for path in toolchain.GUEST.iterdir() if path.is_dir()]
+    folders = [path for path in guest if path.name not in PROGRAMS]
     for folder in [*folders, *(cache.MACHINES / machine for machine in machines)]:
         for path in folder.rglob("*"):
-            place = path.relative_to(folder)
-            if path.suffix in (".c", ".h", ".S", ".ld", ".txt") and place.parts[0] != "experiments":
-                yield " ".join([str(place), *COMMENT.sub("", path.read_text()).split()])
+            if path.suffix in SOURCES and path.relative_to(folder).parts[0] != "experiments":
+                yield folder, path
 
 
 def named(runs: Iterable[Run]) -> list[str]:
