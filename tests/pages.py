@@ -29,6 +29,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from chasqui.errors import InputError
 from chasqui.experiment import fidelity, kept
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -162,8 +163,8 @@ def unchecked(page: Path) -> int:
 
 def pages() -> list[Path]:
     """Those that speak of what experiments have found."""
-    found = sorted(DOCS.glob("**/*.md"))
-    return [page for page in found if "chasqui experiment" in page.read_text() and page != PROGRAMS]
+    found = set(DOCS.glob("**/*.md")) - {PROGRAMS, FIDELITY}  # the latter is written from tables
+    return [page for page in sorted(found) if "chasqui experiment" in page.read_text()]
 
 
 # --- bringing them up to date --------------------------------------------------------------------
@@ -206,14 +207,17 @@ def wanted(name: str) -> set[str]:
 
 def take(results: Path) -> None:
     """Copies the tables of the experiments in a folder that `--out` named, and the pictures that
-    pages have."""
+    pages have. Raises InputError before the first, if of one rows would be lost."""
+    whole = []
     for stamp in sorted(results.glob("*/measured.json")):
         measured = json.loads(stamp.read_text())
-        name = measured["experiment"]
         if measured["quick"]:
-            print(f"{name}: left out, for it is a quick one")
+            print(f"{measured['experiment']}: left out, for it is a quick one")
             continue
-        kept.keep(stamp.parent, DOCS, wanted(name))
+        kept.check_loses_nothing(stamp.parent, DOCS)
+        whole.append((measured["experiment"], stamp.parent))
+    for name, place in whole:
+        kept.keep(place, DOCS, wanted(name))
         print(f"{name}: taken")
 
 
@@ -239,4 +243,7 @@ def main(results: Sequence[str], out: Callable[[str], object] = print) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    try:
+        main(sys.argv[1:])
+    except InputError as error:
+        sys.exit(f"pages.py: {error}")

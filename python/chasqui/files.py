@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
 import shutil
 import stat
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -45,11 +47,56 @@ def write_text(path: Path, text: str) -> None:
     """Writes a file, or raises InputError and leaves what was there as it was. What is no file of
     one name, as a device, a pipe or a link, is written to where it is; nothing waits for a pipe's
     reader."""
-    try:
+    with _named(path):
         if _is_plain(path):
             _replace(path, text)
         else:
             _write_through(path, text)
+
+
+def write_together(texts: Mapping[Path, str]) -> None:
+    """Writes regular files, whose folders are made, or raises InputError and leaves all as they
+    were. The last of them is the last to appear."""
+    for path in texts:
+        check_writable(path)
+    partials: dict[Path, Path] = {}
+    try:
+        for path, text in texts.items():
+            with _named(path):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                partials[path] = _partial(path)
+                with partials[path].open("x") as file:
+                    file.write(text)
+                if path.exists():
+                    shutil.copymode(path, partials[path])
+        for path, partial in partials.items():
+            with _named(path):
+                partial.replace(path.resolve())
+    finally:
+        for partial in partials.values():
+            partial.unlink(missing_ok=True)
+
+
+def check_writable(path: Path) -> None:
+    """Raises InputError if a regular file can't be written: tries to make one beside it, or where
+    its folder would be."""
+    check_regular(path)
+    with _named(path):
+        place = next(each for each in path.resolve().parents if each.exists())
+        if path.exists():
+            path.open("a").close()
+    try:
+        with tempfile.NamedTemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        raise InputError(f"{place}: no file can be made there: {error.strerror}") from None
+
+
+@contextlib.contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """What the system says of a file that is written names it."""
+    try:
+        yield
     except (OSError, RuntimeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         if getattr(error, "errno", None) == errno.ENXIO:
@@ -70,7 +117,7 @@ def _replace(path: Path, text: str) -> None:
     exists = path.exists()
     if exists:
         path.open("a").close()
-    partial = path.with_name(f".{path.name[:200]}.{os.getpid()}")
+    partial = _partial(path)
     try:
         with partial.open("x") as file:
             file.write(text)
@@ -79,6 +126,12 @@ def _replace(path: Path, text: str) -> None:
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _partial(path: Path) -> Path:
+    """Beside a file, or beside what a link leads to: what it will be."""
+    path = path.resolve()
+    return path.with_name(f".{path.name[:200]}.{os.getpid()}")
 
 
 def _write_through(path: Path, text: str) -> None:

@@ -9,6 +9,9 @@ of what each experiment was measured of (`running.fingerprints`):
   changes of it move no time, and measuring all anew takes hours. So other software is no failure,
   but a mark in `chasqui fidelity`.
 
+Programs that are no part of Chasqui (`Elsewhere`) are in no fingerprint: tables may have rows of
+them. No table that has some is replaced by one that has none.
+
 The models' sources are in no fingerprint: almost every commit changes some, and a mark that is
 always there says nothing. Instead tests carry out some experiments in full (`Document.recomputed`),
 which between them execute the NES's mechanisms, the MPI library, the kernel and its drivers. They
@@ -19,13 +22,14 @@ from __future__ import annotations
 
 import csv
 import json
-import shutil
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from chasqui import files
 from chasqui.errors import InputError
 from chasqui.experiment import running
 
@@ -63,11 +67,12 @@ class Rows:
         """The rows whose first columns are `keys`, and these others `more`."""
         return [
             Row(row, self)
-            for row in self._by_first(len(keys)).get(keys, [])
+            for row in self.by_first(len(keys)).get(keys, [])
             if all(row[name] == value for name, value in more.items())
         ]
 
-    def _by_first(self, count: int) -> dict[tuple[Cell, ...], list[dict[str, Cell]]]:
+    def by_first(self, count: int) -> dict[tuple[Cell, ...], list[dict[str, Cell]]]:
+        """The rows by their first columns, so many."""
         if count not in self.indexes:
             index = self.indexes.setdefault(count, {})
             for row in self.rows:
@@ -126,32 +131,85 @@ def owner(path: Path) -> str:
 def stamps(folder: Path) -> dict[str, dict[str, Any]]:
     """By experiment: what its tables were measured of (`running.write_stamp`)."""
     path = folder / running.STAMP
-    try:
-        found: dict[str, dict[str, Any]] = json.loads(path.read_text())
-    except FileNotFoundError:
+    if not os.path.lexists(path):
         return {}
-    except ValueError as error:
-        raise InputError(f"{path}: {error}") from None
+    found: dict[str, dict[str, Any]] = files.read_json(path, "`chasqui fidelity --run`")
     return found
 
 
 def keep(results: Path, folder: Path, also: Iterable[str] = ()) -> str:
     """Copies tables of an experiment, which left them in `results`, to where they are kept: its
-    results, whatever else of it is kept already, and `also`. The experiment's name."""
-    stamp = json.loads((results / running.STAMP).read_text())
+    results, whatever else of it is kept already, and `also`. All of them, or none where it raises
+    InputError. The experiment's name."""
+    stamp = files.read_json(results / running.STAMP, "`chasqui experiment`")
     name: str = stamp.pop("experiment")
-    (folder / name).parent.mkdir(parents=True, exist_ok=True)
-    for table in sorted({RESULTS, *tables_of(folder, name), *also}):
-        shutil.copyfile(results / f"{table}.csv", path_of(folder, name, table))
-    picture = folder / f"{name}.svg"
-    if picture.exists():
-        shutil.copyfile(results / "picture.svg", picture)
+    check_loses_nothing(results, folder)
+    texts = {path: _text(results / source) for path, source in _places(folder, name, also).items()}
     if not stamp["quick"]:
         del stamp["quick"]
     every = {**stamps(folder), name: stamp}
-    text = json.dumps(dict(sorted(every.items())), indent=2) + "\n"
-    (folder / running.STAMP).write_text(text)
+    texts[folder / running.STAMP] = json.dumps(dict(sorted(every.items())), indent=2) + "\n"
+    files.write_together(texts)
     return name
+
+
+def _places(folder: Path, name: str, also: Iterable[str]) -> dict[Path, str]:
+    """Where what is kept of an experiment is, and how the experiment names that."""
+    tables = sorted({RESULTS, *tables_of(folder, name), *also})
+    places = {path_of(folder, name, table): f"{table}.csv" for table in tables}
+    picture = folder / f"{name}.svg"
+    return places | ({picture: "picture.svg"} if picture.exists() else {})
+
+
+def check_place(folder: Path, name: str, also: Iterable[str] = ()) -> None:
+    """Raises InputError if `keep` could not write there; tries it."""
+    for path in [*_places(folder, name, also), folder / running.STAMP]:
+        files.check_writable(path)
+
+
+def _text(path: Path) -> str:
+    files.check_regular(path)
+    try:
+        return path.read_text()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
+
+
+def check_loses_nothing(results: Path, folder: Path) -> None:
+    """Raises InputError if a table in `folder` has rows of programs from elsewhere that the same of
+    an experiment, in `results`, lacks."""
+    name = files.read_json(results / running.STAMP, "`chasqui experiment`")["experiment"]
+    for table in tables_of(folder, name):
+        before, after = path_of(folder, name, table), results / f"{table}.csv"
+        for kind in running.load(name).elsewhere.values():
+            lost = _of_these(before, kind.rows)
+            if after.is_file():
+                lost -= _of_these(after, kind.rows)
+            if lost:
+                raise InputError(
+                    f"{before} has rows of {', '.join(sorted(lost))}, and {after} has none, since "
+                    f"it was measured without {kind.variable}: the file is left as it is"
+                )
+
+
+def check_can_be_measured(folder: Path, name: str) -> None:
+    """Raises InputError if tables of an experiment have rows of programs from elsewhere whose
+    sources are not given now: measured anew it would lack them."""
+    for kind in running.load(name).elsewhere.values():
+        for path in (path_of(folder, name, table) for table in tables_of(folder, name)):
+            found = _of_these(path, kind.rows)
+            if found and not kind.is_given:
+                raise InputError(
+                    f"{path} has rows of {', '.join(sorted(found))}, whose sources {kind.variable} "
+                    "must name: without them the table would lose these rows. Other places for "
+                    "tables, or none, lose nothing"
+                )
+
+
+def _of_these(path: Path, rows: Sequence[str]) -> set[str]:
+    """Which of `rows` a table has in its first column."""
+    files.check_regular(path)
+    return {str(key) for (key,) in read(path).by_first(1)} & set(rows)
 
 
 def outdated(folder: Path, name: str) -> list[str]:
