@@ -6,7 +6,6 @@ Use this when a claim, a kept table, the page docs/fidelity.md, or what a machin
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from math import inf
@@ -16,7 +15,7 @@ from typing import Any
 import pages
 import pytest
 
-from chasqui import cache, toolchain
+from chasqui import cache, compiler, core, firmware, layout, toolchain
 from chasqui.cli import invoke
 from chasqui.errors import InputError
 from chasqui.experiment import fidelity, kept, running
@@ -45,6 +44,16 @@ def test_what_does_not_agree_has_a_reason(machine: str) -> None:
         reason = fidelity.why(line)
         assert reason or line.found.verdict == fidelity.AGREES, line.claim.row
         assert reason == "" or reason.endswith("."), line.claim.row
+        # What the kept tables lack another's may have.
+        assert line.claim.reason or not line.claim.needs, line.claim.row
+
+
+def test_what_claims_need_from_elsewhere_is_the_experiments() -> None:
+    for machine in MACHINES:
+        for claim in fidelity.load(machine).claims:
+            if claim.needs:
+                kinds = running.load(f"{machine}/{claim.experiment}").elsewhere.values()
+                assert [claim.needs in kind.rows for kind in kinds] == [True], claim.row
 
 
 @pytest.mark.core
@@ -114,23 +123,70 @@ def test_a_figure_may_be_a_range() -> None:
     assert figure((100, inf), 50).ratio == 0.5
 
 
-def test_rows_of_what_is_not_ours_may_be_missing(tables: Tables) -> None:
-    def ours(table: Any) -> float:
-        return float(table.results(3, "fast").time)
+def test_a_figure_may_be_negative_zero_or_a_range_with_one_end() -> None:
+    assert figure(-10, -9.5).verdict == figure(-10, -10.5).verdict == fidelity.AGREES
+    assert figure(-10, -8.9).verdict == figure(-10, 10).verdict == fidelity.DIFFERS
+    assert figure(-10, -5).ratio == 0.5
+    assert figure(0, 0).verdict == fidelity.AGREES
+    assert figure(0, 1).verdict == fidelity.DIFFERS
+    assert figure(0, 1).ratio is None
+    assert figure((0, 5), -1).ratio is None
+    assert figure((-inf, 5), 4).verdict == fidelity.AGREES
+    assert figure((-inf, 5), 6).verdict == fidelity.DIFFERS
+    assert figure((-inf, 5), 6).ratio == 1.2
 
-    common: dict[str, Any] = {
-        "place": "2",
-        "says": "a time",
-        "value": 10,
-        "unit": "us",
-        "experiment": "race",
-    }
-    claim = Figure(row="1", ours=ours, optional=True, reason="Ours is slower.", **common)
-    line = fidelity.Line(claim, fidelity.found(claim, tables))
+
+def test_ratios_are_of_figures() -> None:
+    assert fidelity.ratio(figure(10, 11)) == "1.10"
+    assert fidelity.ratio(figure((15, 20), 17)) == "within"
+    assert fidelity.ratio(figure(0, 1)) == "-"
+    of_what = Figure(row="1", place="", says="", value=(1, 3), unit="of 4", ours=lambda _: 2.0)
+    assert fidelity.ratio(of_what.found(Tables(Path(), "toy/race"))) == "within"
+
+
+def test_a_tolerance_is_shown() -> None:
+    def shown(value: float | tuple[float, float], **more: Any) -> str:
+        return Figure(
+            row="1", place="", says="", value=value, unit="us", ours=lambda _: 0.0, **more
+        ).tolerance
+
+    assert (shown(1), shown(1, within=0.5), shown(1, within=0)) == ("10 %", "50 %", "exact")
+    assert (shown((1, 2)), shown((1, inf)), shown((-inf, 1))) == ("10 %", "-", "-")
+    nearly = Ordering(row="1", place="", says="", points=lambda _: [], needed=0.9)
+    assert nearly.tolerance == "90 % of the points"
+
+
+def test_rows_of_a_program_from_elsewhere_may_be_missing(tables: Tables) -> None:
+    """All of them; if some are there, or the claim needs no such program, what lacks is said."""
+
+    def claim(size: int, needs: str) -> Figure:
+        return Figure(
+            row="1", place="2", says="a time", value=10, unit="us", experiment="race",
+            ours=lambda table: table.results(needs or "1", f"{size}").time, needs=needs,
+            reason="Ours is slower.",
+        )  # fmt: skip
+
+    kept_rows = "program,size,time\nours,1,10\ntheirs,1,10\n"
+    (tables.folder / "toy" / "race.csv").write_text(kept_rows)
+    missing = claim(1, "nobodys")
+    line = fidelity.Line(missing, fidelity.found(missing, tables))
     assert line.found.verdict == fidelity.NOT_SHOWN
-    assert "no part of Chasqui" in fidelity.why(line)
-    with pytest.raises(LookupError):
-        fidelity.found(Figure(row="1", ours=ours, **common), tables)
+    assert fidelity.why(line) == "Measured without nobodys, which is no part of Chasqui."
+    for each in (claim(3, "theirs"), claim(3, "")):
+        with pytest.raises(LookupError, match=r"race.csv: 0 rows for"):
+            fidelity.found(each, tables)
+    (tables.folder / "toy" / "race.csv").unlink()
+    assert fidelity.found(missing, tables).verdict == fidelity.NOT_SHOWN
+
+
+def test_parameters_have_their_units(monkeypatch: pytest.MonkeyPatch) -> None:
+    every = [{"name": "link.rate", "value": "160 MB/s"}, {"name": "ways", "value": "4"}]
+    monkeypatch.setattr(core, "parameters", lambda _: every)
+    toy = Tables(Path(), "toy/race")
+    assert toy.parameter("link.rate", "MB/s") == 160
+    assert toy.parameter("ways") == 4
+    with pytest.raises(ValueError, match=r"link.rate is 160 MB/s; its claim counts in GB/s"):
+        toy.parameter("link.rate", "GB/s")
 
 
 def test_the_order_may_be_right_where_the_figure_is_not() -> None:
@@ -148,6 +204,7 @@ def test_documents_are_shown_with_their_units() -> None:
     assert shown(1.25) == "1.25 us"
     assert shown((15, 20)) == "15 to 20 us"
     assert shown((100, inf)) == "> 100 us"
+    assert shown((-inf, 5)) == "< 5 us"
 
 
 @pytest.mark.parametrize(
@@ -188,6 +245,81 @@ def test_what_no_table_says_is_not_shown(tables: Tables) -> None:
     assert claim.found(tables).verdict == fidelity.NOT_SHOWN
 
 
+# --- the thesis's CG, which is no part of Chasqui -------------------------------------------------
+
+CG = "npb-cg"
+# Made up: misses of the data cache by study, its size and policy, all at the recorded pace.
+CG_MISSES = {
+    ("A", 16, "dtct"): 100_000, ("A", 16, "dmaver2"): 116_000, ("A", 16, "dmaver1"): 105_000,
+    ("A", 16, "processver"): 99_000, ("C", 32, "mvia"): 400_000, ("C", 8, "ldtct"): 900_000,
+    ("C", 16, "ldtct"): 700_000, ("C", 32, "ldtct"): 500_000, ("C", 64, "ldtct"): 480_000,
+    ("C", 128, "ldtct"): 390_000,
+}  # fmt: skip
+CG_TIMES_NS = {"mvia": 118_000, "dtct": 100_000, "ldtct": 100_000}  # all messages there
+
+
+@pytest.fixture
+def with_cg(tmp_path: Path) -> Path:
+    """The kept tables, with rows of NPB's CG."""
+    folder = tmp_path / "with-cg"
+    shutil.copytree(cache.TABLES, folder)
+    table = folder / "netcache" / "one-rank.csv"
+    columns = table.read_text().partition("\n")[0].split(",")
+    of_all = {"program": CG, "l1i_hit_percent": 99.2}
+    rows = [
+        {"study": study, "l1d_kib": kib, "ratio": 1, "policy": policy, "dl1_misses": misses}
+        for (study, kib, policy), misses in CG_MISSES.items()
+    ]
+    rows += [
+        {"study": "C", "l1d_kib": 32, "ratio": 0, "policy": policy, "run_time_ns": time}
+        for policy, time in CG_TIMES_NS.items()
+    ]
+    with table.open("a") as file:
+        for row in rows:
+            file.write(",".join(str((of_all | row).get(name, 0)) for name in columns) + "\n")
+    header = "program,point_to_point,point_to_point_short,collective,collective_short"
+    received = folder / "netcache" / "one-rank-received.csv"
+    received.write_text(f"{header}\nspectral,8664,8664,8,0\n{CG},4208,2544,18,18\n")
+    return folder
+
+
+def of_cg(folder: Path) -> dict[str, fidelity.Line]:
+    lines = fidelity.compared("netcache", folder)
+    return {line.claim.row: line for line in lines if line.claim.needs}
+
+
+@pytest.mark.core
+def test_rows_of_npbs_cg_are_shown_where_it_was_measured(with_cg: Path) -> None:
+    lines = of_cg(with_cg)
+    assert {row: (line.found.ours, line.found.verdict) for row, line in lines.items()} == {
+        "1a": ("4,208", fidelity.AGREES),
+        "1b": ("2,544", fidelity.AGREES),
+        "3a": ("18 %", fidelity.AGREES),
+        "7": ("16,000", fidelity.AGREES),
+        "8a": ("5,000", fidelity.IN_ORDER),
+        "8b": ("-1,000", fidelity.DIFFERS),
+        "10": ("32 KiB", fidelity.AGREES),
+        "11": ("0.8 %", fidelity.AGREES),
+    }
+    assert "r = 0" in fidelity.why(lines["3a"])
+    assert all(line.found.verdict == fidelity.NOT_SHOWN for line in of_cg(cache.TABLES).values())
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("case", [key for key in CG_MISSES if key[2] != "mvia"])
+def test_a_row_of_npbs_cg_that_is_missing_is_said(
+    with_cg: Path, case: tuple[str, int, str]
+) -> None:
+    study, kib, policy = case
+    table = with_cg / "netcache" / "one-rank.csv"
+    lines = table.read_text().splitlines(keepends=True)
+    table.write_text("".join(
+        line for line in lines if not line.startswith(f"{CG},{study},{kib},1,{policy},")
+    ))  # fmt: skip
+    with pytest.raises(InputError, match=r"tables of one-rank don't have what row \w+ needs: one"):
+        of_cg(with_cg)
+
+
 # --- kept tables ----------------------------------------------------------------------------------
 
 
@@ -199,12 +331,14 @@ def test_a_kept_table_is_the_longest_named_experiments() -> None:
 
 
 def test_software_is_what_programs_execute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The MPI library, the kernel, and the machine's device, drivers and firmware; not comments."""
+    """The MPI library, the kernel, and the machine's device, drivers and firmware; not comments,
+    nor programs."""
     guest, machines = tmp_path / "guest", tmp_path / "machines"
-    for place in (guest / "mpi", guest / "kernel", machines / "toy" / "firmware"):
+    places = [guest / "mpi", guest / "kernel", guest / "new", machines / "toy" / "firmware"]
+    programs = [guest / "tests", guest / "bench", machines / "toy" / "experiments"]
+    for place in places + programs:
         place.mkdir(parents=True)
         (place / "part.c").write_text("int x; /* A comment. */\n")
-    (machines / "toy" / "experiments").mkdir()
     monkeypatch.setattr(toolchain, "GUEST", guest)
     monkeypatch.setattr(cache, "MACHINES", machines)
 
@@ -213,12 +347,29 @@ def test_software_is_what_programs_execute(tmp_path: Path, monkeypatch: pytest.M
 
     before = software()
     (guest / "kernel" / "part.c").write_text("int x;   /* Another. */\n")
-    (machines / "toy" / "experiments" / "program.c").write_text("int main;")
+    for place in programs:
+        (place / "part.c").write_text("int main;")
     assert software() == before
-    for place in (guest / "mpi", guest / "kernel", machines / "toy" / "firmware"):
+    for place in places:
         before = software()
         (place / "part.c").write_text("int y;\n")
         assert software() != before, place
+
+
+def test_software_is_all_that_is_compiled() -> None:
+    """Whatever libraries, kernel, drivers and firmware are made of, and what decides where it
+    lies."""
+    every = {each["name"] for each in core.machines()}
+    counted = {path for _, path in running.software_files(every)}
+    parts = ("*/kernel/*.c", "*/firmware/**/*.c")
+    made_of = {
+        *toolchain.libmpi_sources(), *toolchain.libc_sources(), *firmware.KERNEL.rglob("*.[chS]"),
+        *toolchain.FORTRAN_SOURCES.glob("*.c"), *toolchain.INCLUDE.rglob("*.h"),
+        *(path for part in parts for path in cache.MACHINES.glob(part)),
+        *(toolchain.GUEST / "mpi" / name for name in (layout.TEMPLATE, layout.ORDER)),
+    }  # fmt: skip
+    assert len(made_of) > 100
+    assert made_of <= counted
 
 
 @pytest.fixture
@@ -244,6 +395,80 @@ def test_tables_are_kept_with_what_they_were_measured_of(results: Path, tmp_path
     (results / "classes.csv").write_text("classes\n2\n")
     kept.keep(results, folder)
     assert kept.read(folder / "netcache" / "message-sizes-classes.csv").all()[0].classes == 2
+
+
+def everything(folder: Path) -> dict[str, str]:
+    """What is in a folder: the texts of its files."""
+    return {str(path): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_all_tables_are_kept_or_none(
+    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "docs"
+    kept.keep(results, folder, ["classes"])
+    before = everything(folder)
+    for name in ("results", "classes"):
+        (results / f"{name}.csv").write_text(f"{name}\n3\n")
+    # One that is missing.
+    with pytest.raises(InputError, match=r"results/another.csv: No such file"):
+        kept.keep(results, folder, ["another"])
+    assert everything(folder) == before
+    # A place that is taken.
+    taken = folder / "netcache" / "message-sizes-sensitivity.csv"
+    taken.mkdir()
+    with pytest.raises(InputError, match=r"message-sizes-sensitivity.csv: a directory"):
+        kept.keep(results, folder)
+    taken.rmdir()
+    assert everything(folder) == before
+    # The stamp comes last: until then they count as what they were.
+    order: list[str] = []
+    replace = Path.replace
+
+    def noted(source: Path, target: Path) -> Path:
+        order.append(target.name)
+        return replace(source, target)
+
+    monkeypatch.setattr(Path, "replace", noted)
+    kept.keep(results, folder)
+    assert order == ["message-sizes-classes.csv", "message-sizes.csv", running.STAMP]
+    assert everything(folder) != before
+
+
+def test_rows_of_programs_from_elsewhere_are_not_lost(results: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    with_npb = "program,messages\nring,1\nnpb-cg,2\n"
+    (results / "classes.csv").write_text(with_npb)
+    kept.keep(results, folder, ["classes"])
+    before = everything(folder)
+    (results / "classes.csv").write_text("program,messages\nring,3\n")
+    said = (
+        r"message-sizes-classes.csv has rows of npb-cg, and .*/classes.csv has none, since it was"
+    )
+    with pytest.raises(InputError, match=said + " measured without CHASQUI_NPB"):
+        kept.keep(results, folder)
+    assert everything(folder) == before
+    (results / "classes.csv").write_text(with_npb.replace("2", "4"))
+    kept.keep(results, folder)
+    assert everything(folder) != before
+
+
+def test_pages_lose_no_rows(tmp_path: Path, results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`make results`: nothing is taken where something would be lost."""
+    folder = tmp_path / "docs"
+    monkeypatch.setattr(pages, "DOCS", folder)
+    (results / "results.csv").write_text("program\nnpb-bt\n")
+    kept.keep(results, folder)
+    before = everything(folder)
+    (results / "results.csv").write_text("program\nring\n")
+    first = tmp_path / "all" / "a-first"
+    shutil.copytree(results, first)
+    stamp = json.loads((first / running.STAMP).read_text()) | {"experiment": "netcache/size"}
+    (first / running.STAMP).write_text(json.dumps(stamp))
+    shutil.copytree(results, tmp_path / "all" / "b-second")
+    with pytest.raises(InputError, match=r"message-sizes.csv has rows of npb-bt"):
+        pages.take(tmp_path / "all")
+    assert everything(folder) == before
 
 
 # --- the command ----------------------------------------------------------------------------------
@@ -283,7 +508,15 @@ def test_rows_of_other_software_are_marked(
     assert invoke(["fidelity", "voyager"]) == 0
     shown = capsys.readouterr().out
     assert "agrees *" in shown
-    assert "* measured with other software than there are now" in shown
+    assert "* not measured with today's software: see --run" in shown
+    monkeypatch.setattr(
+        running, "fingerprints", lambda *a, **k: dict.fromkeys(before(*a, **k), "another")
+    )
+    assert invoke(["fidelity", "netcache"]) == 0
+    shown = capsys.readouterr().out
+    assert "not measured with today's parameters, points, programs and software" in shown
+    assert "not shown\n" in shown
+    assert "not shown *" not in shown
 
 
 @pytest.mark.parametrize(
@@ -323,6 +556,8 @@ def carried_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return running.Done(name, experiment, directory, experiment.report)  # type: ignore[arg-type]
 
     monkeypatch.setattr(running, "carry_out", carry_out)
+    monkeypatch.setattr(running, "prepare", lambda *_, **__: None)
+    monkeypatch.delenv("CHASQUI_NPB", raising=False)
     monkeypatch.chdir(tmp_path)
     return names
 
@@ -334,7 +569,7 @@ def test_what_claims_need_is_carried_out_and_kept(
     (tmp_path / "docs").mkdir()
     assert invoke(["fidelity", "--run", "--tables", "docs"]) == 0
     assert carried_out == [
-        f"{machine}/{name}" for machine in MACHINES for name in fidelity.load(machine).experiments
+        f"{machine}/{name}" for machine in MACHINES for name in fidelity.measurable(machine)
     ]
     assert Path("docs/fidelity.md").read_text() == fidelity.page(MACHINES, cache.TABLES)
     assert "voyager: StarT-Voyager" in capsys.readouterr().out
@@ -348,18 +583,82 @@ def test_what_claims_need_is_carried_out_and_kept(
 
 
 @pytest.mark.core
+def test_what_would_say_nothing_is_not_carried_out(
+    carried_out: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert fidelity.left_out("netcache") == {"one-rank": "CHASQUI_NPB"}
+    assert invoke(["fidelity", "--run", "netcache"]) == 0
+    said = capsys.readouterr()
+    assert "netcache/one-rank: not carried out: its rows need CHASQUI_NPB" in said.err
+    assert "netcache/one-rank" not in carried_out
+    assert len(carried_out) > 4
+    # Its rows are not shown, though there is no table.
+    assert "not shown" in said.out
+    assert not Path("runs/fidelity-1/netcache/one-rank.csv").exists()
+    monkeypatch.setenv("CHASQUI_NPB", "NPB")
+    assert fidelity.left_out("netcache") == {}
+    assert fidelity.measurable("netcache") == fidelity.load("netcache").experiments
+
+
+@pytest.mark.core
+def test_what_would_lose_rows_is_not_begun(
+    carried_out: list[str], with_cg: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    before = everything(with_cg)
+    assert invoke(["fidelity", "--run", "--tables", str(with_cg)]) == 2
+    said = capsys.readouterr().err
+    assert "one-rank-received.csv has rows of npb-cg, whose sources CHASQUI_NPB must name" in said
+    assert carried_out == []
+    assert everything(with_cg) == before
+    # Of another machine it says nothing.
+    assert invoke(["fidelity", "--run", "voyager", "--tables", str(with_cg)]) == 0
+    # Given, and measured without all the same: what is there stays.
+    before = everything(with_cg)
+    monkeypatch.setenv("CHASQUI_NPB", "NPB")
+    assert invoke(["fidelity", "--run", "netcache", "--tables", str(with_cg)]) == 2
+    assert "one-rank-received.csv has rows of npb-cg, and" in capsys.readouterr().err
+    assert everything(with_cg) == before
+
+
+@pytest.mark.core
+def test_programs_are_built_before_anything_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[str] = []
+    monkeypatch.setattr(running, "carry_out", lambda name, *_, **__: begun.append(name))
+    monkeypatch.setattr(compiler, "compiled", lambda source, _: source)
+    monkeypatch.setenv("CHASQUI_NPB", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    for command in (["fidelity", "--run", "netcache"], ["experiment", "netcache"]):
+        assert invoke(command) == 2
+        assert "has no config/make.def.template" in capsys.readouterr().err
+    assert begun == []
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.core
 def test_what_would_stop_it_later_is_said_before_anything_runs(
     carried_out: list[str],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (tmp_path / "docs").mkdir()
     assert invoke(["fidelity", "--run", "--quick", "voyager", "--tables", "docs"]) == 2
     assert "am.csv: No such file or directory" in capsys.readouterr().err
-    monkeypatch.setattr(os, "access", lambda *_: False)
+    # Nothing can be written there, whatever rights the user has.
+    assert invoke(["fidelity", "--run", "voyager", "--tables", "/proc"]) == 2
+    assert "/proc: no file can be made there: " in capsys.readouterr().err
+    for name in ("fidelity.md", "measured.json", "voyager/am.csv"):
+        taken = tmp_path / "docs" / name
+        taken.mkdir(parents=True)
+        assert invoke(["fidelity", "--run", "voyager", "--tables", "docs"]) == 2
+        assert f"docs/{name}: a directory" in capsys.readouterr().err
+        taken.rmdir()
+    (tmp_path / "docs" / "voyager").rmdir()
+    (tmp_path / "docs" / "voyager").write_text("A file.")
     assert invoke(["fidelity", "--run", "voyager", "--tables", "docs"]) == 2
-    assert "--tables docs: Permission denied" in capsys.readouterr().err
+    assert "docs/voyager: no file can be made there: Not a directory" in capsys.readouterr().err
     assert carried_out == []
 
 

@@ -160,6 +160,18 @@ def test_ctrl_c_keeps_the_results(chatter: Path, tmp_path: Path) -> None:
     check_kept(tmp_path / "runs" / "chatter-loggp-1")
 
 
+def test_a_wide_table_fits_the_terminal(tmp_path: Path) -> None:
+    """80 columns, as a terminal has that does not say how many."""
+    seen = at_terminal(tmp_path, "fidelity")
+    assert seen.status == 0
+    lines = Screen(seen.text).lines
+    assert max(map(len, lines)) <= 80
+    assert any(re.match(r"row +place +the document says", line) for line in lines)
+    # Nothing is cut off: cells and sentences go on in further lines.
+    words = " ".join(seen.text.split())
+    assert "“Almost 1.5 times more” is read as 1.5 times." in words
+
+
 def test_ctrl_c_ends_a_comparison(chatter: Path, tmp_path: Path) -> None:
     command = ["compare", "loggp", "voyager", "--logp", "--", str(chatter), FOREVER, "1000000"]
     seen = at_terminal(tmp_path, *command, until=PROGRESS.pattern)

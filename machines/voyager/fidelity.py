@@ -317,7 +317,7 @@ CLAIMS = (
         value=(5, inf),
         unit="GB/s",
         experiment="am",
-        ours=lambda am: 32 * am.parameter("network.link_bandwidth") / 1000,
+        ours=lambda am: 32 * am.parameter("network.link_bandwidth", "MB/s") / 1000,
         reason="Computed from the links: the tree has full bisection, 16 links each way.",
     ),
     Ordering(
@@ -328,8 +328,8 @@ CLAIMS = (
         points=lambda mechanisms: [
             dma_limit(mechanisms)
             > 0.99
-            * mechanisms.parameter("network.link_bandwidth")
-            * mechanisms.parameter("voyager.dma.packet_data")
+            * mechanisms.parameter("network.link_bandwidth", "MB/s")
+            * mechanisms.parameter("voyager.dma.packet_data", "B")
             / dma_packet_bytes(mechanisms)
         ],
     ),
@@ -339,7 +339,7 @@ CLAIMS = (
 def dma_packet_bytes(tables: Any) -> float:
     """On the link: data, the header of a request, and what every packet has."""
     names = ("voyager.dma.packet_data", "voyager.nes.packet_overhead")
-    return 8 + sum(float(tables.parameter(name)) for name in names)
+    return 8 + sum(float(tables.parameter(name, "B")) for name in names)
 
 
 DOCUMENT = Document(

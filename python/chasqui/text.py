@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import zip_longest
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -49,19 +52,66 @@ def number(value: float | int | None, digits: int = 3) -> str:
     return f"{value:,.{digits}g}" if abs(value) < 10**digits else f"{value:,.0f}"
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> str:
-    """An aligned table; the columns in `left` are flush left, the others flush right."""
+def table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    left: Sequence[int] = (0,),
+    columns: int = 0,
+) -> str:
+    """An aligned table; the columns in `left` are flush left, the others flush right. Where it is
+    wider than `columns` (0: that does not matter) cells go on in further lines."""
     every = [list(header), *[list(row) for row in rows]]
     widths = [max(len(row[i]) for row in every if i < len(row)) for i in range(len(header))]
+    if columns:
+        widths = _narrowed(widths, every, columns - 2 * (len(header) - 1))
     lines = []
     for row in every:
-        cells = [
-            cell.ljust(widths[i]) if i in left else cell.rjust(widths[i])
-            for i, cell in enumerate(row)
-        ]
-        lines.append("  ".join(cells).rstrip())
-    lines.insert(1, "  ".join("-" * width for width in widths).rstrip())
+        for parts in zip_longest(
+            *(_wrapped(cell, widths[i]) for i, cell in enumerate(row)), fillvalue=""
+        ):
+            cells = [
+                part.ljust(widths[i]) if i in left else part.rjust(widths[i])
+                for i, part in enumerate(parts)
+            ]
+            lines.append("  ".join(cells).rstrip())
+    below = max(len(_wrapped(name, widths[i])) for i, name in enumerate(header))
+    lines.insert(below, "  ".join("-" * width for width in widths).rstrip())
     return "\n".join(lines)
+
+
+def _wrapped(cell: str, width: int) -> list[str]:
+    """A cell's lines; words stay whole."""
+    if len(cell) <= width:
+        return [cell]
+    return textwrap.wrap(cell, width, break_long_words=False, break_on_hyphens=False)
+
+
+def _narrowed(widths: Sequence[int], rows: Sequence[Sequence[str]], room: int) -> list[int]:
+    """Widths of columns that fit together into `room`, if their longest words do: the widest lose
+    most."""
+    found = list(widths)
+    least = [
+        max((len(word) for row in rows if i < len(row) for word in row[i].split()), default=0)
+        for i in range(len(found))
+    ]
+    while sum(found) > room:
+        wide = [i for i in range(len(found)) if found[i] > least[i]]
+        if not wide:
+            break
+        found[max(wide, key=lambda i: found[i])] -= 1
+    return found
+
+
+def filled(text: str, columns: int) -> str:
+    """A paragraph in lines of up to `columns` (0: in one)."""
+    if not columns:
+        return text
+    return textwrap.fill(text, columns, break_long_words=False, break_on_hyphens=False)
+
+
+def stdout_columns() -> int:
+    """Of the terminal that standard output is; 0: it is none, and its reader wants whole lines."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
 
 
 def terminal_width() -> int:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from chasqui.cli import options
+
+if TYPE_CHECKING:
+    from chasqui.experiment.fidelity import Line
 
 HELP = """Lays what the document of each MACHINE states beside what experiments find here: every
 figure and ordering, ours, the ratio, a verdict, and why ours is another (default: all machines that
@@ -22,8 +23,9 @@ marks rows whose experiment was measured with other parameters, programs or soft
 now.
 
 --run carries out the experiments of these rows, which takes long, and compares with their new
-tables. --run --quick only carries out those that take seconds, and says which rows are no longer
-what the tables say; it leaves the tables as they are.
+tables. An experiment whose rows all need a program that is no part of Chasqui is left out where
+that is not given. --run --quick only carries out those that take seconds, and says which rows are
+no longer what the tables say; it leaves the tables as they are.
 
 \b
 Exit status: 0; 1 if a simulation did not end well, or --quick finds a row that differs; 2 for bad
@@ -98,18 +100,33 @@ def fidelity(
 
 def _check(machines: Sequence[str], folder: Path, quick: bool, tables: str | None) -> None:
     """What would stop the command after its runs is said before them."""
-    from chasqui.errors import InputError
-    from chasqui.experiment import fidelity
+    from chasqui import files
+    from chasqui.experiment import fidelity, kept, running
 
     if quick:
         for machine in machines:
             fidelity.compared(machine, folder, fidelity.load(machine).recomputed)
-    elif tables and not os.access(folder, os.W_OK):
-        raise InputError(f"--tables {tables}: {os.strerror(errno.EACCES)}")
+    elif tables:
+        files.check_writable(folder / PAGE)
+        for machine in machines:
+            document = fidelity.load(machine)
+            for name in document.experiments:
+                kept.check_can_be_measured(folder, f"{machine}/{name}")
+                kept.check_place(folder, f"{machine}/{name}", document.tables.get(name, ()))
+    for machine in machines:
+        names = _names(machine, quick)
+        running.prepare([f"{machine}/{name}" for name in names], quick=False)
+
+
+def _names(machine: str, quick: bool) -> Sequence[str]:
+    """The experiments to carry out: what claims need, or of that only what is quick."""
+    from chasqui.experiment import fidelity
+
+    return fidelity.load(machine).recomputed if quick else fidelity.measurable(machine)
 
 
 def _run(machines: Sequence[str], quick: bool, jobs: int) -> Path:
-    """Carries out what claims need, or of that only what is quick. Where the results are."""
+    """Carries the experiments out. Where the results are."""
     from chasqui import simulation
     from chasqui.cli.experiment import carry_out
     from chasqui.experiment import fidelity
@@ -117,24 +134,32 @@ def _run(machines: Sequence[str], quick: bool, jobs: int) -> Path:
 
     with simulation.numbered("fidelity") as place:
         for machine in machines:
-            document = fidelity.load(machine)
-            for name in document.recomputed if quick else document.experiments:
+            for name in _names(machine, quick):
                 done = carry_out(f"{machine}/{name}", str(place), False, jobs, simulation.SANDBOX)
                 say(f"chasqui: {done.name}: results in {done.directory}")
+            if not quick:
+                for name, variable in fidelity.left_out(machine).items():
+                    say(f"chasqui: {machine}/{name}: not carried out: its rows need {variable}")
         return place
 
 
 def _keep(machines: Sequence[str], place: Path, folder: Path) -> Path:
-    """Puts tables and page from the results in `place` into `folder`, which it returns."""
-    from chasqui.experiment import fidelity, running
+    """Puts tables and page from the results in `place` into `folder`, which it returns. Raises
+    InputError before the first, if of one rows would be lost."""
+    from chasqui import files
+    from chasqui.experiment import fidelity, kept, running
 
-    for machine in machines:
-        document = fidelity.load(machine)
-        for name in document.experiments:
-            results = place / running.directory_name(f"{machine}/{name}")
-            fidelity.take(machine, name, results, folder)
+    results = {
+        (machine, name): place / running.directory_name(f"{machine}/{name}")
+        for machine in machines
+        for name in fidelity.measurable(machine)
+    }
+    for each in results.values():
+        kept.check_loses_nothing(each, folder)
+    for (machine, name), each in results.items():
+        fidelity.take(machine, name, each, folder)
     shown = [each for each in fidelity.machines() if fidelity.is_measured(each, folder)]
-    (folder / PAGE).write_text(fidelity.page(shown, folder))
+    files.write_text(folder / PAGE, fidelity.page(shown, folder))
     return folder
 
 
@@ -154,40 +179,53 @@ def _compare(machines: Sequence[str], folder: Path, place: Path) -> int:
 
 def _text(machine: str, folder: Path) -> str:
     from chasqui.experiment import fidelity
-    from chasqui.text import table
+    from chasqui.text import filled, stdout_columns, table
 
+    columns = stdout_columns()
     lines = fidelity.compared(machine, folder)
-    outdated = fidelity.outdated(machine, folder)
+    outdated = fidelity.outdated(machine, lines, folder)
     rows = [fidelity.cells(line) for line in lines]
     for row, line in zip(rows, lines, strict=True):
-        row[-1] += " *" * (line.claim.experiment in outdated)
+        row[-1] += " *" * _is_marked(line, outdated)
+    reasons = [f"{line.claim.row}: {why}" for line in lines if (why := fidelity.why(line))]
     parts = [
-        f"{machine}: {fidelity.load(machine).title}",
-        table(fidelity.HEADER, rows, left=(0, 1, 2, 6)),
-        "\n".join(f"{line.claim.row}: {why}" for line in lines if (why := fidelity.why(line))),
-        fidelity.counts(lines),
+        filled(f"{machine}: {fidelity.load(machine).title}", columns),
+        table(fidelity.HEADER, rows, left=(0, 1, 2, 6), columns=columns),
+        "\n".join(filled(each, columns) for each in reasons),
+        filled(fidelity.counts(lines), columns),
     ]
     changed = sorted({what for each in outdated.values() for what in each})
     if changed:
-        parts.append(f"* measured with other {', '.join(changed)} than there are now: see --run")
+        *others, last = changed
+        what = f"{', '.join(others)} and {last}" if others else last
+        parts.append(filled(f"* not measured with today's {what}: see --run", columns))
     return "\n\n".join(parts)
+
+
+def _is_marked(line: Line, outdated: dict[str, list[str]]) -> bool:
+    """Whether it was found by what was measured with something else than there is today."""
+    from chasqui.experiment.fidelity import NOT_SHOWN
+
+    return line.found.verdict != NOT_SHOWN and line.claim.experiment in outdated
 
 
 def _as_json(machine: str, folder: Path) -> dict[str, Any]:
     from chasqui.experiment import fidelity
 
-    outdated = fidelity.outdated(machine, folder)
+    lines = fidelity.compared(machine, folder)
+    outdated = fidelity.outdated(machine, lines, folder)
     return {
         "machine": machine,
         "document": fidelity.load(machine).title,
         "rows": [
             {
                 "row": claim.row, "place": claim.place, "says": claim.says,
-                "document": claim.document, "ours": found.ours, "ratio": found.ratio,
-                "verdict": found.verdict, "reason": fidelity.why(line),
-                "experiment": claim.experiment, "outdated": outdated.get(claim.experiment, []),
+                "document": claim.document, "tolerance": claim.tolerance, "ours": found.ours,
+                "ratio": found.ratio, "verdict": found.verdict, "reason": fidelity.why(line),
+                "experiment": claim.experiment,
+                "outdated": outdated[claim.experiment] if _is_marked(line, outdated) else [],
             }
-            for line in fidelity.compared(machine, folder)
+            for line in lines
             for claim, found in [line]
         ],
     }  # fmt: skip

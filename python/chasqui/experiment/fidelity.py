@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from chasqui import cache, core
 from chasqui.errors import InputError
-from chasqui.experiment import kept
+from chasqui.experiment import kept, running
 from chasqui.text import number
 
 # A figure agrees within a tenth, unless its document is less exact: documents give two digits.
@@ -38,7 +38,8 @@ class Found:
 
     ours: str
     verdict: str
-    ratio: float | None = None  # ours to the document's; None: an ordering, or within its range
+    ratio: float | None = None  # ours to the document's, where there is one
+    is_within: bool = False  # of a range: ours is in it, so that there is no ratio
 
 
 @dataclass(frozen=True)
@@ -52,11 +53,21 @@ class Tables:
     def __getattr__(self, table: str) -> kept.Rows:
         return kept.read(kept.path_of(self.folder, self.name, table.replace("_", "-")))
 
-    def parameter(self, name: str) -> float:
-        """A parameter of the machine, without its unit."""
+    def has(self, program: str) -> bool:
+        """Whether there are results of a program, which are named by their first column."""
+        try:
+            return bool(self.results.all(program))
+        except FileNotFoundError:
+            return False
+
+    def parameter(self, name: str, unit: str = "") -> float:
+        """A parameter of the machine in this unit, which its machine file must use as well."""
         every = core.parameters(self.name.partition("/")[0])
-        (value,) = (each["value"] for each in every if each["name"] == name)
-        return float(str(value).partition(" ")[0])
+        (found,) = (str(each["value"]) for each in every if each["name"] == name)
+        value, _, its_unit = found.partition(" ")
+        if its_unit != unit:
+            raise ValueError(f"{name} is {found}; its claim counts in {unit or 'no unit'}")
+        return float(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,12 +79,17 @@ class Claim:
     says: str
     experiment: str = ""  # of this machine; nothing: none says it
     reason: str = ""  # a sentence: why ours is another, or why it is not shown
-    # Its rows are in the table only if its experiment was given what is no part of Chasqui.
-    optional: bool = False
+    # A program from elsewhere (`Elsewhere.rows`). Without results of it the claim is not shown.
+    needs: str = ""
 
     @property
     def document(self) -> str:
         """As people read it: a figure with its unit."""
+        raise NotImplementedError
+
+    @property
+    def tolerance(self) -> str:
+        """How far ours may be from what the document states, and agrees."""
         raise NotImplementedError
 
     def found(self, tables: Tables) -> Found:
@@ -100,7 +116,20 @@ class Figure(Claim):
         least, most = self.span
         if most == math.inf:
             return self._with_unit(f"> {number(least)}")
+        if least == -math.inf:
+            return self._with_unit(f"< {number(most)}")
         return self._with_unit(number(least) if least == most else f"{least:g} to {most:g}")
+
+    @property
+    def tolerance(self) -> str:
+        if self._is_open:
+            return "-"
+        return f"{100 * self.within:g} %" if self.within else "exact"
+
+    @property
+    def _is_open(self) -> bool:
+        """A range with one end, which is exact."""
+        return math.inf in (-self.span[0], self.span[1])
 
     def _with_unit(self, text: str) -> str:
         return f"{text} {self.unit}".rstrip()
@@ -108,18 +137,25 @@ class Figure(Claim):
     def found(self, tables: Tables) -> Found:
         ours = float(self.ours(tables))
         least, most = self.span
-        within = 0 if most == math.inf else self.within
-        inside = least * (1 - within) <= ours <= most * (1 + self.within)
-        verdict = AGREES if inside else DIFFERS
-        if not inside and self.ordered is not None and self.ordered(tables):
+        agrees = least - self._slack(least) <= ours <= most + self._slack(most)
+        verdict = AGREES if agrees else DIFFERS
+        if not agrees and self.ordered is not None and self.ordered(tables):
             verdict = IN_ORDER
-        return Found(self._with_unit(number(ours)), verdict, self._ratio(ours))
+        is_within = not self._is_open and least < ours < most
+        ratio = None if is_within else self._ratio(ours)
+        return Found(self._with_unit(number(ours)), verdict, ratio, is_within)
+
+    def _slack(self, end: float) -> float:
+        return 0 if self._is_open else self.within * abs(end)
 
     def _ratio(self, ours: float) -> float | None:
+        """To the end that ours is beyond, or the only one; none to zero."""
         least, most = self.span
-        if least < ours < most < math.inf:
-            return None
-        return ours / (least if ours < least or most == math.inf else most)
+        if self._is_open:
+            end = least if most == math.inf else most
+        else:
+            end = least if ours <= least else most
+        return ours / end if end else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,6 +169,10 @@ class Ordering(Claim):
     @property
     def document(self) -> str:
         return "yes"
+
+    @property
+    def tolerance(self) -> str:
+        return "-" if self.needed == 1 else f"{100 * self.needed:g} % of the points"
 
     def found(self, tables: Tables) -> Found:
         points = list(self.points(tables))
@@ -152,6 +192,10 @@ class Open(Claim):
     @property
     def document(self) -> str:
         return self.value
+
+    @property
+    def tolerance(self) -> str:
+        return "-"
 
     def found(self, tables: Tables) -> Found:
         return Found("-", NOT_SHOWN)
@@ -216,32 +260,68 @@ def compared(machine: str, folder: Path, only: Sequence[str] = ()) -> list[Line]
             raise InputError(
                 f"{error.filename}: {error.strerror}; `chasqui fidelity --run {machine}` makes it"
             ) from None
-        except (OSError, LookupError, AttributeError, ValueError, TypeError) as error:
+        except (
+            OSError,
+            LookupError,
+            AttributeError,
+            ArithmeticError,
+            ValueError,
+            TypeError,
+        ) as error:
             place = f"{folder / machine}: tables of {claim.experiment}"
             raise InputError(f"{place} don't have what row {claim.row} needs: {error}") from None
     return lines
 
 
 def found(claim: Claim, tables: Tables) -> Found:
-    """What a claim is by these tables."""
-    try:
-        return claim.found(tables)
-    except LookupError:
-        if not claim.optional:
-            raise
+    """What a claim is by these tables. Raises LookupError where they lack what it needs, but for
+    results of a program from elsewhere."""
+    if claim.needs and not tables.has(claim.needs):
         return Found("-", NOT_SHOWN)
+    return claim.found(tables)
 
 
 def is_measured(machine: str, folder: Path) -> bool:
-    """Whether results of all that claims need are in `folder`."""
-    needed = [f"{machine}/{name}" for name in load(machine).experiments]
-    return all(kept.path_of(folder, name).exists() for name in needed)
+    """Whether results of all that claims need are in `folder`, but for programs from elsewhere."""
+    needed = {claim.experiment for claim in load(machine).claims if not claim.needs} - {""}
+    return all(kept.path_of(folder, f"{machine}/{name}").exists() for name in needed)
 
 
-def outdated(machine: str, folder: Path) -> dict[str, list[str]]:
-    """By experiment that claims need: what it was measured of that is something else today
+def left_out(machine: str) -> dict[str, str]:
+    """The experiments that would say nothing, since all claims that need them need programs from
+    elsewhere that are not given: each with the variable that is to name their sources."""
+    document = load(machine)
+    missed: dict[str, set[str]] = {}
+    for claim in document.claims:
+        missed.setdefault(claim.experiment, set()).add(missing(machine, claim))
+    return {
+        name: ", ".join(sorted(missed[name]))
+        for name in document.experiments
+        if "" not in missed[name]
+    }
+
+
+def measurable(machine: str) -> list[str]:
+    """The experiments that claims need, without those that would say nothing."""
+    out = left_out(machine)
+    return [name for name in load(machine).experiments if name not in out]
+
+
+def missing(machine: str, claim: Claim) -> str:
+    """The variable of the environment that is to name the sources of the program that a claim
+    needs; nothing: it does so, or the claim needs none."""
+    if not claim.needs:
+        return ""
+    kinds = running.load(f"{machine}/{claim.experiment}").elsewhere.values()
+    (kind,) = (each for each in kinds if claim.needs in each.rows)
+    return "" if kind.is_given else kind.variable
+
+
+def outdated(machine: str, lines: Sequence[Line], folder: Path) -> dict[str, list[str]]:
+    """By experiment that rows were found by: what it was measured of that is something else today
     (`kept.outdated`)."""
-    every = {name: kept.outdated(folder, f"{machine}/{name}") for name in load(machine).experiments}
+    names = {line.claim.experiment for line in lines if line.found.verdict != NOT_SHOWN}
+    every = {name: kept.outdated(folder, f"{machine}/{name}") for name in sorted(names)}
     return {name: what for name, what in every.items() if what}
 
 
@@ -270,13 +350,14 @@ def ratio(found: Found) -> str:
     """Ours to the document's."""
     if found.ratio is not None:
         return f"{found.ratio:.2f}"
-    return "-" if found.verdict == NOT_SHOWN or " of " in found.ours else "within"
+    return "within" if found.is_within else "-"
 
 
 def why(line: Line) -> str:
     """The reason of a row, or nothing."""
-    if line.claim.optional and line.found.verdict == NOT_SHOWN:
-        return "Its experiment was not given the program, which is no part of Chasqui."
+    needs = line.claim.needs
+    if needs and line.found.verdict == NOT_SHOWN:
+        return f"Measured without {needs}, which is no part of Chasqui."
     return line.claim.reason
 
 
@@ -288,6 +369,10 @@ def counts(lines: Sequence[Line]) -> str:
 
 
 HEADER = ("row", "place", "the document says", "document", "ours", "ratio", "verdict")
+
+
+# Of the table in docs/fidelity.md.
+PAGE_HEADER = (*HEADER[:4], "tolerance", *HEADER[4:], "experiment", "why")
 
 
 def cells(line: Line) -> list[str]:
@@ -303,23 +388,35 @@ PAGE_HEAD = """\
 
 <!-- Written by `make fidelity`, from the tables in docs and machines/*/fidelity.py. -->
 
-What the documents behind the machines state, figures and orderings, beside what is found here. \
-`chasqui fidelity` prints the same, with a `*` at each row that was measured with another state \
-of the software (MPI library, kernel, firmware) than is installed. Our figures come from the \
-tables that experiments wrote; `chasqui fidelity --run` carries these out and makes the tables \
-anew, and tests do so for those that take seconds. Nothing is fitted: where ours is another, the \
-reason stands beside it, and a model changes only if the document's text describes something else.
+Behind each of these machines is a document, a thesis or a memo, that describes it and says how it \
+performs. This page lays each figure and each ordering (what is faster, or more, than what) that \
+the document states beside what our experiments find. Nothing is fitted: where ours is another, \
+the reason stands beside it, and a model changes only if the document's text describes something \
+else.
 
-- *agrees*: within a tenth of the document's figure, or as far as the row says; an ordering at \
-every point that was measured (where the document says "nearly", at nine of ten).
-- *agrees in order only*: what is more in the document is more here, by another figure.
-- *in part*: an ordering that holds at half of the points or more.
-- *differs*: neither.
-- *not shown*: no table says what it is here.
+Our figures come from tables that experiments wrote. `chasqui fidelity` prints these rows, with a \
+`*` at each that was measured with another state of the software (MPI library, kernel, firmware) \
+than is installed. `chasqui fidelity --run` carries the experiments out and makes the tables anew; \
+tests do so for those that take seconds.
 
-Ratios are ours to the document's. Points are the sizes, programs or settings at which an ordering \
-was looked at. Rows are numbered as when our predictions, made without the results, were first \
-laid beside them; letters are statements that came later.
+| column | what it says |
+| --- | --- |
+| row | Its number. Rows that share a number are parts of one statement. Numbers are those of the \
+first comparison, which had predictions made without knowing the document's results; rows with a \
+letter alone came later. |
+| place | Section, table or figure of the document. |
+| document | What it states: a figure, a range, or *yes*, an ordering holds. |
+| tolerance | How far ours may be from that and still agree, as a share of the document's figure; \
+*exact*: not at all. Documents give two digits, so it is a tenth unless more is known. Of an \
+ordering: the share of the points at which it must hold, where the document says "nearly"; *-*: \
+all. |
+| ours | What we measured; of an ordering, at how many of the points (sizes, programs or settings) \
+it holds. |
+| ratio | Ours divided by the document's; *within*: ours lies in the document's range. |
+| verdict | *agrees*: within the tolerance. *agrees in order only*: another figure, but what is \
+more in the document is more here. *in part*: an ordering that holds at half of the points or \
+more. *differs*: neither. *not shown*: no table says what it is here. |
+| experiment | `chasqui experiment MACHINE/EXPERIMENT` measures it. |
 """
 
 
@@ -331,9 +428,11 @@ def page(machines: Sequence[str], folder: Path) -> str:
 def _section(machine: str, folder: Path) -> str:
     document = load(machine)
     lines = compared(machine, folder)
-    rows = [f"| {' | '.join([*HEADER, 'experiment', 'why'])} |", "| --- " * 9 + "|"]
+    rows = [f"| {' | '.join(PAGE_HEADER)} |", "| --- " * len(PAGE_HEADER) + "|"]
     for line in lines:
-        texts = [*cells(line), line.claim.experiment or "-", why(line)]
+        texts = cells(line)
+        texts.insert(PAGE_HEADER.index("tolerance"), line.claim.tolerance)
+        texts += [line.claim.experiment or "-", why(line)]
         rows.append(f"| {' | '.join(text.replace('|', chr(92) + '|') for text in texts)} |")
     head = f"## {machine}: {document.title}\n\n{document.measured}\n\n{counts(lines)}.\n"
     return head + "\n" + "\n".join(rows) + "\n"
