@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 QUESTION = """\
-How does the run time depend on r, the pace at which messages come, and where do computation and \
-messages match? Rank 0 is simulated alone, driven by a recording of all ranks under dmaver2: a \
-message that arrived at t arrives at r t. All times count from the end of MPI_Init, in the \
-recording and in the run: policies that take longer to start are no slower for it. The knee is the \
-r at which the last message would arrive just as the fastest of the runs ends: the least run time \
-divided by the last recorded arrival. Below it messages wait for rank 0, above it rank 0 waits for \
-messages."""
+How does the run time depend on r, which says how late messages come, and from which r on does \
+the process wait for them? Rank 0 is simulated alone, with messages that were recorded in a run \
+of all ranks under dmaver2: one that came at time t there comes at time r t. All times count from \
+the end of MPI_Init, in the recording and in the run: policies that take longer to start are no \
+slower for it. The knee is the r at which the last message would arrive just as the fastest of \
+the runs ends: the least run time divided by the last recorded arrival. Below it messages wait \
+for rank 0, above it rank 0 waits for messages."""
 
 POLICIES = ("dmaver2", "dtct", "ldtct", "via")
 # Where messages come from: all ranks simulated.

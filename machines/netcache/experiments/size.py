@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 QUESTION = """\
 How large must the network section be for messages that wait for their receives to stay in it? \
 Lines that it replaces, by its sets and ways, and by the length of a pool of network memory, \
-whose addresses index it; the message section is so large that it has no influence. Two \
-programs: one that keeps 96 messages of a word waiting and receives them in another order, and \
-conjugate gradients, whose messages are received about as they come. Then by r, the pace of \
-arrivals: rank 0 of a spectral transform alone, driven by a recording, whose messages of 8 bytes \
-come r times as late as they did."""
+whose addresses index it; the message section is so large that it has no influence. Two programs: \
+one that keeps 96 messages of a word waiting and receives them in another order, and conjugate \
+gradients, whose messages are received about as they come. Then by how late messages come: rank 0 \
+of a spectral transform alone, with messages of 8 bytes that were recorded and come at r times \
+the recorded times."""
 
 MACHINE = "netcache/ldtct"
 SETS = (2, 4, 8, 16, 32, 64, 128)
