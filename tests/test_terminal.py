@@ -170,6 +170,7 @@ def test_a_wide_table_fits_the_terminal(tmp_path: Path) -> None:
     # Nothing is cut off: cells and sentences go on in further lines.
     words = " ".join(seen.text.split())
     assert "“Almost 1.5 times more” is read as 1.5 times." in words
+    assert "15 to 20 %" in words
 
 
 def test_ctrl_c_ends_a_comparison(chatter: Path, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 PS_PER_NS = 1_000
+SHORT_CELL = len("15 to 20 %")
 STATUS_UNWRITTEN = 1  # of a closed pipe it is click's, too
 
 
@@ -86,19 +87,31 @@ def _wrapped(cell: str, width: int) -> list[str]:
     return textwrap.wrap(cell, width, break_long_words=False, break_on_hyphens=False)
 
 
+def _unbroken(cell: str) -> list[str]:
+    """What stays in one line: a short cell, or each word of a longer one."""
+    return [cell] if len(cell) <= SHORT_CELL else cell.split()
+
+
 def _narrowed(widths: Sequence[int], rows: Sequence[Sequence[str]], room: int) -> list[int]:
-    """Widths of columns that fit together into `room`, if their longest words do: the widest lose
-    most."""
+    """Widths of columns that fit together into `room`, if what is not broken does. Each character
+    is taken where that makes the table longer by the fewest lines; of these, from the widest."""
     found = list(widths)
-    least = [
-        max((len(word) for row in rows if i < len(row) for word in row[i].split()), default=0)
-        for i in range(len(found))
-    ]
-    while sum(found) > room:
-        wide = [i for i in range(len(found)) if found[i] > least[i]]
-        if not wide:
-            break
-        found[max(wide, key=lambda i: found[i])] -= 1
+    columns = [[row[i] if i < len(row) else "" for row in rows] for i in range(len(found))]
+    unbroken = [[part for cell in each for part in _unbroken(cell)] for each in columns]
+    least = [max(map(len, each), default=0) for each in unbroken]
+    heights = [[1] * len(rows) for _ in columns]
+
+    def with_less(i: int) -> list[int]:
+        return [len(_wrapped(cell, found[i] - 1)) for cell in columns[i]]
+
+    def lines(i: int) -> int:
+        others = [height for at, height in enumerate(heights) if at != i]
+        return sum(map(max, zip(with_less(i), *others, strict=True)))
+
+    while sum(found) > room and (wide := [i for i in range(len(found)) if found[i] > least[i]]):
+        at = min(wide, key=lambda i: (lines(i), -found[i]))
+        heights[at] = with_less(at)
+        found[at] -= 1
     return found
 
 
