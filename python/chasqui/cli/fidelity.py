@@ -134,12 +134,12 @@ def _run(machines: Sequence[str], quick: bool, jobs: int) -> Path:
 
     with simulation.numbered("fidelity") as place:
         for machine in machines:
-            for name in _names(machine, quick):
-                done = carry_out(f"{machine}/{name}", str(place), False, jobs, simulation.SANDBOX)
-                say(f"chasqui: {done.name}: results in {done.directory}")
             if not quick:
                 for name, variable in fidelity.left_out(machine).items():
                     say(f"chasqui: {machine}/{name}: not carried out: its rows need {variable}")
+            for name in _names(machine, quick):
+                done = carry_out(f"{machine}/{name}", str(place), False, jobs, simulation.SANDBOX)
+                say(f"chasqui: {done.name}: results in {done.directory}")
         return place
 
 

@@ -201,8 +201,8 @@ def check_can_be_measured(folder: Path, name: str) -> None:
             if found and not kind.is_given:
                 raise InputError(
                     f"{path} has rows of {', '.join(sorted(found))}, whose sources {kind.variable} "
-                    "must name: without them the table would lose these rows. Other places for "
-                    "tables, or none, lose nothing"
+                    "must name, or the table would lose these rows; without them the new tables "
+                    "can be in another folder"
                 )
 
 
