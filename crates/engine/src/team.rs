@@ -7,30 +7,59 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-/// Turns of a waiting loop before the thread lets others of the host on, and before it sleeps.
-const SPIN_MAX: u32 = 2_000;
+/// Turns of a waiting loop before the thread lets others of the host on: so many at first, and within these bounds.
+const SPIN: u32 = 2_000;
+const SPIN_MIN: u32 = 50;
+/// Turns in which it lets others on, before it sleeps.
 const YIELD_MAX: u32 = 100;
 
 /// The longest sleep of a thread that is certainly woken.
 const SLEEP: Duration = Duration::from_secs(1);
 
 /// Where threads wait for a value that others change.
-#[derive(Default)]
+///
+/// To spin pays if the other thread runs on a processor of its own. If the host has fewer than want to run, it keeps the
+/// other thread from what is waited for. So each wait that spinning did not end halves how long the next ones spin, and
+/// each that it did doubles it (as adaptive mutexes do).
 pub(crate) struct Bell {
+    /// Turns of the next waiting loop.
+    spin: AtomicU32,
     sleepers: AtomicU32,
     sleep: Mutex<()>,
     rung: Condvar,
+}
+
+impl Default for Bell {
+    fn default() -> Bell {
+        Bell {
+            spin: AtomicU32::new(SPIN),
+            sleepers: AtomicU32::default(),
+            sleep: Mutex::default(),
+            rung: Condvar::default(),
+        }
+    }
 }
 
 impl Bell {
     /// Waits until `reached`, which looks at the value by loads that are sequentially consistent, but without
     /// sleeping. False: it is not reached.
     pub fn wait_a_while(&self, reached: impl Fn() -> bool) -> bool {
-        for turns in 0..SPIN_MAX + YIELD_MAX {
+        let spin = self.spin.load(Ordering::Relaxed);
+        for turns in 0..spin {
+            if reached() {
+                if turns > 0 {
+                    self.spin.store(SPIN.min(2 * spin), Ordering::Relaxed);
+                }
+                return true;
+            }
+            spin_loop();
+        }
+        self.spin.store(SPIN_MIN.max(spin / 2), Ordering::Relaxed);
+        for _ in 0..YIELD_MAX {
             if reached() {
                 return true;
             }
-            if turns < SPIN_MAX { spin_loop() } else { std::thread::yield_now() }
+            std::thread::yield_now();
         }
         false
     }

@@ -6,10 +6,11 @@
 //! late it comes.
 //!
 //! Each page that has such bytes has the message of each byte: an access costs a search among pages and a look at its
-//! bytes, however many messages there are.
+//! bytes, however many messages there are. Most accesses are to other pages, and a look at [`TrackedPages`] says so.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use chasqui_engine::Time;
@@ -30,16 +31,52 @@ struct Page {
     live: u32,
 }
 
+/// How many pages with a message's bytes have the same low bits of their number: where there are none, nothing need be
+/// searched.
+pub(crate) struct TrackedPages([AtomicU32; TrackedPages::COUNTS]);
+
+impl TrackedPages {
+    const COUNTS: usize = 1024;
+
+    fn none() -> TrackedPages {
+        TrackedPages([const { AtomicU32::new(0) }; TrackedPages::COUNTS])
+    }
+
+    #[inline]
+    fn count(&self, address: u64) -> &AtomicU32 {
+        &self.0[(address / PAGE_BYTES) as usize % TrackedPages::COUNTS]
+    }
+
+    /// Some of the `bytes` from `address` on, which are in one page, may be a message's.
+    #[inline]
+    pub fn may_have(&self, address: u64, bytes: u64) -> bool {
+        debug_assert_eq!(address / PAGE_BYTES, (address + bytes - 1) / PAGE_BYTES);
+        // The harts that ask are run by one host thread at a time.
+        self.count(address).load(Ordering::Relaxed) != 0
+    }
+}
+
 /// First and last loads of messages' data.
-#[derive(Default)]
 pub struct Accesses {
+    tracked: Arc<TrackedPages>,
     /// By physical address; those that have no message's bytes are not there.
     pages: BTreeMap<u64, Box<Page>>,
     /// By message, in the order in which they came.
     times: Vec<Option<(Time, Time)>>,
 }
 
+impl Default for Accesses {
+    fn default() -> Accesses {
+        Accesses { tracked: Arc::new(TrackedPages::none()), pages: BTreeMap::new(), times: vec![] }
+    }
+}
+
 impl Accesses {
+    /// Which pages have a message's bytes.
+    pub(crate) fn tracked_pages(&self) -> Arc<TrackedPages> {
+        Arc::clone(&self.tracked)
+    }
+
     /// The data of a message are at these physical addresses, in place of whatever was there. Its number, from 0 on.
     pub fn track(&mut self, pieces: impl IntoIterator<Item = Range<u64>>) -> usize {
         self.times.push(None);
@@ -94,7 +131,10 @@ impl Accesses {
 
     fn set(&mut self, addresses: Range<u64>, owner: u32) {
         for (number, within) in pages(addresses) {
-            let empty = || Box::new(Page { owners: [NO_MESSAGE; PAGE_BYTES as usize], live: 0 });
+            let empty = || {
+                self.tracked.count(number).fetch_add(1, Ordering::Relaxed);
+                Box::new(Page { owners: [NO_MESSAGE; PAGE_BYTES as usize], live: 0 })
+            };
             let page = self.pages.entry(number).or_insert_with(empty);
             for byte in &mut page.owners[within] {
                 page.live -= u32::from(*byte != NO_MESSAGE);
@@ -103,6 +143,7 @@ impl Accesses {
             }
             if page.live == 0 {
                 self.pages.remove(&number);
+                self.tracked.count(number).fetch_sub(1, Ordering::Relaxed);
             }
         }
     }
@@ -165,15 +206,25 @@ mod tests {
             let range = start as usize..(start + length) as usize;
             match random.below(4) {
                 0 => {
+                    let pages = start / PAGE_BYTES..=(start + length - 1) / PAGE_BYTES;
                     assert_eq!(accesses.track(once(start..start + length)), times.len());
                     owners[range].fill(Some(times.len()));
                     times.push(None);
+                    assert!(pages.into_iter().all(|page| accesses.tracked.may_have(page * PAGE_BYTES, 1)));
                 }
                 1 => {
                     let any = owners[range.clone()].iter().any(Option::is_some);
                     assert_eq!(accesses.is_tracked(start, length), any, "step {step}");
                     assert_eq!(accesses.replace(start, length), any, "step {step}");
                     owners[range].fill(None);
+                    for (page, bytes) in owners.chunks(PAGE_BYTES as usize).enumerate() {
+                        let any = bytes.iter().any(Option::is_some);
+                        assert_eq!(
+                            accesses.tracked.may_have(page as u64 * PAGE_BYTES, 1),
+                            any,
+                            "step {step}"
+                        );
+                    }
                 }
                 _ => {
                     for message in owners[range].iter().flatten() {

@@ -79,11 +79,9 @@ impl FastIndex {
     }
 }
 
-/// One way of one set. An empty one is all zeroes: of a cache that is hardly used the host keeps no more than is.
+/// What is known of a line beside its address and its recency. Of an empty way all is zero.
 #[derive(Clone, Copy, Debug, Zeroable)]
 pub(crate) struct Way {
-    /// Physical line address.
-    pub line: u64,
     pub state: State,
     /// A device has overwritten the line since it was fetched (coherence checker).
     pub stale: bool,
@@ -91,15 +89,22 @@ pub(crate) struct Way {
     pub stashed: bool,
     /// The hart's fast-table entry for this line.
     pub fast: FastIndex,
-    /// When it was last used, in the owner's ticks.
-    pub stamp: u64,
 }
 
-const EMPTY: Way =
-    Way { line: 0, state: State::Invalid, stale: false, stashed: false, fast: FastIndex::NONE, stamp: 0 };
+const EMPTY: Way = Way { state: State::Invalid, stale: false, stashed: false, fast: FastIndex::NONE };
+
+/// The tag of an empty way. That of any other is the address of its line, with its lowest bit set.
+const NO_LINE: u64 = 0;
 
 /// A cache: tags, states and recency, no data.
+///
+/// Each is an array of its own: a search reads the tags of a set and nothing else, which are in one or two lines of the
+/// host's cache. Empty, all are zeroes: of a cache that is hardly used the host keeps no more than is. They have a last
+/// way that is of no set, for those who must name one and have none: [`Cache::nowhere`].
 pub struct Cache {
+    tags: Vec<u64>,
+    /// When a line was last used, in the owner's ticks.
+    stamps: Vec<u64>,
     ways: Vec<Way>,
     associativity: usize,
     set_mask: u64,
@@ -114,12 +119,7 @@ impl Cache {
     pub fn new(parameters: &CacheParameters) -> Cache {
         parameters.check().unwrap_or_else(|e| panic!("{e}"));
         let sets = parameters.size.bytes() / parameters.ways / parameters.line.bytes();
-        Cache {
-            ways: zeroed_vec((sets * parameters.ways) as usize),
-            associativity: parameters.ways as usize,
-            set_mask: sets - 1,
-            line_shift: parameters.line.bytes().trailing_zeros(),
-        }
+        Cache::of(sets, parameters.ways, parameters.line)
     }
 
     /// An empty cache for instructions alone. It may have one line: of an instruction that crosses the end of a line it
@@ -128,11 +128,23 @@ impl Cache {
     /// # Panics
     /// When [`CacheParameters::check`] refuses them.
     pub(crate) fn of_instructions(parameters: &CacheParameters) -> Cache {
-        if parameters.size != parameters.line {
-            return Cache::new(parameters);
+        if parameters.size == parameters.line {
+            Cache::of(1, 1, parameters.line)
+        } else {
+            Cache::new(parameters)
         }
-        let line_shift = parameters.line.bytes().trailing_zeros();
-        Cache { ways: zeroed_vec(1), associativity: 1, set_mask: 0, line_shift }
+    }
+
+    fn of(sets: u64, ways: u64, line: Bytes) -> Cache {
+        let entries = (sets * ways) as usize + 1;
+        Cache {
+            tags: zeroed_vec(entries),
+            stamps: zeroed_vec(entries),
+            ways: zeroed_vec(entries),
+            associativity: ways as usize,
+            set_mask: sets - 1,
+            line_shift: line.bytes().trailing_zeros(),
+        }
     }
 
     /// Length of a line [bytes].
@@ -158,8 +170,7 @@ impl Cache {
     pub(crate) fn find(&self, line: u64) -> Option<usize> {
         let set = self.set(line);
         let first = set.start;
-        let way = self.ways[set].iter().position(|w| w.line == line && w.state != State::Invalid)?;
-        Some(first + way)
+        Some(first + self.tags[set].iter().position(|&tag| tag == line | 1)?)
     }
 
     #[inline]
@@ -167,14 +178,39 @@ impl Cache {
         &self.ways[index]
     }
 
-    /// All ways, used or not.
-    pub(crate) fn ways(&self) -> impl Iterator<Item = &Way> {
-        self.ways.iter()
-    }
-
     #[inline]
     pub(crate) fn way_mut(&mut self, index: usize) -> &mut Way {
         &mut self.ways[index]
+    }
+
+    /// The line in way `index`, if there is one.
+    #[inline]
+    pub(crate) fn line(&self, index: usize) -> Option<u64> {
+        let tag = self.tags[index];
+        (tag != NO_LINE).then_some(tag & !1)
+    }
+
+    /// The way that is of no set.
+    #[inline]
+    pub(crate) fn nowhere(&self) -> usize {
+        self.tags.len() - 1
+    }
+
+    /// Ways that have an entry in the hart's fast table.
+    pub(crate) fn fast_ways(&self) -> usize {
+        self.ways.iter().filter(|way| way.fast != FastIndex::NONE).count()
+    }
+
+    /// When each way was last used: what [`super::port::FastView`] keeps up to date.
+    #[inline]
+    pub(crate) fn stamps_mut(&mut self) -> &mut [u64] {
+        &mut self.stamps
+    }
+
+    /// The line in way `index` is used at `tick`.
+    #[inline]
+    pub(crate) fn touch(&mut self, index: usize, tick: u64) {
+        self.stamps[index] = tick;
     }
 
     /// State of the line at `line`.
@@ -184,47 +220,47 @@ impl Cache {
     }
 
     /// The way that a new line at `line` takes: an invalid one, else the least recently used.
-    /// `stamp_of` gives a way's recency.
     #[inline]
-    pub(crate) fn victim(&self, line: u64, stamp_of: impl Fn(&Way) -> u64) -> usize {
-        self.victim_among(line, self.associativity, stamp_of)
+    pub(crate) fn victim(&self, line: u64) -> usize {
+        self.victim_among(line, self.associativity)
     }
 
     /// The same, of the first `ways` of a set.
     #[inline]
-    pub(crate) fn victim_among(&self, line: u64, ways: usize, stamp_of: impl Fn(&Way) -> u64) -> usize {
+    pub(crate) fn victim_among(&self, line: u64, ways: usize) -> usize {
         let set = self.set(line);
-        let first = set.start;
-        let (mut oldest, mut least) = (first, u64::MAX);
-        for (w, way) in self.ways[set].iter().take(ways).enumerate() {
-            if way.state == State::Invalid {
-                return first + w;
-            }
-            let stamp = stamp_of(way);
-            if stamp < least {
-                (oldest, least) = (first + w, stamp);
-            }
+        let set = set.start..set.end.min(set.start + ways);
+        if let Some(empty) = self.tags[set.clone()].iter().position(|&tag| tag == NO_LINE) {
+            return set.start + empty;
         }
-        oldest
+        // No two uses have one tick.
+        set.min_by_key(|&way| self.stamps[way]).expect("a way")
     }
 
     /// Puts `line` in way `index`.
-    pub(crate) fn place(&mut self, index: usize, line: u64, state: State, stamp: u64) {
-        self.ways[index] = Way { line, state, stale: false, stashed: false, fast: FastIndex::NONE, stamp };
+    #[inline]
+    pub(crate) fn place(&mut self, index: usize, line: u64, state: State, tick: u64) {
+        self.tags[index] = line | 1;
+        self.stamps[index] = tick;
+        self.ways[index] = Way { state, ..EMPTY };
     }
 
+    /// Way `index` is empty from now on; what was known of its line.
+    #[inline]
     pub(crate) fn clear(&mut self, index: usize) -> Way {
+        self.tags[index] = NO_LINE;
         std::mem::replace(&mut self.ways[index], EMPTY)
     }
 
     /// Lines held.
     pub fn occupied(&self) -> usize {
-        self.ways.iter().filter(|w| w.state != State::Invalid).count()
+        self.lines().count()
     }
 
     /// Lines held, with their states.
     pub fn lines(&self) -> impl Iterator<Item = (u64, State)> + '_ {
-        self.ways.iter().filter(|w| w.state != State::Invalid).map(|w| (w.line, w.state))
+        let held = |(way, &tag): (usize, &u64)| (tag != NO_LINE).then(|| (tag & !1, self.ways[way].state));
+        self.tags.iter().enumerate().filter_map(held)
     }
 }
 
@@ -236,13 +272,13 @@ mod tests {
     fn a_set_replaces_its_least_recently_used_line() {
         let mut cache = Cache::new(&CacheParameters::new(4 * 32 * 2, 2, 32));
         for (stamp, line) in [(1, 0u64), (2, 4 * 32)] {
-            let way = cache.victim(line, |w| w.stamp);
+            let way = cache.victim(line);
             cache.place(way, line, State::Exclusive, stamp);
         }
         let used = cache.find(0).unwrap();
-        cache.way_mut(used).stamp = 3;
-        let victim = cache.victim(8 * 32, |w| w.stamp);
-        assert_eq!(cache.way(victim).line, 4 * 32);
+        cache.touch(used, 3);
+        let victim = cache.victim(8 * 32);
+        assert_eq!(cache.line(victim), Some(4 * 32));
         assert_eq!(cache.occupied(), 2);
     }
 

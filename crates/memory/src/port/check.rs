@@ -44,15 +44,15 @@ fn network(port: &Port) -> Result<(), String> {
 }
 
 fn fast_data(port: &Port) -> Result<(), String> {
-    for (entry, way) in port.l1d.fast_lines() {
+    for (entry, line, way) in port.l1d.fast_lines() {
         let Some(translation) = port.mmu.peek(entry.load & !(PAGE_BYTES - 1), Access::Read) else {
             return Err(format!("{:#x} is fast, its page is not in the TLB", entry.load));
         };
         let physical = translation.physical_page | entry.load & (PAGE_BYTES - 1);
-        if physical != way.line || entry.load.wrapping_add(entry.delta) != port.memory.host(physical) {
-            return Err(format!("{:#x} leads to another line than {:#x}", entry.load, way.line));
+        if physical != line || entry.load.wrapping_add(entry.delta) != port.memory.host(physical) {
+            return Err(format!("{:#x} leads to another line than {line:#x}", entry.load));
         }
-        if port.write_buffer.has_line(way.line) {
+        if port.write_buffer.has_line(line) {
             return Err(format!("line {physical:#x} is fast and has a buffered store"));
         }
         if entry.store == entry.load && way.state != State::Modified || way.stale {

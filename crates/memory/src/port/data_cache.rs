@@ -90,7 +90,7 @@ impl DataCache {
     #[inline]
     pub fn view(&mut self, by_lines: bool, observe: bool) -> FastView {
         let table = if by_lines { &mut self.fast } else { &mut self.pages };
-        FastView::new(table, &mut self.tick, observe)
+        FastView::new(table, self.cache.stamps_mut(), &mut self.tick, observe)
     }
 
     /// Accesses are made with `privilege` from now on.
@@ -107,9 +107,9 @@ impl DataCache {
         if line.store != tag {
             return None;
         }
-        self.tick += 1;
-        line.stamp = self.tick;
-        Some(line.delta)
+        let (way, delta) = (line.way as usize, line.delta);
+        self.touch(way);
+        Some(delta)
     }
 
     /// Lets accesses to the page of `va` take the fast path while they take no time. `host`: the host address of `va`.
@@ -120,42 +120,38 @@ impl DataCache {
             load: if may_read { granule } else { NOTHING },
             store: if may_write { granule } else { NOTHING },
             delta: host.wrapping_sub(va),
-            stamp: 0,
+            way: self.cache.nowhere() as u64,
         };
-        self.pages.set(index, line, 0);
+        self.pages.set(index, line);
     }
 
     /// Lets accesses to the line of `va`, in way `way`, take the fast path. `host`: the host address of `va`.
     #[inline]
     pub fn make_fast(&mut self, way: usize, va: u64, host: u64, may_write: bool) {
         let index = self.fast.index(va) as u32;
-        if self.fast.owner(index).is_some() {
-            self.drop_entry(index);
+        if let Some(owner) = self.fast.owner(index) {
+            self.cache.way_mut(owner).fast = FastIndex::NONE;
         }
-        if let Some(old) = self.cache.way(way).fast.get() {
-            self.drop_entry(old);
+        let held = self.cache.way_mut(way);
+        if let Some(old) = held.fast.get() {
+            self.fast.remove(old);
         }
-        self.tick += 1;
+        held.fast = FastIndex::of(index);
         let granule = va & self.fast.granule_mask;
-        let writable = self.cache.way(way).state == State::Modified && may_write;
+        let writable = held.state == State::Modified && may_write;
         let line = FastLine {
             load: granule,
             store: if writable { granule } else { NOTHING },
             delta: host.wrapping_sub(va),
-            stamp: self.tick,
+            way: way as u64,
         };
-        self.fast.set(index, line, way as u32);
-        let way = self.cache.way_mut(way);
-        way.fast = FastIndex::of(index);
-        way.stamp = self.tick;
+        self.fast.set(index, line);
+        self.touch(way);
     }
 
     fn drop_entry(&mut self, index: u32) {
-        let way = self.fast.owner(index).expect("an entry in use") as usize;
-        let stamp = self.fast.at(index).stamp;
-        let way = self.cache.way_mut(way);
-        way.stamp = way.stamp.max(stamp);
-        way.fast = FastIndex::NONE;
+        let way = self.fast.owner(index).expect("an entry in use");
+        self.cache.way_mut(way).fast = FastIndex::NONE;
         self.fast.remove(index);
     }
 
@@ -218,7 +214,7 @@ impl DataCache {
     #[inline]
     pub fn touch(&mut self, way: usize) {
         self.tick += 1;
-        self.cache.way_mut(way).stamp = self.tick;
+        self.cache.touch(way, self.tick);
     }
 
     /// The line in way `way` is used and has at least `state`.
@@ -233,10 +229,8 @@ impl DataCache {
     /// The way that `line` is to take, and the line that is there.
     #[inline]
     pub fn victim(&self, line: u64) -> (usize, Option<u64>) {
-        let stamp = |w: &Way| w.fast.get().map_or(w.stamp, |index| w.stamp.max(self.fast.at(index).stamp));
-        let way = self.cache.victim(line, stamp);
-        let old = self.way(way);
-        (way, (old.state != State::Invalid).then_some(old.line))
+        let way = self.cache.victim(line);
+        (way, self.cache.line(way))
     }
 
     /// Puts `line` in way `way`, which is empty.
@@ -282,11 +276,18 @@ impl DataCache {
     #[inline]
     pub fn remove(&mut self, line: u64) -> Option<State> {
         let way = self.find(line)?;
-        if let Some(index) = self.way(way).fast.get() {
-            self.drop_entry(index);
-        }
+        Some(self.empty(way))
+    }
+
+    /// Drops the line in way `way` and says in which state it was.
+    #[inline]
+    pub fn empty(&mut self, way: usize) -> State {
         self.changes += 1;
-        Some(self.cache.clear(way).state)
+        let held = self.cache.clear(way);
+        if let Some(index) = held.fast.get() {
+            self.fast.remove(index);
+        }
+        held.state
     }
 
     /// Stores to the line in way `way` take the slow path, and it is in `state`, in which it is not modified.
@@ -325,9 +326,12 @@ impl DataCache {
         self.fast.check_owners("data", &self.cache)
     }
 
-    /// Entries of the fast table, with their lines.
-    pub fn fast_lines(&self) -> impl Iterator<Item = (&FastLine, &Way)> {
-        let line = |index| Some((self.fast.at(index), self.way(self.fast.owner(index)? as usize)));
+    /// Entries of the fast table, with the addresses of their lines and what is known of those.
+    pub fn fast_lines(&self) -> impl Iterator<Item = (&FastLine, u64, &Way)> {
+        let line = |index| {
+            let way = self.fast.owner(index)?;
+            Some((self.fast.at(index), self.cache.line(way)?, self.way(way)))
+        };
         self.fast.entries().filter_map(line)
     }
 }

@@ -25,11 +25,11 @@ pub(crate) struct FastLine {
     pub store: u64,
     /// Host address minus virtual address.
     pub delta: u64,
-    /// When it was last used, for the cache's replacement.
-    pub stamp: u64,
+    /// The cache's way that has the line, whose recency a use renews.
+    pub way: u64,
 }
 
-const EMPTY: FastLine = FastLine { load: NOTHING, store: NOTHING, delta: 0, stamp: 0 };
+const EMPTY: FastLine = FastLine { load: NOTHING, store: NOTHING, delta: 0, way: 0 };
 
 /// A direct-mapped table of granules: lines when caches are timed, pages when they are not.
 ///
@@ -38,8 +38,6 @@ const EMPTY: FastLine = FastLine { load: NOTHING, store: NOTHING, delta: 0, stam
 pub(crate) struct FastTable {
     /// Bank after bank.
     lines: Vec<FastLine>,
-    /// Owner of each entry: index of the cache way.
-    ways: Vec<u32>,
     /// The first entry of the current bank.
     current: *mut FastLine,
     /// Its number.
@@ -62,7 +60,6 @@ impl FastTable {
             first: 0,
             entries,
             lines,
-            ways: vec![u32::MAX; entries],
             shift: granule_bytes.trailing_zeros(),
             granule_mask: !(granule_bytes - 1),
         }
@@ -79,7 +76,6 @@ impl FastTable {
         let room = self.first + self.entries;
         if self.lines.len() < room {
             self.lines.resize(room, EMPTY);
-            self.ways.resize(room, u32::MAX);
         }
         self.current = self.lines[self.first..].as_mut_ptr();
     }
@@ -122,13 +118,15 @@ impl FastTable {
     }
 
     /// The way that owns entry `index`.
-    pub fn owner(&self, index: u32) -> Option<u32> {
-        (self.lines[index as usize].load != NOTHING).then(|| self.ways[index as usize])
+    #[inline]
+    pub fn owner(&self, index: u32) -> Option<usize> {
+        let line = self.at(index);
+        (line.load != NOTHING).then_some(line.way as usize)
     }
 
-    pub fn set(&mut self, index: u32, line: FastLine, way: u32) {
+    #[inline]
+    pub fn set(&mut self, index: u32, line: FastLine) {
         self.lines[index as usize] = line;
-        self.ways[index as usize] = way;
     }
 
     pub fn remove(&mut self, index: u32) {
@@ -142,13 +140,13 @@ impl FastTable {
     /// Entries and ways of `cache` name each other. `name`: the table's.
     pub fn check_owners(&self, name: &str, cache: &Cache) -> Result<(), String> {
         for index in self.entries() {
-            let Some(way) = self.owner(index).map(|way| cache.way(way as usize)) else { continue };
+            let Some(way) = self.owner(index).map(|way| cache.way(way)) else { continue };
             if way.state == State::Invalid || way.fast != FastIndex::of(index) {
                 return Err(format!("entry {index} of {name} is of way {way:?}"));
             }
         }
         let owned = self.entries().filter(|&index| self.owner(index).is_some()).count();
-        let fast = cache.ways().filter(|way| way.fast != FastIndex::NONE).count();
+        let fast = cache.fast_ways();
         if owned == fast {
             Ok(())
         } else {
@@ -166,6 +164,8 @@ fn guard(observe: bool) -> u64 {
 #[derive(Clone, Copy)]
 pub struct FastView {
     lines: *mut FastLine,
+    /// Recency of the cache's ways, and the uses so far.
+    stamps: *mut u64,
     tick: *mut u64,
     index_mask: u64,
     granule_mask: u64,
@@ -175,9 +175,11 @@ pub struct FastView {
 }
 
 impl FastView {
-    pub(super) fn new(table: &mut FastTable, tick: *mut u64, observe: bool) -> FastView {
+    /// The ways that `table` names are those of `stamps`.
+    pub(super) fn new(table: &mut FastTable, stamps: &mut [u64], tick: &mut u64, observe: bool) -> FastView {
         FastView {
             lines: table.current,
+            stamps: stamps.as_mut_ptr(),
             tick,
             index_mask: table.entries as u64 - 1,
             granule_mask: table.granule_mask,
@@ -200,6 +202,19 @@ impl FastView {
         unsafe { self.lines.add((va >> self.shift & self.index_mask) as usize) }
     }
 
+    /// The line in way `way` of an entry is used now.
+    ///
+    /// # Safety
+    /// As for [`FastView::entry`].
+    #[inline(always)]
+    unsafe fn renew(&self, way: u64) {
+        // SAFETY: an entry names a way of the cache that `stamps` is of; both live in the port, and do not move.
+        unsafe {
+            *self.tick += 1;
+            *self.stamps.add(way as usize) = *self.tick;
+        }
+    }
+
     /// Loads `N` bytes at `va`, zero-extended, if the table answers.
     ///
     /// # Safety
@@ -213,8 +228,7 @@ impl FastView {
             if (*entry).load != va & (self.granule_mask | (N as u64 - 1)) {
                 return None;
             }
-            *self.tick += 1;
-            (*entry).stamp = *self.tick;
+            self.renew((*entry).way);
             let host = va.wrapping_add((*entry).delta) as *const u8;
             Some(match N {
                 1 => u64::from(*host),
@@ -237,8 +251,7 @@ impl FastView {
             if (*entry).store | self.guard != va & (self.granule_mask | (N as u64 - 1)) {
                 return false;
             }
-            *self.tick += 1;
-            (*entry).stamp = *self.tick;
+            self.renew((*entry).way);
             let host = va.wrapping_add((*entry).delta) as *mut u8;
             match N {
                 1 => *host = value as u8,

@@ -1,7 +1,7 @@
 //! The level-1 instruction cache with its fast table.
 
 use super::fast::{FastLine, FastTable, NOTHING};
-use crate::cache::{Cache, FastIndex, State, Way};
+use crate::cache::{Cache, FastIndex, State};
 use crate::tlb::{PAGE_BYTES, Privilege};
 
 /// Tags and recency of the lines of instructions.
@@ -53,7 +53,7 @@ impl InstructionCache {
             return false;
         }
         self.tick += 1;
-        entry.stamp = self.tick;
+        self.cache.touch(entry.way as usize, self.tick);
         true
     }
 
@@ -71,43 +71,38 @@ impl InstructionCache {
     /// The line in way `way` is fetched at `line_va`, and takes no time from now on.
     #[inline]
     pub fn make_fast(&mut self, way: usize, line_va: u64) {
-        self.tick += 1;
         let index = self.fast.index(line_va) as u32;
-        self.save_stamp(index);
-        if let Some(alias) = self.cache.way(way).fast.get().filter(|&alias| alias != index) {
-            self.save_stamp(alias);
+        self.disown(index);
+        let held = self.cache.way_mut(way);
+        if let Some(alias) = held.fast.get() {
             self.fast.remove(alias);
         }
-        let line = FastLine { load: line_va, store: NOTHING, delta: 0, stamp: self.tick };
-        self.fast.set(index, line, way as u32);
-        let way = self.cache.way_mut(way);
-        way.stamp = self.tick;
-        way.fast = FastIndex::of(index);
+        held.fast = FastIndex::of(index);
+        let line = FastLine { load: line_va, store: NOTHING, delta: 0, way: way as u64 };
+        self.fast.set(index, line);
+        self.tick += 1;
+        self.cache.touch(way, self.tick);
     }
 
     /// The line at `line_va`, which is in no way, is fetched in no time from now on.
     pub fn make_free(&mut self, line_va: u64) {
-        let line = FastLine { load: line_va, store: NOTHING, delta: 0, stamp: 0 };
+        let way = self.cache.nowhere() as u64;
+        let line = FastLine { load: line_va, store: NOTHING, delta: 0, way };
         let index = self.fast.index(line_va) as u32;
-        self.fast.set(index, line, 0);
+        self.fast.set(index, line);
     }
 
-    /// Entry `index` of the table is about to go: its recency goes to the cache.
-    fn save_stamp(&mut self, index: u32) {
+    /// Entry `index` of the table is about to go: its way has none any more.
+    fn disown(&mut self, index: u32) {
         if let Some(owner) = self.fast.owner(index) {
-            let stamp = self.fast.at(index).stamp;
-            let way = self.cache.way_mut(owner as usize);
-            if way.fast == FastIndex::of(index) {
-                way.stamp = way.stamp.max(stamp);
-                way.fast = FastIndex::NONE;
-            }
+            self.cache.way_mut(owner).fast = FastIndex::NONE;
         }
     }
 
     /// All fetches may take time. Recency is kept.
     pub fn drop_all_fast(&mut self) {
         for index in self.fast.entries() {
-            self.save_stamp(index);
+            self.disown(index);
         }
         self.fast.clear();
     }
@@ -117,7 +112,7 @@ impl InstructionCache {
         for line in (page..page + PAGE_BYTES).step_by(self.line_bytes() as usize) {
             for index in self.fast.indices(line) {
                 if self.fast.at(index).load == line {
-                    self.save_stamp(index);
+                    self.disown(index);
                     self.fast.remove(index);
                 }
             }
@@ -126,8 +121,7 @@ impl InstructionCache {
 
     /// `line` comes, in place of the least recently used one; its way.
     pub fn place(&mut self, line: u64) -> usize {
-        let stamp = |w: &Way| w.fast.get().map_or(w.stamp, |index| w.stamp.max(self.fast.at(index).stamp));
-        let way = self.cache.victim(line, stamp);
+        let way = self.cache.victim(line);
         if let Some(index) = self.cache.clear(way).fast.get() {
             self.fast.remove(index);
         }
@@ -159,8 +153,7 @@ impl InstructionCache {
 
     /// Virtual and physical addresses of the lines that are fetched in no time.
     pub fn fast_lines(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let line =
-            |index| Some((self.fast.at(index).load, self.cache.way(self.fast.owner(index)? as usize).line));
+        let line = |index| Some((self.fast.at(index).load, self.cache.line(self.fast.owner(index)?)?));
         self.fast.entries().filter_map(line)
     }
 }

@@ -163,7 +163,8 @@ impl Port {
         let (way, victim) = self.l1d.victim(line);
         if let Some(victim) = victim {
             self.statistics.l1d_replacements += 1;
-            self.evict_data(victim);
+            let state = self.l1d.empty(way);
+            self.evicted(victim, state);
         }
         self.l1d.place(way, line, state);
         way
@@ -171,7 +172,15 @@ impl Port {
 
     /// Drops `line` from the data cache; dirty, it goes to the L2 or is posted for the bus.
     pub(super) fn evict_data(&mut self, line: u64) {
-        if self.l1d.remove(line) != Some(State::Modified) {
+        if let Some(state) = self.l1d.remove(line) {
+            self.evicted(line, state);
+        }
+    }
+
+    /// `line`, which was in `state`, has left the data cache.
+    #[inline]
+    fn evicted(&mut self, line: u64, state: State) {
+        if state != State::Modified {
             return;
         }
         self.statistics.l1d_writebacks += 1;

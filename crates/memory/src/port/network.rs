@@ -97,6 +97,7 @@ impl NetworkSide {
 
 impl Port {
     /// The hart has a network cache.
+    #[inline]
     pub fn has_network_cache(&self) -> bool {
         self.network.cache.is_some()
     }
@@ -456,7 +457,13 @@ impl Port {
 
     /// The program asks for `line` of the data cache: what is bound there and still in network memory comes first, a
     /// sector at a time. False: there is nothing.
+    #[inline]
     pub(super) fn bring(&mut self, line: u64, stall: Stall, cycles: &mut u64) -> Result<bool, Stop> {
+        if self.has_network_cache() { self.bring_bound(line, stall, cycles) } else { Ok(false) }
+    }
+
+    #[inline(never)]
+    fn bring_bound(&mut self, line: u64, stall: Stall, cycles: &mut u64) -> Result<bool, Stop> {
         let bytes = self.l1d.line_bytes();
         let mut has_come = false;
         while let Some((sector, message)) = self.network.cache.as_ref().and_then(|n| n.away_in(line, bytes)) {
@@ -476,6 +483,7 @@ impl Port {
     }
 
     /// A load of `bytes` at `pa` finds them in a bound message.
+    #[inline]
     pub(super) fn hits_bound(&mut self, pa: u64, bytes: u32, cycles: &mut u64) -> bool {
         let Some(network) = &mut self.network.cache else { return false };
         if !network.hit(pa, bytes) {
@@ -489,7 +497,11 @@ impl Port {
 
     /// A store of `bytes` at `pa` is made in a bound message, if they are all there and no older store to its line
     /// waits.
+    #[inline]
     pub(super) fn stores_bound(&mut self, pa: u64, bytes: u32, value: u64, cycles: &mut u64) -> bool {
+        if !self.has_network_cache() {
+            return false;
+        }
         let line = self.line(pa);
         if self.write_buffer.has_line(line) || !self.hits_bound(pa, bytes, cycles) {
             return false;
@@ -499,6 +511,7 @@ impl Port {
     }
 
     /// Bound messages in `line`, which comes into the data cache, are merged into it; true if there are some.
+    #[inline]
     pub(super) fn merge_bound(&mut self, line: u64) -> bool {
         let bytes = self.l1d.line_bytes();
         let merged = self.drop_bound(line, bytes);
@@ -600,13 +613,20 @@ impl Port {
     }
 
     /// Something is bound in the `bytes` from `address` on.
+    #[inline]
     pub(super) fn has_bound(&self, address: u64, bytes: u64) -> bool {
         self.network.cache.as_ref().is_some_and(|network| network.bound_in(address, bytes).next().is_some())
     }
 
     /// What is bound in the `bytes` from `address` on leaves; how many messages that were.
+    #[inline]
     pub(super) fn drop_bound(&mut self, address: u64, bytes: u64) -> u64 {
-        let Some(network) = &mut self.network.cache else { return 0 };
+        if self.has_network_cache() { self.unbind(address, bytes) } else { 0 }
+    }
+
+    #[inline(never)]
+    fn unbind(&mut self, address: u64, bytes: u64) -> u64 {
+        let network = self.network();
         let sectors: Vec<u64> = network.bound_in(address, bytes).collect();
         for &sector in &sectors {
             network.unbind(sector);
@@ -616,6 +636,7 @@ impl Port {
     }
 
     /// Another master's transaction takes what is bound in the `bytes` from `address` on; true if there is something.
+    #[inline]
     pub(super) fn take_bound(&mut self, address: u64, bytes: u64) -> bool {
         let taken = self.drop_bound(address, bytes);
         if taken > 0 {

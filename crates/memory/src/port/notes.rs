@@ -5,10 +5,11 @@
 //! a change ([`Port::changes`](crate::Port::changes)): a polling loop that loads a message's data is executed, never
 //! skipped.
 
-use std::sync::MutexGuard;
+use std::sync::{Arc, MutexGuard};
 
 use chasqui_engine::{Cycles, Time};
 
+use crate::accesses::TrackedPages;
 use crate::{Accesses, PAGE_BYTES, SharedAccesses};
 
 /// Where a port notes accesses, if it does.
@@ -20,20 +21,34 @@ pub(super) struct Notes {
 
 struct Noting {
     accesses: SharedAccesses,
+    /// Their pages.
+    pages: Arc<TrackedPages>,
     /// The hart's clock.
     cycles: Cycles,
 }
 
 impl Noting {
-    fn accesses(&self) -> MutexGuard<'_, Accesses> {
-        self.accesses.lock().expect("one host thread at a time runs a node")
+    /// The accesses, if some of the `bytes` from `address` on, which are in one page, may be a message's.
+    #[inline]
+    fn accesses(&self, address: u64, bytes: u64) -> Option<MutexGuard<'_, Accesses>> {
+        self.pages.may_have(address, bytes).then(|| lock(&self.accesses))
     }
+}
+
+fn lock(accesses: &SharedAccesses) -> MutexGuard<'_, Accesses> {
+    accesses.lock().expect("one host thread at a time runs a node")
 }
 
 impl Notes {
     /// From now on accesses to messages' data are noted in `accesses`. `cycles`: the hart's clock.
     pub fn start(&mut self, accesses: SharedAccesses, cycles: Cycles) {
-        self.noting = Some(Noting { accesses, cycles });
+        let pages = lock(&accesses).tracked_pages();
+        self.noting = Some(Noting { accesses, pages, cycles });
+    }
+
+    #[inline]
+    fn accesses(&self, address: u64, bytes: u64) -> Option<MutexGuard<'_, Accesses>> {
+        self.noting.as_ref()?.accesses(address, bytes)
     }
 
     /// The hart's clock has been set.
@@ -50,33 +65,33 @@ impl Notes {
 
     /// A page is another's from now on: what was in it is no message's.
     pub fn forget_page(&mut self, page: u64) {
-        if let Some(noting) = &self.noting {
-            noting.accesses().replace(page, PAGE_BYTES);
+        if let Some(mut accesses) = self.accesses(page, PAGE_BYTES) {
+            accesses.replace(page, PAGE_BYTES);
         }
     }
 
     /// Some of the `bytes` from `address` on are tracked.
     #[inline]
     pub fn is_tracked(&self, address: u64, bytes: u64) -> bool {
-        self.noting.as_ref().is_some_and(|noting| noting.accesses().is_tracked(address, bytes))
+        self.accesses(address, bytes).is_some_and(|accesses| accesses.is_tracked(address, bytes))
     }
 
     /// The `bytes` at `address` have been loaded; `cycle`: when they were there.
     #[inline]
     pub fn load(&mut self, address: u64, bytes: u32, cycle: u64) {
-        if let Some(noting) = &self.noting {
+        if let Some(noting) = &self.noting
+            && let Some(mut accesses) = noting.accesses(address, u64::from(bytes))
+        {
             let at: Time = noting.cycles.time_of(cycle);
-            let found = noting.accesses().load(address, bytes, at);
-            self.changes += u64::from(found);
+            self.changes += u64::from(accesses.load(address, bytes, at));
         }
     }
 
     /// The `bytes` at `address` have been stored.
     #[inline]
     pub fn store(&mut self, address: u64, bytes: u32) {
-        if let Some(noting) = &self.noting {
-            let found = noting.accesses().replace(address, u64::from(bytes));
-            self.changes += u64::from(found);
-        }
+        let accesses = self.accesses(address, u64::from(bytes));
+        let found = accesses.is_some_and(|mut accesses| accesses.replace(address, u64::from(bytes)));
+        self.changes += u64::from(found);
     }
 }

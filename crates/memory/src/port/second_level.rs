@@ -120,8 +120,7 @@ impl SecondLevel {
         if cache.find(line).is_some() {
             return None;
         }
-        let old = cache.way(cache.victim(line, |w| w.stamp));
-        (old.state != State::Invalid).then_some((old.line, cache.line_bytes()))
+        Some((cache.line(cache.victim(line))?, cache.line_bytes()))
     }
 
     #[inline]
@@ -131,29 +130,41 @@ impl SecondLevel {
         Some(cache.way_mut(way))
     }
 
+    /// The line in way `way` is used.
+    #[inline]
+    fn touch(&mut self, way: usize) {
+        self.tick += 1;
+        if let Some(cache) = &mut self.cache {
+            cache.touch(way, self.tick);
+        }
+    }
+
     // --- what the first level takes and gives ---------------------------------------------------
 
     /// Gives data of the line that holds `address`, if it is here in the state `least` or one with more rights: its
     /// state, and whether it is stale.
     #[inline]
     pub fn give(&mut self, address: u64, least: State) -> Option<(State, bool)> {
-        let tick = self.tick + 1;
-        let way = self.find_mut(address).filter(|way| way.state >= least)?;
-        way.stamp = tick;
+        let cache = self.cache.as_mut()?;
+        let place = cache.find(cache.line_of(address))?;
+        let way = cache.way_mut(place);
+        if way.state < least {
+            return None;
+        }
         let (state, stale, used) = (way.state, way.stale, std::mem::take(&mut way.stashed));
         self.stash.used += u64::from(used);
-        self.tick = tick;
+        self.touch(place);
         Some((state, stale))
     }
 
     /// Gives instructions of the line that holds `address`, if it is here.
     #[inline]
     pub fn give_code(&mut self, address: u64) -> bool {
-        let tick = self.tick + 1;
-        let Some(way) = self.find_mut(address) else { return false };
-        way.stamp = tick;
-        self.tick = tick;
-        true
+        let place = self.cache.as_ref().and_then(|cache| cache.find(cache.line_of(address)));
+        if let Some(place) = place {
+            self.touch(place);
+        }
+        place.is_some()
     }
 
     /// The line that holds `address` comes in the state `state`; its data too (`fetched`), or only a right. What it
@@ -163,22 +174,20 @@ impl SecondLevel {
         let cache = self.cache.as_mut()?;
         self.tick += 1;
         let line = cache.line_of(address);
-        if let Some(way) = cache.find(line) {
-            let way = cache.way_mut(way);
+        if let Some(place) = cache.find(line) {
+            cache.touch(place, self.tick);
+            let way = cache.way_mut(place);
             way.state = way.state.max(state);
-            way.stamp = self.tick;
             way.stale &= !fetched;
             way.stashed = false;
             return None;
         }
-        let way = cache.victim(line, |w| w.stamp);
-        let old = *cache.way(way);
+        let way = cache.victim(line);
+        let (replaced, old) = (cache.line(way), *cache.way(way));
         cache.place(way, line, state, self.tick);
-        if old.state == State::Invalid {
-            return None;
-        }
+        let line = replaced?;
         self.stash.lost += u64::from(old.stashed);
-        Some(Replaced { line: old.line, bytes: cache.line_bytes(), dirty: old.state == State::Modified })
+        Some(Replaced { line, bytes: cache.line_bytes(), dirty: old.state == State::Modified })
     }
 
     /// The line that holds `address` is about to be modified in the first level: nobody else has a copy.
@@ -260,18 +269,19 @@ impl SecondLevel {
         self.changes += 1;
         if let Some(way) = cache.find(line) {
             self.stash.updates += 1;
+            cache.touch(way, self.tick);
             let way = cache.way_mut(way);
-            (way.state, way.stamp, way.stale) = (State::Modified, self.tick, stale && !is_whole);
+            (way.state, way.stale) = (State::Modified, stale && !is_whole);
             return (Stashed::Taken, None);
         }
-        let way = cache.victim_among(line, self.stash_ways, |w| w.stamp);
-        let old = *cache.way(way);
+        let way = cache.victim_among(line, self.stash_ways);
+        let (replaced, old) = (cache.line(way), *cache.way(way));
         cache.place(way, line, State::Modified, self.tick);
         cache.way_mut(way).stashed = true;
-        let replaced = (old.state != State::Invalid).then(|| {
+        let replaced = replaced.map(|line| {
             self.stash.lost += u64::from(old.stashed);
             self.stash.displaced += u64::from(!old.stashed);
-            Replaced { line: old.line, bytes: cache.line_bytes(), dirty: old.state == State::Modified }
+            Replaced { line, bytes: cache.line_bytes(), dirty: old.state == State::Modified }
         });
         self.stash.lines += 1;
         self.stash.merged += u64::from(!is_whole);
