@@ -10,6 +10,7 @@ import importlib
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -204,6 +205,20 @@ def test_npb_is_built_only_to_be_run(
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(InputError, match=r"CHASQUI_NPB: .*nowhere has no config/make.def.template"):
         running.build(f"netcache/{name}", [run for run in runs if "npb-" in run.name])
+
+
+def test_times_that_npb_prints_may_be_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rank alone takes another time than among all, and NPB prints it without a unit behind."""
+    monkeypatch.setenv("CHASQUI_NPB", str(tmp_path))
+    runs = running.load("netcache/one-rank").runs(False)
+    replays = [run.replay for run in runs if "npb-" in run.name and run.replay]
+    assert len(replays) > 50
+    for replay in replays:
+        started = replace(replay, begins_as=None)
+        alone = running.only_rank(tmp_path, started, {})
+        assert alone.ignored_lines == ("Time in seconds", "Mop/s")
 
 
 def test_npb_is_built_in_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

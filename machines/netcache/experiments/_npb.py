@@ -22,6 +22,7 @@ FOLDER = "CHASQUI_NPB"
 KIND = "npb"  # of `Experiment.elsewhere`
 BENCHMARKS = ("cg", "sp", "bt")
 CLASS = "S"
+MEASURED = ("Time in seconds", "Mop/s")
 OF_A_MAKE = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")
 SETTINGS = {
     "MPIF77": "mpif77", "MPIFC": "mpif90", "FMPI_LIB": "", "FMPI_INC": "", "FFLAGS": "-O2",
@@ -37,7 +38,7 @@ def programs(ranks: int) -> list[Program]:
 
 def program(name: str, ranks: int, problem: str = CLASS) -> Program:
     """A benchmark for a number of ranks, of a class of problems; `build` makes it."""
-    return Program(f"npb-{name}", f"{KIND}/{name}.{problem}.{ranks}")
+    return Program(f"npb-{name}", f"{KIND}/{name}.{problem}.{ranks}", ignored_lines=MEASURED)
 
 
 def build(program: str) -> Path:

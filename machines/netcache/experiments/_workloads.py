@@ -28,6 +28,7 @@ class Program:
     name: str
     program: str
     arguments: Sequence[str] = ()
+    ignored_lines: Sequence[str] = ()  # of its output: with times that it measures
 
 
 def programs(ranks: int) -> list[Program]:

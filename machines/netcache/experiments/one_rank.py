@@ -159,7 +159,7 @@ def runs(quick: bool) -> list[Run]:
         found.append(whole)
         for setting, policy in itertools.product(settings(quick), POLICIES):
             for ratio in ratios(setting):
-                found.append(_replayed(whole, setting, policy, ratio))
+                found.append(_replayed(whole, setting, policy, ratio, program.ignored_lines))
     for setting, policy in itertools.product(settings(quick), POLICIES):
         found.append(_start(setting, policy, ranks))
     found += _payloads(quick)
@@ -177,13 +177,17 @@ def _start(setting: Setting, policy: str, ranks: int) -> Run:
     )  # fmt: skip
 
 
-def _replayed(whole: Run, setting: Setting, policy: str, ratio: str) -> Run:
+def _replayed(
+    whole: Run, setting: Setting, policy: str, ratio: str, ignored_lines: Sequence[str]
+) -> Run:
     place = _place(setting, policy)
     name = f"{whole.name.removeprefix('whole/')}/{place}/{ratio}"
     return Run(
         name, machine(setting.study, policy), whole.ranks, whole.program, flags=whole.flags,
         arguments=whole.arguments, sets=setting.sets, access_times=True,
-        replay=Replay(whole.name, ratio=ratio, begins_as=f"start/{place}"),
+        replay=Replay(
+            whole.name, ratio=ratio, begins_as=f"start/{place}", ignored_lines=ignored_lines
+        ),
     )  # fmt: skip
 
 

@@ -45,6 +45,9 @@ class Replay:
     # Name of the run whose MPI_Init ends when this one's does. Recorded times then count from the
     # ends of MPI_Init, here and there, and not from the starts. None: from the starts.
     begins_as: str | None = None
+    # Texts of lines of the rank's output that may differ from what was recorded, as times that the
+    # program measures. They move nothing, so they are no part of a fingerprint.
+    ignored_lines: Sequence[str] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True)

@@ -249,8 +249,9 @@ def only_rank(
         here = outputs[replay.begins_as].initialised_ps(replay.rank)
         shift = here - int(Fraction(replay.ratio) * outputs[replay.of].initialised_ps(replay.rank))
     return simulation.OnlyRank(
-        replay.rank, recording(directory, replay.of), replay.ratio, f"{shift}ps"
-    )
+        replay.rank, recording(directory, replay.of), replay.ratio, f"{shift}ps",
+        replay.ignored_lines,
+    )  # fmt: skip
 
 
 def executable(
