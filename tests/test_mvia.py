@@ -38,6 +38,39 @@ def test_vipl_is_what_it_is_on_the_hardware(
     carry_out(tmp_path, vipl, *case, machine=MVIA, sets=[])
 
 
+def test_a_descriptor_that_the_kernel_refuses_is_in_no_queue(vipl: Path, tmp_path: Path) -> None:
+    carry_out(tmp_path, vipl, "refused", machine=MVIA, sets=[])
+
+
+@pytest.mark.parametrize("words", [["-np", "3"], ["-np", "4", *together(2)]])
+def test_who_asks_for_vis_without_end_harms_nobody(
+    compile_c: Compiler, tmp_path: Path, words: list[str]
+) -> None:
+    """Memory for 75 of rank 0's at most. Each of the others, one of them on the same node, creates
+    some after these are used up."""
+    include = [f"-I{ROOT / 'guest'}", f"-I{ROOT / 'machines' / 'netcache'}"]
+    program = compile_c("many_vis", (PLACE / "many_vis.c").read_text(), *include)
+    sets = ["node.software.kernel_memory=16 MiB", "netcache.via.vis=1024",
+            "netcache.via.depth=1024"]  # fmt: skip
+    options = [word for each in sets for word in ("--set", each)]
+    done = command("run", "-q", *words, "-m", MVIA, *options, "--", program, directory=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("PASSED") == int(words[1])
+    created = next(line for line in done.stdout.splitlines() if "PASSED" not in line)
+    assert 50 < int(created.split()[-1]) < 200
+
+
+def test_a_job_for_whose_vis_the_kernel_has_no_memory_says_so(
+    examples: Path, tmp_path: Path
+) -> None:
+    sets = ["node.software.kernel_memory=2 MiB", "netcache.via.depth=1024"]
+    options = [word for each in sets for word in ("--set", each)]
+    words = ["-np", "24", "-m", MVIA, *options, "--", examples / "ring"]
+    done = command("run", "-q", *words, directory=tmp_path)
+    assert done.returncode == 1
+    assert "no memory for another VI (node.software.kernel_memory, netcache" in done.stderr
+
+
 @pytest.mark.parametrize("window", [1, 3, 16])
 def test_what_finds_no_descriptor_is_dropped_and_sent_again(
     vipl: Path, tmp_path: Path, window: int
@@ -215,6 +248,11 @@ def test_a_receive_costs_the_traps_and_the_interrupt_that_hardware_saves(tmp_pat
     parts = {name: module.spent(outputs[name], name.split("-")[0]) for name in wanted}
     total = {name: sum(cycles for cycles, _ in each.values()) for name, each in parts.items()}
     assert all(cycles > 0 for cycles, _ in parts["mvia-polling-32"].values())
+    # What moves the bytes is a copy; checking whether it may is the protocol's.
+    groups = [module.group_of("mvia", name) for name in ("memory_copy", "copy", "copy_segments")]
+    assert groups == [module.COPY, module.PROTOCOL, module.PROTOCOL]
+    executed = {name for path in outputs["mvia-polling-32"].paths(1) for name in path}
+    assert "memory_copy" in executed
     assert [total[name] for name in wanted] == sorted(total.values())
 
 

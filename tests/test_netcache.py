@@ -385,6 +385,47 @@ def test_many_unexpected_messages_end(compile_c: Compiler, tmp_path: Path, machi
         assert 0 < receiver["copied_aside"] < count
 
 
+def by_name(
+    compile_c: Compiler, place: Path, before: int, after: int, odd: int, *words: str
+) -> Counters:
+    """Rank 0's counters of by_name.c."""
+    program = compile_c("by_name", (ROOT / "tests" / "netcache" / "by_name.c").read_text())
+    out = place / f"{before}-{after}-{odd}-{len(list(place.iterdir()))}"
+    done = command(
+        "run", "--out", out, "-np", "2", *words, "--set", "check.coherence=true",
+        "--", program, str(before), str(after), str(odd), directory=place,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "by_name: PASSED" in done.stdout
+    node = json.loads((out / "stats.json").read_text())["node00000"]
+    groups = (node["ni"], node["network_cache"])
+    return {
+        name: entry["value"]
+        for group in groups
+        for name, entry in group.items()
+        if "value" in entry
+    }
+
+
+def test_receives_that_are_named_and_reservations_have_limits_of_their_own(
+    compile_c: Compiler, tmp_path: Path
+) -> None:
+    """Of five receives that wait each is named, though one alone has a reservation; or each would
+    have one, but two are named."""
+
+    def counted(before: int, *sets: str) -> Counters:
+        words = [word for each in sets for word in ("--set", each)]
+        return by_name(compile_c, tmp_path, before, 0, 0, "-m", "netcache/ldtct", *words)
+
+    one, two = "node.network_cache.early_entries=1", "netcache.mpi.named_receives=2"
+    none, some = counted(0, one), counted(5, one)
+    assert (some["named"], some["early"]) == (none["named"] + 5, none["early"] + 1)
+    assert some["entered"] == none["entered"]
+    none, some = counted(0, two), counted(5, two)
+    assert some["named"] == none["named"] + 2
+    assert some["entered"] >= none["entered"] + 3
+
+
 @pytest.mark.parametrize("machine", CACHED)
 @pytest.mark.parametrize("early", ["off", "data-cache", "network-cache"])
 def test_exact_receives_find_their_messages_by_name(
@@ -392,25 +433,10 @@ def test_exact_receives_find_their_messages_by_name(
 ) -> None:
     """None of them is entered in the ring of arrivals: neither those that are there when their
     receive is posted nor those whose receives are posted first."""
-    program = compile_c("by_name", (ROOT / "tests" / "netcache" / "by_name.c").read_text())
 
     def counted(before: int, after: int, odd: int = 0) -> Counters:
-        out = tmp_path / f"{before}-{after}-{odd}"
-        done = command(
-            "run", "--out", out, "-np", "2", "-m", machine, *of_cache({"early": early}),
-            "--set", "check.coherence=true", "--", program, str(before), str(after), str(odd),
-            directory=tmp_path,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert "by_name: PASSED" in done.stdout
-        node = json.loads((out / "stats.json").read_text())["node00000"]
-        groups = (node["ni"], node["network_cache"])
-        return {
-            name: entry["value"]
-            for group in groups
-            for name, entry in group.items()
-            if "value" in entry
-        }
+        words = ["-m", machine, *of_cache({"early": early})]
+        return by_name(compile_c, tmp_path, before, after, odd, *words)
 
     none, late, first = counted(0, 0), counted(0, 6), counted(5, 0)
     for some, count in ((late, 6), (first, 5), (counted(5, 6, 4), 11)):
@@ -464,6 +490,14 @@ def test_none_does_whatever_the_network_cache_has_room_for(
     assert overtakes(schedule, tmp_path, *checked, *of_cache(options)) == []
 
 
+@pytest.mark.parametrize("named", ["0", "1", "64"])
+def test_none_does_however_many_receives_are_named(
+    schedule: Path, tmp_path: Path, named: str
+) -> None:
+    options = ["--set", f"netcache.mpi.named_receives={named}", *of_cache({"early_entries": "2"})]
+    assert overtakes(schedule, tmp_path, "-m", "netcache/ldtct", *options) == []
+
+
 @pytest.mark.parametrize("longest", ["16 B", "64 B"])
 def test_what_waited_for_others_to_be_entered_comes(
     compile_c: Compiler, tmp_path: Path, longest: str
@@ -484,14 +518,19 @@ FEW_LINES = {"longest": "64 B", "network_lines": "8", "network_ways": "4"}
 
 @pytest.mark.parametrize("options", [{}, FEW_LINES], ids=["lines", "few-lines"])
 @pytest.mark.parametrize("what", ["release", "names"])
-def test_forged_registers_and_slots_end_no_run(
-    compile_c: Compiler, tmp_path: Path, what: str, options: dict[str, str]
+@pytest.mark.parametrize("where", ["apart", "beside"])
+def test_forged_registers_and_slots_harm_nobody_else(
+    compile_c: Compiler, tmp_path: Path, what: str, options: dict[str, str], where: str
 ) -> None:
-    """Before, the simulator panicked: two lines had one buffer, or two messages one name."""
+    """Before, the simulator panicked: two lines had one buffer, or two messages one name. Those who
+    do nothing of the kind, on nodes of their own or beside those who do, have right messages."""
     headers = f"-I{ROOT / 'machines' / 'netcache'}"
     text = (ROOT / "tests" / "netcache" / "forged.c").read_text()
     program = compile_c("forged", text, headers)
-    words = ["-q", "-np", "2", "-m", "netcache/ldtct", *of_cache(options), "--", str(program), what]
-    done = command("run", *words, directory=tmp_path)
+    shared = ["--ranks-per-node", "2", "--map-by", "node", "--set", "node.harts=2"]
+    words = ["-q", "-np", "4", "-m", "netcache/ldtct", *(shared if where == "beside" else [])]
+    checked = ["--set", "check.coherence=true", *of_cache(options)]
+    done = command("run", *words, *checked, "--", str(program), what, directory=tmp_path)
     assert done.returncode in (0, 125), done.stdout + done.stderr
     assert "panic" not in done.stderr
+    assert sorted(done.stdout.splitlines()) == ["rank 2: right", "rank 3: right"]

@@ -131,6 +131,23 @@ def test_a_difference_below_nothing_is_no_share(results: Path) -> None:
     assert "where it has fewer no share is given" in " ".join(said.split())
 
 
+def test_accesses_of_the_data_cache_leave_out_those_past_it(tmp_path: Path) -> None:
+    """The processor copies from network memory by uncached loads."""
+    workloads = importlib.import_module("chasqui.machines.netcache.experiments._workloads")
+    run = workloads.run("run", workloads.Program("ring", "examples/ring"), 2, "netcache/processver")
+    output = running.run_all("netcache/policies", [run], tmp_path, 1, lambda *_: None)["run"]
+    loads, stores, uncached, posted = (
+        sum(output.counters(name))
+        for name in (
+            "hart.loads", "hart.stores", "memory.uncached_loads", "memory.uncached_stores",
+        )
+    )  # fmt: skip
+    assert uncached > 0
+    assert posted > 0
+    expected = loads + stores - uncached - posted
+    assert workloads.figures(output).counters["dl1_accesses"] == expected
+
+
 def test_more_data_cache_replaces_less(results: Path) -> None:
     found = rows(results, "double-cache")
     once, double = (row for row in found if row["policy"] not in ("dtct", "ldtct"))

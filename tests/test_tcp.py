@@ -17,6 +17,7 @@ import pytest
 from conftest import ROOT, Compiler, Run
 from simulated import SWEEP, command
 from test_determinism import THREADS, check
+from test_placement import together
 
 from chasqui import loggp, measurement
 from chasqui.cli import logp
@@ -25,7 +26,8 @@ from chasqui.messages import read
 pytestmark = pytest.mark.core
 
 MACHINE = "netcache/tcp"
-FLOOD = (ROOT / "tests" / "netcache" / "flood.c").read_text()
+PLACE = ROOT / "tests" / "netcache"
+FLOOD = (PLACE / "flood.c").read_text()
 STAGES = ["call", "ready", "accept", "inject", "arrive", "land", "match", "deliver"]
 
 Counters = dict[str, int]
@@ -128,6 +130,19 @@ def test_what_a_machine_copes_with_is_known_before_the_run(chasqui: Run, example
 @pytest.mark.parametrize("late", ["node0", "node2"])
 def test_who_comes_late_to_mpi_init_is_asked_again(flood: Path, tmp_path: Path, late: str) -> None:
     run(tmp_path, 3, flood, "1", late, sets=[])
+
+
+@pytest.mark.parametrize("words", [["-np", "3"], ["-np", "4", *together(2)]])
+def test_who_opens_connections_without_end_harms_nobody(
+    compile_c: Compiler, tmp_path: Path, words: list[str]
+) -> None:
+    """Each takes 128 KiB of its process's share; a connection that is over gives them back."""
+    program = compile_c("many_sockets", (PLACE / "many_sockets.c").read_text())
+    memory = ["--set", "node.software.kernel_memory=12 MiB"]
+    done = command("run", "-q", *words, "-m", MACHINE, *memory, "--", program, directory=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.endswith(", PASSED\n")
+    assert 8 < int(done.stdout.split()[1].rstrip(",")) < 64
 
 
 @pytest.mark.parametrize("waits", ["blocks", "polls"])

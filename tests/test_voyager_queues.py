@@ -309,6 +309,52 @@ def test_a_service_processor_ships_what_lies_in_memory(
 
 @pytest.mark.parametrize("machine", VARIANTS)
 @pytest.mark.parametrize("sets", [[], NONE_RESIDENT], ids=["resident", "served"])
+@pytest.mark.parametrize("processes", ["ranks", "jobs"])
+def test_a_flood_of_requests_is_answered_to_each_from_its_own_memory(
+    compile_c: Compiler, tmp_path: Path, machine: str, sets: list[str], processes: str
+) -> None:
+    """Each of three sites has two processes, of one job or of two, which request data of both other
+    sites: with 16 under way, of which a service processor has places for two. One job ends long
+    before the other, whose requests are answered on."""
+    program = str(compile_c("requests", (SOURCES / "requests.c").read_text()))
+    sets = [*SYSTEM, *sets, "--set", "voyager.express.slots=4", "--set", "voyager.express.tags=2"]
+    sets += ["--machine", machine, "--set", "node.harts=2"]
+    if processes == "jobs":
+        run = [
+            "-np",
+            "3",
+            *sets,
+            "--job",
+            f"-np 3 {program} 1 100 50",
+            "--",
+            program,
+            "1",
+            "20",
+            "0",
+        ]
+    else:
+        run = ["-np", "6", *sets, "--ranks-per-node", "2", "--", program, "2", "40", "0"]
+
+    def statistics(out: Path) -> Path:
+        """Of several jobs the first has those of all nodes."""
+        return min(out.rglob("stats.json"))
+
+    seen = set()
+    for name in ("reference", "checker on", *THREADS):
+        options = [] if name == "reference" else VARIATIONS[name]
+        done = command("run", "-q", "--out", tmp_path / name, *options, *run, directory=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == "requests: PASSED\n" * (2 if processes == "jobs" else 1)
+        seen.add(statistics(tmp_path / name).read_text())
+    assert len(seen) == 1
+    sent = [
+        node["own_sent"] for node in counters(statistics(tmp_path / "reference").parent).values()
+    ]
+    assert sent == [4 * 40 if processes == "ranks" else 2 * (20 + 100)] * 3
+
+
+@pytest.mark.parametrize("machine", VARIANTS)
+@pytest.mark.parametrize("sets", [[], NONE_RESIDENT], ids=["resident", "served"])
 def test_system_software_says_what_empty_queues_return(
     compile_c: Compiler, chasqui: Run, machine: str, sets: list[str]
 ) -> None:

@@ -135,6 +135,7 @@ void processes_end(void)
 /* --- processes of the job --- */
 
 const struct chasqui_kernel_boot *boots;
+uint64_t process_count;
 struct chasqui_ni_placement placement;
 
 uint32_t node_of_rank(uint32_t rank)

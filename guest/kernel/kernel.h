@@ -36,6 +36,10 @@ static inline void check(bool right, const char *text)
         panic(text);
 }
 
+/* What is executed seldom stands behind all other code (as Linux's .text.unlikely), which it would move in the
+ * instruction cache. */
+#define SELDOM __attribute__((noinline, section("seldom")))
+
 /* --- traps (entry.S, trap.c) --- */
 
 /* The registers that a trap saves; entry.S uses the layout. */
@@ -68,6 +72,7 @@ enum error {
     EAFNOSUPPORT = 97,
     EADDRINUSE = 98,
     ECONNRESET = 104,
+    ENOBUFS = 105,
     EISCONN = 106,
     ENOTCONN = 107,
     ETIMEDOUT = 110,
@@ -157,11 +162,13 @@ extern struct hart harts[HARTS];
 #define PROCESSES CHASQUI_KERNEL_PROCESSES_MAX
 register struct hart *here __asm__("tp");
 #define process_here (here->user->process)
+extern uint64_t process_count; /* those of the node, numbered from 0 on */
 #define shown_here (here->user->shown)
 #else
 #define PROCESSES 1
 #define here (&harts[0])
 #define process_here 0
+#define process_count 1
 #define shown_here (here->shown)
 #endif
 
@@ -222,14 +229,19 @@ uint64_t ticks_of_ns(uint64_t ns);
 /* --- memory (memory.c) --- */
 
 void memory_begin(uint64_t physical, uint64_t bytes);
-void *memory_take(size_t bytes); /* aligned to its size, rounded up to a power of two; contents are anything */
+/* Aligned to its size, rounded up to a power of two; contents are anything. */
+void *memory_take(size_t bytes); /* what the kernel can't do without */
+void *memory_try(size_t bytes);  /* 0: there is none */
 void memory_give(void *memory, size_t bytes);
+/* What a process asks for, of its share. 0: that is used up. */
+void *memory_take_for(uint64_t process, size_t bytes);
+void memory_give_for(uint64_t process, void *memory, size_t bytes);
 void memory_clear(void *memory, size_t bytes);
 void memory_copy(void *to, const void *from, size_t bytes);
 
 static inline void *of_physical(uint64_t address) { return (void *)(CHASQUI_KERNEL_DIRECT + address); }
 
-/* Of what memory_take gives. */
+/* Of what these give. */
 static inline uint64_t physical_of(const void *memory) { return (uint64_t)memory - CHASQUI_KERNEL_DIRECT; }
 
 /* --- the process's memory (user.c, entry.S) --- */

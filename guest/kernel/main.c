@@ -13,6 +13,7 @@ _Noreturn void kernel_main(const struct chasqui_kernel_boot *first, uint64_t pro
     check(boot.ni.version == CHASQUI_ABI_VERSION, "it is for another simulator");
 #if HARTS > 1
     boots = first;
+    process_count = processes;
     memory_copy(&placement, first + processes, sizeof placement);
 #endif
     memory_begin(boot.memory, boot.memory_bytes);

@@ -2,6 +2,7 @@
 #ifndef CHASQUI_KERNEL_SIMULATOR_H
 #define CHASQUI_KERNEL_SIMULATOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -2,6 +2,7 @@
 #ifndef CHASQUI_LOGGP_REGISTERS_H
 #define CHASQUI_LOGGP_REGISTERS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -9,7 +10,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_LOGGP_INTERFACE 0x968a27b9u /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_LOGGP_INTERFACE 0x218aabf7u /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 

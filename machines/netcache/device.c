@@ -15,7 +15,7 @@
  * By "network-cache" a receive without a wildcard finds its message by the name, its envelope and ordinal: sender and
  * receiver count messages of each envelope. prebind asks for it before anything is read of the ring; if it has not come a
  * place is reserved for it, where it lands as it comes, and polling is to ask again. What is found so is not entered in the
- * ring of arrivals, unless the NIC has been told to enter all (LISTEN) because some receive knows no name. An entry whose
+ * ring of arrivals, unless the NIC has to enter all (LISTEN) because some receive knows no name. An entry whose
  * message has been found meanwhile is passed over.
  *
  * A message whose receive has not been posted stays in network memory or in the network cache (hold), unless those that
@@ -82,7 +82,7 @@ struct named {
 };
 
 static struct counts sent,
-    asked; /* Messages sent; messages that receives have asked for, or that have been dealt with. */
+    claimed; /* Messages sent; messages that receives have claimed, or that have been dealt with. */
 static struct named *named;       /* In the order of their posts. */
 static uint32_t named_count, named_max;
 static size_t longest; /* message that may be found by its name [bytes] */
@@ -172,11 +172,10 @@ static inline uint32_t *count_of(struct counts *counts, uint64_t key)
 static inline uint32_t ordinal_of(const struct chasqui_envelope *envelope)
 {
     uint64_t key = match_key(envelope->context, envelope->destination, envelope->tag);
-    if (unlikely(envelope->kind > CHASQUI_PACKET_LAST_MESSAGE || !match_is_lasting(key)))
+    if (unlikely(!chasqui_netcache_is_counted(envelope->kind, match_context(key))))
         return CHASQUI_NETCACHE_ORDINAL_ENTERED;
-    uint32_t ordinal = ++*count_of(&sent, key) & ~CHASQUI_NETCACHE_ORDINAL_ENTERED;
-    /* The receiver must look at the envelope of one whose sender waits for an answer. */
-    return envelope->kind == CHASQUI_PACKET_EAGER ? ordinal : ordinal | CHASQUI_NETCACHE_ORDINAL_ENTERED;
+    uint32_t count = ++*count_of(&sent, key);
+    return chasqui_netcache_ordinal(envelope->kind, count);
 }
 
 /* Ordinals have 31 bits and begin again: whether one is after another. */
@@ -231,7 +230,7 @@ static enum mpi_expected netcache_expect(struct request *request, uint64_t key, 
         .request = request,
         .key = key,
         .to = to,
-        .ordinal = ++*count_of(&asked, key) & ~CHASQUI_NETCACHE_ORDINAL_ENTERED,
+        .ordinal = ++*count_of(&claimed, key) & CHASQUI_NETCACHE_ORDINAL_COUNT,
         .room = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX,
     };
     if (find_named(n, found))
@@ -274,8 +273,8 @@ static bool give_back(const struct named *n) { return n->room == 0 || chasqui_wi
 static bool has_been_found(const struct chasqui_netcache_arrival *arrival)
 {
     uint64_t key = match_envelope_key(&arrival->envelope);
-    uint32_t ordinal = arrival->ordinal & ~CHASQUI_NETCACHE_ORDINAL_ENTERED;
-    if (arrival->envelope.kind > CHASQUI_PACKET_LAST_MESSAGE || !match_is_lasting(key))
+    uint32_t ordinal = arrival->ordinal & CHASQUI_NETCACHE_ORDINAL_COUNT;
+    if (!chasqui_netcache_is_counted(arrival->envelope.kind, arrival->envelope.context))
         return false;
     for (uint32_t at = 0; at < named_count;) {
         if (named[at].key == key && named[at].ordinal == ordinal) {
@@ -286,7 +285,7 @@ static bool has_been_found(const struct chasqui_netcache_arrival *arrival)
         }
         at += named[at].key != key || !meet_named(at);
     }
-    uint32_t *count = count_of(&asked, key);
+    uint32_t *count = count_of(&claimed, key);
     if (!is_after(ordinal, *count))
         return true;
     *count = ordinal;
@@ -306,8 +305,8 @@ static bool netcache_withdraw(struct request *request, uint64_t key)
             return false;
         of_key++;
     }
-    uint32_t *count = count_of(&asked, key);
-    if (((*count - named[first].ordinal + 1) & ~CHASQUI_NETCACHE_ORDINAL_ENTERED) != of_key)
+    uint32_t *count = count_of(&claimed, key);
+    if (((*count - named[first].ordinal + 1) & CHASQUI_NETCACHE_ORDINAL_COUNT) != of_key)
         return false; /* One of theirs has been found. */
     for (uint32_t at = first + 1; at < named_count; at++)
         named[at].ordinal -= named[at].key == key;
@@ -337,7 +336,7 @@ static bool open_names(uint32_t most)
     mpi_device_netcache.expect = netcache_expect;
     mpi_device_netcache.withdraw = netcache_withdraw;
     mpi_device_netcache.listen = netcache_listen;
-    return named && counts_open(&sent, INITIAL_BITS) && counts_open(&asked, INITIAL_BITS);
+    return named && counts_open(&sent, INITIAL_BITS) && counts_open(&claimed, INITIAL_BITS);
 }
 
 static bool netcache_open(const struct chasqui_ni_identification *ni, int ni_fd)

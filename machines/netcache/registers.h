@@ -2,6 +2,7 @@
 #ifndef CHASQUI_NETCACHE_REGISTERS_H
 #define CHASQUI_NETCACHE_REGISTERS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -9,7 +10,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_NETCACHE_INTERFACE 0xdf41b757u /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_NETCACHE_INTERFACE 0x6af8433du /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 
@@ -38,6 +39,7 @@
 #define CHASQUI_NETCACHE_FLAG_BUFFER 0x4ull /* Flag of an arrival: its payload is in a buffer of network memory. */
 #define CHASQUI_NETCACHE_FLAG_CACHED 0x8ull /* Flag of an arrival: and was put into the network cache, by its source and sequence (`remap`) and by its envelope and */
 #define CHASQUI_NETCACHE_ORDINAL_ENTERED 0x80000000ull /* In an ordinal: no receive asks for the message by its name, and it is entered among the arrivals at once. */
+#define CHASQUI_NETCACHE_ORDINAL_COUNT 0x7fffffffull /* Those bits of an ordinal that count. */
 #define CHASQUI_NETCACHE_SETTING_POLICY 0x0ull /* Setting: how messages are received, `POLICY_*`. */
 #define CHASQUI_NETCACHE_SETTING_EAGER 0x1ull /* Setting: longest message that goes without rendezvous [bytes]. */
 #define CHASQUI_NETCACHE_SETTING_SLOTS 0x2ull /* Setting: slots of the transmit ring, a power of two. */
@@ -50,6 +52,17 @@
 #define CHASQUI_NETCACHE_POLICY_BUFFER 0x1ull /* The NIC writes to buffers in main memory, from which the processor copies. */
 #define CHASQUI_NETCACHE_POLICY_DIRECT 0x2ull /* The NIC writes to where the program wants it, once that is known. */
 #define CHASQUI_NETCACHE_POLICY_CACHE 0x3ull /* Short messages go through the network cache, the others as by `POLICY_DIRECT`. */
+
+/* Whether packets of this kind and context are messages that sender and receiver count, by envelope. */
+static inline bool chasqui_netcache_is_counted(uint64_t kind, uint64_t context)
+{
+    return kind <= (uint64_t)(CHASQUI_PACKET_LAST_MESSAGE) && chasqui_context_is_lasting(context);
+}
+/* The ordinal of the message of this kind that is number `count` of its envelope, from 1 on. */
+static inline uint32_t chasqui_netcache_ordinal(uint64_t kind, uint32_t count)
+{
+    return (kind == (uint64_t)(CHASQUI_PACKET_EAGER)) ? (count & CHASQUI_NETCACHE_ORDINAL_COUNT) : ((count & CHASQUI_NETCACHE_ORDINAL_COUNT) | CHASQUI_NETCACHE_ORDINAL_ENTERED);
+}
 
 struct chasqui_netcache_slot {
     struct chasqui_envelope envelope; /* The message's envelope. */

@@ -10,7 +10,7 @@
  * reached the node before it, so before any slot that waits for an Express message behind it. Nothing is set aside.
  *
  * An Express message has no room for an envelope: it says how long it is; context and tag are those of the last one
- * of the pair, or are told by one more before it (as headers are left out in RFC 1144).
+ * of the pair, or come by one more before it (as headers are left out in RFC 1144).
  *
  * Coherence with the NES's SRAM: in the flush variant software flushes the lines that it wrote before it
  * stores the pointer, and those that it read before it frees the slot; in the reclaim variant the NES takes
@@ -726,7 +726,7 @@ static __attribute__((noinline)) void take_other(struct peer *peer, uint64_t mes
     if (is_tagged(message))
         arrived_tagged(peer, message, extra);
     else if (extra == CHASQUI_VOYAGER_MPI_SHAPE)
-        peer->shape = shape_told((uint32_t)message);
+        peer->shape = shape_of_word((uint32_t)message);
     else if (extra == CHASQUI_VOYAGER_MPI_ORDER)
         wait_for_basic(peer, (uint16_t)message);
     else

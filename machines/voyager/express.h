@@ -61,10 +61,10 @@ static inline bool shape_fits(const struct chasqui_envelope *envelope)
 }
 
 /* What an Express message tells of context and tag, as `peer` keeps it. */
-static inline uint64_t shape_told(uint32_t told)
+static inline uint64_t shape_of_word(uint32_t word)
 {
-    uint64_t context = told >> CHASQUI_VOYAGER_MPI_TAG_BITS;
-    return context << 48 | (told & ((1u << CHASQUI_VOYAGER_MPI_TAG_BITS) - 1));
+    uint64_t context = word >> CHASQUI_VOYAGER_MPI_TAG_BITS;
+    return context << 48 | (word & ((1u << CHASQUI_VOYAGER_MPI_TAG_BITS) - 1));
 }
 
 /* What goes before the payload where data are tagged on. */

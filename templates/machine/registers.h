@@ -2,6 +2,7 @@
 #ifndef CHASQUI_TEMPLATE_REGISTERS_H
 #define CHASQUI_TEMPLATE_REGISTERS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -9,7 +10,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_TEMPLATE_INTERFACE 0x6e003f51u /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_TEMPLATE_INTERFACE 0x3222037bu /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 

@@ -1,6 +1,7 @@
 /* A process that writes what it likes to its NIC. `forged release`: rank 1 frees buffers of network memory that it has not
  * dealt with, and places within buffers. `forged names`: rank 0 composes slots by itself, with messages of one name, and
- * rank 1 binds some of them. Nobody else may be harmed; these two end by _Exit. */
+ * rank 1 binds some of them. These two may be harmed, and end by _Exit. The others exchange messages meanwhile, in pairs, of
+ * all lengths, which come before their receives and after, by name and by wildcard: all must be right. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdint.h>
@@ -13,10 +14,12 @@
 #include "chasqui/network_cache.h"
 #include "registers.h"
 
+enum { TURNS = 60, EXCHANGED = 3000 };
 enum { SLOTS = 64, SLOT_BYTES = 2048, MESSAGES = 60, LONGEST = 64, ROUNDS = 6, OF_A_ROUND = 8 };
 
 static volatile char *registers;
 static int rank;
+static MPI_Comm two; /* those who do wrong */
 #define REGISTER(name) (*(volatile uint64_t *)(registers + CHASQUI_NETCACHE_##name))
 
 static unsigned random_below(unsigned limit)
@@ -39,8 +42,45 @@ static void release(void)
             for (unsigned i = 0; i < 2 * OF_A_ROUND; i++)
                 REGISTER(RELEASE) = 16 * i + (round % 2 ? 0 : 8);
         }
-        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Barrier(two);
     }
+}
+
+static int length_of(int turn) { return (int[]){8, 16, 1, 13, 64, 200, 0, 900, EXCHANGED}[turn % 9]; }
+
+static char byte_of(int of, int turn, int at) { return (char)(37 * of + 11 * turn + at); }
+
+static void check(const char *got, int other, int turn)
+{
+    for (int at = 0; at < length_of(turn); at++) {
+        if (got[at] != byte_of(other, turn, at)) {
+            printf("rank %d: wrong: byte %d of message %d\n", rank, at, turn);
+            fflush(stdout);
+            _Exit(9);
+        }
+    }
+}
+
+/* The receives of a turn come after its message, before it, or with a wildcard. */
+static void exchange(int other)
+{
+    static char sent[EXCHANGED], got[EXCHANGED + 16] __attribute__((aligned(64)));
+    for (int turn = 0; turn < TURNS; turn++) {
+        MPI_Request requests[2];
+        int bytes = length_of(turn), tag = turn % 2 ? MPI_ANY_TAG : turn % 5;
+        char *place = got + turn / 3 % 4 * 4;
+        for (int at = 0; at < bytes; at++)
+            sent[at] = byte_of(rank, turn, at);
+        if (turn % 3 == 0)
+            MPI_Irecv(place, bytes, MPI_CHAR, other, turn % 5, MPI_COMM_WORLD, &requests[0]);
+        MPI_Isend(sent, bytes, MPI_CHAR, other, turn % 5, MPI_COMM_WORLD, &requests[1]);
+        delay(turn % 3 == 1 ? 20000 : 1 + random_below(500));
+        if (turn % 3)
+            MPI_Irecv(place, bytes, MPI_CHAR, other, tag, MPI_COMM_WORLD, &requests[0]);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        check(place, other, turn);
+    }
+    printf("rank %d: right\n", rank);
 }
 
 static void send_forged(void)
@@ -86,9 +126,12 @@ int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_split(MPI_COMM_WORLD, rank < 2, 0, &two);
     int device = open("/dev/ni0", O_RDWR);
     registers = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, device, CHASQUI_NI_REGION_STRIDE);
-    if (argc > 1 && strcmp(argv[1], "release") == 0)
+    if (rank >= 2)
+        exchange(rank ^ 1);
+    else if (argc > 1 && strcmp(argv[1], "release") == 0)
         release();
     else if (rank == 0)
         send_forged();

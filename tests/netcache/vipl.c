@@ -4,6 +4,7 @@
  *            other: each comes once, in order
  *   polled, slept   COUNT messages, PAUSE turns apart, for which rank 1 polls, or sleeps in the kernel
  *   errors   descriptors that are refused, with the status that says why
+ *   refused  descriptors for a VI that is gone (in the kernel alone, which can say so): they are in no queue
  *   remote   an RDMA write to memory that the other side has not allowed, then with a wrong handle
  */
 #include <stdio.h>
@@ -176,6 +177,19 @@ static void errors(void)
     check(VipConnectPeer(&vi, 2, 0) == VIP_INVALID_PARAMETER);
 }
 
+static void refused(void)
+{
+    VIP_DESCRIPTOR *done;
+    check(VipDestroyVi(&vi) == VIP_SUCCESS);
+    for (uint32_t i = 0; i < nic.depth + 2; i++) {
+        check(VipPostSend(&vi, fill(&slots[0], 8), handle) == VIP_INVALID_PARAMETER);
+        check(VipPostRecv(&vi, fill(&slots[1], 8), handle) == VIP_INVALID_PARAMETER);
+    }
+    /* They are the process's, which may write there what it likes. */
+    slots[0].descriptor.status = slots[1].descriptor.status = CHASQUI_VIA_STATUS_DONE;
+    check(VipSendDone(&vi, &done) == VIP_NOT_DONE && VipRecvDone(&vi, &done) == VIP_NOT_DONE);
+}
+
 /* Rank 0 writes to rank 1, which says by a message where it may. */
 static void remote(void)
 {
@@ -228,6 +242,8 @@ int main(int count, char **arguments)
     begin();
     if (strcmp(name, "errors") == 0)
         ni->rank == 0 ? errors() : (void)0;
+    else if (strcmp(name, "refused") == 0)
+        refused();
     else if (strcmp(name, "remote") == 0)
         remote();
     else if (ni->rank == 0)

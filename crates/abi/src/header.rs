@@ -208,11 +208,167 @@ pub fn defines(prefix: &str, constants: &[Constant]) -> String {
     text
 }
 
+/// A function of integers that both sides use.
+pub struct Function {
+    /// Name.
+    pub name: &'static str,
+    /// Type in Rust and name of each parameter.
+    pub parameters: &'static [(&'static str, &'static str)],
+    /// Type of the result, in Rust.
+    pub result: &'static str,
+    /// What it returns, in C but for the names of constants and functions.
+    pub body: &'static str,
+    /// First line of its documentation.
+    pub doc: &'static str,
+}
+
+/// Declares functions of scalars that both sides use, and a table of them, `FUNCTIONS`. A body is an expression, or
+/// `if (condition) { expression } else { expression }`, of what means the same in C: parameters, constants of
+/// [`guest_constants!`](crate::guest_constants) and other such functions (those of another module by its name), `u64::from`,
+/// and operators, in parentheses where the languages' precedences differ ([`functions`] checks that).
+#[macro_export]
+macro_rules! guest_functions {
+    ($(
+        $(#[doc = $doc:literal])+
+        pub fn $name:ident($($parameter:ident: $type:ident),+) -> $result:ident { $($body:tt)+ }
+    )+) => {
+        $(
+            $(#[doc = $doc])+
+            #[inline]
+            pub fn $name($($parameter: $type),+) -> $result { $crate::guest_body!(rust $($body)+) }
+        )+
+
+        /// The functions above, for the guest's header.
+        pub const FUNCTIONS: &[$crate::header::Function] = &[
+            $( $crate::header::Function {
+                name: stringify!($name),
+                parameters: &[$( (stringify!($type), stringify!($parameter)) ),+],
+                result: stringify!($result),
+                body: $crate::guest_body!(c $($body)+),
+                doc: [$($doc),+][0].trim_ascii(),
+            } ),+
+        ];
+    };
+}
+
+/// A body of [`guest_functions!`] in either language.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! guest_body {
+    (rust if ($condition:expr) { $then:expr } else { $otherwise:expr }) => {
+        if $condition { $then } else { $otherwise }
+    };
+    (rust $value:expr) => {
+        $value
+    };
+    (c if ($condition:expr) { $then:expr } else { $otherwise:expr }) => {
+        concat!("(", stringify!($condition), ") ? (", stringify!($then), ") : (", stringify!($otherwise), ")")
+    };
+    (c $value:expr) => {
+        stringify!($value)
+    };
+}
+
+/// C functions of a table; `prefix` is that of the module's constants.
+///
+/// # Panics
+/// When a body would mean something else in C.
+pub fn functions(prefix: &str, functions: &[Function]) -> String {
+    let mut text = String::new();
+    for f in functions {
+        assert!(reads_alike(f.body), "{}: what C takes together needs parentheses: {}", f.name, f.body);
+        let parameters: Vec<_> =
+            f.parameters.iter().map(|(ty, name)| format!("{} {name}", c_type(ty))).collect();
+        let own: Vec<_> = f.parameters.iter().map(|&(_, name)| name).collect();
+        let (result, name) = (c_type(f.result), f.name);
+        let (head, body) = (prefix.to_lowercase(), in_c(f.body, prefix, &own));
+        writeln!(text, "/* {} */", f.doc).unwrap();
+        writeln!(text, "static inline {result} chasqui_{head}{name}({})", parameters.join(", ")).unwrap();
+        writeln!(text, "{{\n    return {body};\n}}").unwrap();
+    }
+    text
+}
+
+fn c_type(rust: &str) -> &'static str {
+    match rust {
+        "bool" => "bool",
+        "u8" => "uint8_t",
+        "u16" => "uint16_t",
+        "u32" => "uint32_t",
+        "u64" => "uint64_t",
+        other => panic!("{other} in a function that C has, too"),
+    }
+}
+
+/// A body with C's names: all but parameters are constants or functions, of this module or of the one before `::`.
+fn in_c(body: &str, prefix: &str, parameters: &[&str]) -> String {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let (mut text, mut rest) = (String::new(), body);
+    while let Some(first) = rest.chars().next() {
+        let end = if is_name(first) { rest.find(|c| !is_name(c)).unwrap_or(rest.len()) } else { 1 };
+        let (word, behind) = rest.split_at(end);
+        rest = behind;
+        let is_plain = first.is_ascii_digit() || !is_name(first);
+        let member = behind
+            .strip_prefix("::")
+            .map(|member| member.split_at(member.find(|c| !is_name(c)).unwrap_or(member.len())));
+        match member {
+            _ if is_plain => text += word,
+            Some(("from", behind)) => {
+                write!(text, "({})", c_type(word)).unwrap();
+                rest = behind;
+            }
+            Some((name, behind)) => {
+                text += &c_name(&format!("{}_", word.to_uppercase()), name);
+                rest = behind;
+            }
+            None if parameters.contains(&word) => text += word,
+            None => text += &c_name(prefix, word),
+        }
+    }
+    text
+}
+
+/// A constant's name, or a function's.
+fn c_name(prefix: &str, name: &str) -> String {
+    let is_constant = name.chars().all(|c| !c.is_ascii_lowercase());
+    if is_constant {
+        format!("CHASQUI_{prefix}{name}")
+    } else {
+        format!("chasqui_{}{name}", prefix.to_lowercase())
+    }
+}
+
+/// Within no pair of parentheses are bit operators and comparisons, of which C takes the latter together first; nor is there
+/// Rust's `!` or `as`.
+fn reads_alike(body: &str) -> bool {
+    let spaced: String =
+        body.chars().flat_map(|c| if "()".contains(c) { vec![' ', c, ' '] } else { vec![c] }).collect();
+    let mut open = vec![(false, false)];
+    for word in spaced.split_whitespace() {
+        let (bits, compares) = open.last_mut().expect("parentheses are in pairs");
+        match word {
+            "(" => open.push((false, false)),
+            ")" => _ = open.pop(),
+            "&" | "|" | "^" => *bits = true,
+            "==" | "!=" | "<" | ">" | "<=" | ">=" => *compares = true,
+            "&&" | "||" | "?" | ":" => (*bits, *compares) = (false, false),
+            "as" => return false,
+            _ if word.starts_with('!') => return false,
+            _ => {}
+        }
+        if open.last() == Some(&(true, true)) {
+            return false;
+        }
+    }
+    true
+}
+
 /// A whole header: guard, includes and `body`. `source` is the Rust file that defines it.
 pub fn file(guard: &str, source: &str, body: &str) -> String {
     format!(
         "/* Generated from {source}; change that and run `make headers`. */\n\
-         #ifndef {guard}\n#define {guard}\n\n#include <stddef.h>\n#include <stdint.h>\n\n\
+         #ifndef {guard}\n#define {guard}\n\n#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n\n\
          #ifdef __cplusplus\n#define _Static_assert static_assert\n#endif\n\n{body}\n#endif\n"
     )
 }
@@ -228,6 +384,8 @@ pub fn text() -> String {
         crate::NiIdentification::definition(),
         crate::NiPlacement::definition(),
         crate::Envelope::definition(),
+        functions("", crate::FUNCTIONS),
+        functions("CONTEXT_", crate::context::FUNCTIONS),
     ];
     file("CHASQUI_ABI_H", "crates/abi/src/lib.rs", &body.join("\n"))
 }
@@ -283,4 +441,52 @@ pub fn check(path: &str, text: &str) {
     }
     let found = std::fs::read_to_string(path).unwrap_or_default();
     assert!(found == text, "{path} is not what its Rust source says: run `make headers`");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    mod other {
+        const EACH: u16 = 4;
+
+        crate::guest_functions! {
+            /// The second of four.
+            pub fn second(number: u64) -> bool { number % u64::from(EACH) == 1 }
+        }
+    }
+
+    const BIT: u32 = 0x100;
+
+    crate::guest_functions! {
+        /// With the bit, or without.
+        ///
+        /// Not here.
+        pub fn marked(kind: u8, other: u64) -> u32 {
+            if (other::second(other) && u64::from(kind) > other) { (u32::from(kind) & 15) | BIT } else { u32::from(kind) }
+        }
+    }
+
+    #[test]
+    fn functions_are_the_same_in_c() {
+        assert_eq!([marked(23, 9), marked(23, 8), marked(8, 9)], [0x107, 23, 8]);
+        let expected = "/* With the bit, or without. */\n\
+             static inline uint32_t chasqui_mine_marked(uint8_t kind, uint64_t other)\n\
+             {\n    return (chasqui_other_second(other) && (uint64_t)(kind) > other) ? \
+             (((uint32_t)(kind) & 15) | CHASQUI_MINE_BIT) : ((uint32_t)(kind));\n}\n";
+        assert_eq!(functions("MINE_", FUNCTIONS), expected);
+        let text = functions("OTHER_", other::FUNCTIONS);
+        assert!(text.contains("bool chasqui_other_second(uint64_t number)\n"), "{text}");
+        assert!(text.contains("return number % (uint64_t)(CHASQUI_OTHER_EACH) == 1;"), "{text}");
+    }
+
+    #[test]
+    fn what_would_mean_something_else_in_c_is_refused() {
+        for body in ["a & b == c", "(a | b) + (a ^ b < c)", "!a", "a as u64", "f(a < b | c)"] {
+            assert!(!reads_alike(body), "{body}");
+        }
+        for body in ["(a & b) == c", "a << 3 | b << 4", "a == b && c & d", "a != (b | c)"] {
+            assert!(reads_alike(body), "{body}");
+        }
+    }
 }

@@ -133,6 +133,13 @@ impl Envelope {
     }
 }
 
+crate::guest_functions! {
+    /// What a receive matches messages by, as a number: their source (a world rank), context and tag.
+    pub fn match_key(source: u32, context: u32, tag: u32) -> u64 {
+        u64::from(source) << 48 | u64::from(context) << 32 | u64::from(tag)
+    }
+}
+
 /// What a packet is to the MPI library: `kind` of its [`Envelope`].
 pub mod packet {
     crate::guest_constants! {
@@ -168,6 +175,11 @@ pub mod context {
         pub const EACH: u16 = 4;
         /// Of its messages: those of nonblocking and persistent collectives, of which each operation has tags of its own.
         pub const NONBLOCKING: u16 = 2;
+    }
+
+    crate::guest_functions! {
+        /// Whether messages of a context may be counted by key: keys of nonblocking collectives would be too many.
+        pub fn is_lasting(context: u64) -> bool { context % u64::from(EACH) != u64::from(NONBLOCKING) }
     }
 }
 

@@ -152,7 +152,7 @@ fn brought(random: &mut Random, buffers: u64) -> Vec<(Time, Brought)> {
         buffer += 64;
         let (id, of) = (u64::from(number) + MESSAGES, random.below(ENVELOPES));
         let (key, ordinal) = (envelope(of), of as u32);
-        let incoming = Incoming { id, key, ordinal, is_kept: false, number, offset: 0, length };
+        let incoming = Incoming { id, key, ordinal, is_kept: false, offset: 0, length };
         (Time(time), Brought { incoming, part, words: [(); 8].map(|()| random.bits()) })
     };
     (1..).zip(times).map(&mut one).collect()

@@ -122,7 +122,7 @@ impl Model {
         let Brought { incoming, part, words } = brought;
         self.awaited.retain(|&buffer| buffer != part.buffer);
         self.came += 1;
-        assert_eq!(self.came, incoming.number);
+        assert_eq!(u64::from(self.came), incoming.id);
         let name = incoming.name();
         let expected = self.reserved.iter().position(|r| r.0 == name).map(|at| self.reserved.remove(at));
         let met = expected.filter(|&(_, _, room)| incoming.length <= room);
@@ -232,10 +232,10 @@ impl Model {
         self.awaited.push(buffer);
         let longest = random.pick(&[16, 16, 64]);
         let length = 1 + random.below(longest) as u32;
-        let (id, key, number) = (u64::from(self.sent), random.below(KEYS), self.sent);
+        let (id, key) = (u64::from(self.sent), random.below(KEYS));
         let ordinal = &mut self.ordinals[key as usize];
         *ordinal += 1;
-        let incoming = Incoming { id, key, ordinal: *ordinal, is_kept: false, number, offset: 0, length };
+        let incoming = Incoming { id, key, ordinal: *ordinal, is_kept: false, offset: 0, length };
         let words = [(); 8].map(|()| random.bits());
         let part = Stored { buffer, bytes: length };
         // Messages keep their order: each asks for the bus no sooner than the one before.

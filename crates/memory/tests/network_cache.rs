@@ -68,7 +68,7 @@ fn deposit(rig: &mut Rig, id: u64, bytes: u32) {
 
 /// Of the envelope of that number the first.
 fn incoming(id: u64, length: u32) -> Incoming {
-    Incoming { id, key: id, ordinal: 1, is_kept: false, number: id as u32, offset: 0, length }
+    Incoming { id, key: id, ordinal: 1, is_kept: false, offset: 0, length }
 }
 
 /// Length of the first message of the envelope, if it is there.

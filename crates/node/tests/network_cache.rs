@@ -33,15 +33,7 @@ fn insn(op: Op, rd: u8, [rs1, rs2, rs3]: [u8; 3]) -> Insn {
 }
 
 fn message(number: u32, bytes: u32) -> Incoming {
-    Incoming {
-        id: ID as u64,
-        key: KEY as u64,
-        ordinal: number,
-        is_kept: false,
-        number,
-        offset: 0,
-        length: bytes,
-    }
+    Incoming { id: ID as u64, key: KEY as u64, ordinal: number, is_kept: false, offset: 0, length: bytes }
 }
 
 fn begun() -> Program {

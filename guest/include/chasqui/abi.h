@@ -2,6 +2,7 @@
 #ifndef CHASQUI_ABI_H
 #define CHASQUI_ABI_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -134,5 +135,17 @@ _Static_assert(offsetof(struct chasqui_envelope, sequence) == 12, "chasqui_envel
 _Static_assert(offsetof(struct chasqui_envelope, bytes) == 16, "chasqui_envelope.bytes");
 _Static_assert(offsetof(struct chasqui_envelope, sender) == 24, "chasqui_envelope.sender");
 _Static_assert(offsetof(struct chasqui_envelope, receiver) == 32, "chasqui_envelope.receiver");
+
+/* What a receive matches messages by, as a number: their source (a world rank), context and tag. */
+static inline uint64_t chasqui_match_key(uint32_t source, uint32_t context, uint32_t tag)
+{
+    return (uint64_t)(source) << 48 | (uint64_t)(context) << 32 | (uint64_t)(tag);
+}
+
+/* Whether messages of a context may be counted by key: keys of nonblocking collectives would be too many. */
+static inline bool chasqui_context_is_lasting(uint64_t context)
+{
+    return context % (uint64_t)(CHASQUI_CONTEXT_EACH) != (uint64_t)(CHASQUI_CONTEXT_NONBLOCKING);
+}
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef CHASQUI_INTERRUPTS_H
 #define CHASQUI_INTERRUPTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

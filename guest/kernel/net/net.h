@@ -30,7 +30,8 @@ struct packet {
 
 #define HEADROOM 128u /* for the headers of IP, TCP and the driver */
 
-struct packet *packet_new(uint32_t bytes); /* with room for so much data */
+/* With room for so much data. 0: there is no memory; what was to be sent counts as lost, and is sent again. */
+struct packet *packet_new(uint32_t bytes);
 void packet_free(struct packet *packet);
 #if HARTS > 1
 /* To another process of the node, once the kernel is done here. */
@@ -126,11 +127,11 @@ extern struct tcp *tcp_connections;
 static inline int32_t distance(uint32_t from, uint32_t to) { return (int32_t)(to - from); }
 static inline uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
-struct tcp *tcp_new(void);
+struct tcp *tcp_new(uint32_t own); /* of that rank; 0: its process's memory is used up */
 void tcp_close(struct tcp *tcp); /* no process uses it any more; it remains until its peer has acknowledged the end */
 void tcp_end_all(void); /* the process has ended, and closed them: connections live on until their peers know */
 void tcp_listen(struct tcp *tcp);
-void tcp_connect(struct tcp *tcp, uint32_t peer, uint16_t port);
+bool tcp_connect(struct tcp *tcp, uint32_t peer, uint16_t port); /* false: as tcp_new() */
 void tcp_end(struct tcp *tcp); /* no more is written */
 void tcp_receive(struct packet *packet, uint32_t source OWN_PARAMETER);
 uint32_t tcp_room(const struct tcp *tcp); /* to write [bytes] */

@@ -5,8 +5,10 @@ _Static_assert(sizeof(struct packet) == 2048, "a block of the kernel's memory");
 
 struct packet *packet_new(uint32_t bytes)
 {
-    struct packet *packet = memory_take(sizeof *packet);
-    check(bytes <= sizeof packet->room - HEADROOM, "a packet of more than a block");
+    check(bytes <= sizeof((struct packet *)0)->room - HEADROOM, "a packet of more than a block");
+    struct packet *packet = memory_try(sizeof *packet);
+    if (!packet)
+        return 0;
     packet->next = 0;
     packet->data = packet->room + HEADROOM;
     packet->bytes = bytes;

@@ -29,17 +29,19 @@ struct socket {
 static struct socket *sockets_of[PROCESSES]; /* by process; 0: it has never had one */
 #define sockets (sockets_of[process_here])
 static bool sockets_are_there(void) { return sockets; }
-static void provide_sockets(void)
+static bool provide_sockets(void)
 {
-    if (sockets)
-        return;
-    sockets = memory_take(SOCKETS_MAX * sizeof *sockets);
-    memory_clear(sockets, SOCKETS_MAX * sizeof *sockets);
+    if (!sockets) {
+        sockets = memory_take_for(process_here, SOCKETS_MAX * sizeof *sockets);
+        if (sockets)
+            memory_clear(sockets, SOCKETS_MAX * sizeof *sockets);
+    }
+    return sockets;
 }
 #else
 static struct socket sockets[SOCKETS_MAX];
 static bool sockets_are_there(void) { return true; }
-static void provide_sockets(void) {}
+static bool provide_sockets(void) { return true; }
 #endif
 
 bool socket_is(uint64_t descriptor) { return descriptor - DESCRIPTOR_FIRST < SOCKETS_MAX; }
@@ -53,7 +55,8 @@ static struct socket *socket_of(uint64_t descriptor)
 
 static int64_t place(struct tcp *tcp, bool nonblocking)
 {
-    provide_sockets();
+    if (!provide_sockets())
+        return -ENOBUFS;
     for (unsigned i = 0; i < SOCKETS_MAX; i++) {
         if (!sockets[i].tcp) {
             sockets[i] = (struct socket){.tcp = tcp, .nonblocking = nonblocking};
@@ -77,7 +80,9 @@ int64_t socket_new(const uint64_t arguments[6])
     uint64_t type = arguments[1];
     if (arguments[0] != AF_INET || (type & SOCK_TYPE) != SOCK_STREAM || !driver || !driver->transmit)
         return -EAFNOSUPPORT;
-    struct tcp *tcp = tcp_new();
+    struct tcp *tcp = tcp_new(rank_here);
+    if (!tcp)
+        return -ENOBUFS;
     int64_t descriptor = place(tcp, type & SOCK_NONBLOCK);
     if (descriptor < 0)
         tcp_close(tcp);
@@ -190,7 +195,8 @@ int64_t socket_connect(const uint64_t arguments[6])
         return -EISCONN;
     if (!tcp->port)
         tcp->port = new_port();
-    tcp_connect(tcp, be32(address.address), be16(address.port));
+    if (!tcp_connect(tcp, be32(address.address), be16(address.port)))
+        return -ENOBUFS;
     while (tcp->state == SYN_SENT)
         if (wait(socket, 0, "the answer to its connect()"))
             return -EINPROGRESS;

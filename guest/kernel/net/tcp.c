@@ -14,12 +14,15 @@ struct queue tcp_changes;
 
 static void changed(void) { thread_wake_all(&tcp_changes); }
 
-struct tcp *tcp_new(void)
+struct tcp *tcp_new(uint32_t own)
 {
     /* The first byte of data, which follows the SYN, is at the beginning of a word of its ring: so is most of what
      * follows. */
     static uint32_t start = -1u;
-    struct tcp *tcp = memory_take(sizeof *tcp);
+    (void)own; /* Of one process nothing depends on it. */
+    struct tcp *tcp = memory_take_for(process_of_rank(own), sizeof *tcp);
+    if (!tcp)
+        return 0;
     memory_clear(tcp, (sizeof *tcp + 7) & ~7ull);
     tcp->mss = MSS_DEFAULT;
     tcp->una = tcp->nxt = tcp->top = start;
@@ -30,7 +33,7 @@ struct tcp *tcp_new(void)
     tcp->next = tcp_connections;
     tcp_connections = tcp;
 #if HARTS > 1
-    tcp->own = rank_here;
+    tcp->own = own;
 #endif
     return tcp;
 }
@@ -59,10 +62,26 @@ static void leave_bucket(struct tcp *tcp)
         *link = tcp->next_in_bucket;
 }
 
-static void buffers(struct tcp *tcp)
+SELDOM static void give_rings(struct tcp *tcp)
 {
-    tcp->out = memory_take(BUFFER_BYTES);
-    tcp->in = memory_take(BUFFER_BYTES);
+    uint64_t process = process_of_rank(own_of(tcp));
+    if (tcp->out)
+        memory_give_for(process, tcp->out, BUFFER_BYTES);
+    if (tcp->in)
+        memory_give_for(process, tcp->in, BUFFER_BYTES);
+    tcp->out = tcp->in = 0;
+}
+
+/* False: its process's memory is used up. */
+SELDOM static bool take_rings(struct tcp *tcp)
+{
+    uint64_t process = process_of_rank(own_of(tcp));
+    tcp->out = memory_take_for(process, BUFFER_BYTES);
+    tcp->in = memory_take_for(process, BUFFER_BYTES);
+    if (tcp->out && tcp->in)
+        return true;
+    give_rings(tcp);
+    return false;
 }
 
 static void give_buffers(struct tcp *tcp)
@@ -72,11 +91,7 @@ static void give_buffers(struct tcp *tcp)
         tcp->early = packet->next;
         packet_free(packet);
     }
-    if (tcp->out) {
-        memory_give(tcp->out, BUFFER_BYTES);
-        memory_give(tcp->in, BUFFER_BYTES);
-        tcp->out = tcp->in = 0;
-    }
+    give_rings(tcp);
 }
 
 static void forget(struct tcp *tcp)
@@ -88,7 +103,7 @@ static void forget(struct tcp *tcp)
     leave_bucket(tcp);
     timer_cancel(&tcp->timer);
     give_buffers(tcp);
-    memory_give(tcp, sizeof *tcp);
+    memory_give_for(process_of_rank(own_of(tcp)), tcp, sizeof *tcp);
 }
 
 static void waited(struct timer *timer) { forget((struct tcp *)((uint8_t *)timer - offsetof(struct tcp, timer))); }
@@ -154,12 +169,14 @@ void tcp_end_all(void)
 
 void tcp_listen(struct tcp *tcp) { tcp->state = LISTEN; }
 
-void tcp_connect(struct tcp *tcp, uint32_t peer, uint16_t port)
+bool tcp_connect(struct tcp *tcp, uint32_t peer, uint16_t port)
 {
-    buffers(tcp);
+    if (!take_rings(tcp))
+        return false;
     join(tcp, peer, port);
     tcp->state = SYN_SENT;
     tcp_begin(tcp);
+    return true;
 }
 
 void tcp_end(struct tcp *tcp)
@@ -240,14 +257,14 @@ static void called(struct tcp *listener, const struct tcp_header *header, uint32
         return;
     if (header->flags & ACK || !(header->flags & SYN))
         return tcp_refuse(header, peer, 1 OWN_ARGUMENT(own_of(listener)));
-    struct tcp *tcp = tcp_new();
-    buffers(tcp);
+    struct tcp *tcp = tcp_new(own_of(listener));
+    if (!tcp)
+        return; /* It comes again. */
     tcp->port = listener->port;
     join(tcp, peer, be16(header->source));
+    if (!take_rings(tcp))
+        return forget(tcp);
     tcp->listener = listener;
-#if HARTS > 1
-    tcp->own = listener->own;
-#endif
     tcp->state = SYN_RECEIVED;
     learn(tcp, header);
     tcp_begin(tcp);

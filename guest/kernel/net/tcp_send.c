@@ -33,6 +33,8 @@ static void finish(struct packet *packet, struct tcp_header *header, uint32_t pe
 static void transmit_segment(struct tcp *tcp, uint32_t sequence, uint32_t bytes, uint8_t flags)
 {
     struct packet *packet = packet_new(bytes);
+    if (!packet)
+        return;
     take(tcp, sequence, packet->data, bytes);
     unsigned words = sizeof(struct tcp_header) / 4;
     if (flags & SYN) {
@@ -201,6 +203,8 @@ void tcp_duplicate(struct tcp *tcp)
 void tcp_refuse(const struct tcp_header *header, uint32_t peer, uint32_t bytes OWN_PARAMETER)
 {
     struct packet *packet = packet_new(0);
+    if (!packet)
+        return;
     struct tcp_header *answer = packet_push(packet, sizeof *answer);
     bool has_ack = header->flags & ACK;
     *answer = (struct tcp_header){

@@ -2,6 +2,7 @@
 #ifndef CHASQUI_ALGORITHMS_H
 #define CHASQUI_ALGORITHMS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -43,7 +43,7 @@ void chq_match_remove(struct match_table *table, struct match_node *node);
 
 static inline uint64_t match_key(uint32_t context, uint32_t source, int tag)
 {
-    return (uint64_t)source << 48 | (uint64_t)context << 32 | (uint32_t)tag;
+    return chasqui_match_key(source, context, (uint32_t)tag);
 }
 
 /* The key of an arrived message; `first` is its first word (kind, flags, context, source). */
@@ -54,11 +54,10 @@ static inline uint64_t match_envelope_key(const struct chasqui_envelope *envelop
     return (first >> 16 << 32) | (uint32_t)envelope->tag;
 }
 
-/* Whether messages of a key may be counted: keys of nonblocking collectives, each operation's own, would be too many. */
-static inline bool match_is_lasting(uint64_t key)
-{
-    return (key >> 32) % CHASQUI_CONTEXT_EACH != CHASQUI_CONTEXT_NONBLOCKING;
-}
+static inline uint32_t match_context(uint64_t key) { return (uint16_t)(key >> 32); }
+
+/* Whether messages of a key may be counted. */
+static inline bool match_is_lasting(uint64_t key) { return chasqui_context_is_lasting(match_context(key)); }
 
 static inline int match_pattern(int source, int tag) { return (source == MPI_ANY_SOURCE) << 1 | (tag == MPI_ANY_TAG); }
 

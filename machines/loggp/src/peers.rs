@@ -24,7 +24,7 @@ impl Wire for LoggpWire {
         false
     }
 
-    fn message(&self, envelope: &Envelope, data: &[u8]) -> Packet {
+    fn message(&mut self, envelope: &Envelope, data: &[u8]) -> Packet {
         Packet {
             source: u32::from(envelope.source),
             destination: u32::from(envelope.destination),

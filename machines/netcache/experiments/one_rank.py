@@ -17,11 +17,11 @@ from . import _npb
 from ._workloads import (
     BASELINE,
     COLORS,
-    COUNTERS,
     POLICIES,
     START,
     STUDIES,
     Program,
+    counted,
     figures,
     machine,
 )
@@ -47,6 +47,7 @@ RECORDED = "dmaver2"
 SHORT = 16  # bytes: the paper's tables 5.4 and 6.2
 KIB = (8, 16, 32, 64, 128)
 OWN_KIB = 32  # study C's
+CACHE = ("dl1_accesses", "dl1_misses", "dl1_replacements")
 PAYLOADS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
 PAYLOADS_QUICK = (8, 256)
 MESSAGES = 256
@@ -245,7 +246,7 @@ def row(case: tuple[str, str, str, str], output: Output, start: Output) -> Row:
     return Row._make([
         program, study, _kib(output), ratio, policy,
         Fraction(0), run_time, Fraction(output.in_calls_ps(0), 1000),
-        *(more(*COUNTERS[name]) for name in ("dl1_accesses", "dl1_misses", "dl1_replacements")),
+        *(counted(output, name)[0] - counted(start, name)[0] for name in CACHE),
         100 - Fraction(100 * missed, instructions),
         seen.first_access_ns, seen.last_access_ns,
         _counted(output, ["network_cache.network_replacements"]),
@@ -316,10 +317,8 @@ def payloads(outputs: Mapping[str, Output]) -> list[Payload]:
         values: list[Value] = []
         for before, after in itertools.pairwise(outputs[name] for name in names):
             accesses, misses = (
-                Fraction(
-                    _counted(after, COUNTERS[name]) - _counted(before, COUNTERS[name]), MESSAGES
-                )
-                for name in ("dl1_accesses", "dl1_misses")
+                Fraction(counted(after, name)[0] - counted(before, name)[0], MESSAGES)
+                for name in CACHE[:2]
             )
             values += [accesses, misses, share_percent(misses, accesses)]
         found.append(Payload._make([policy, size, *values]))

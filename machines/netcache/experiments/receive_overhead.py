@@ -76,8 +76,9 @@ FUNCTIONS: dict[str, Mapping[str, tuple[str, ...]]] = {
     "via": VIA,
     "via-zero-copy": VIA,
     "mvia": {
+        # `copy` and `copy_segments` are the protocol's: they check handles, tags and rights, page
+        # by page, and have memory_copy move the bytes.
         TRAP: (*VIA[TRAP], *ETHERNET, "fast_entry", "fast_call", "ring_by_trap"),
-        COPY: ("copy", "copy_segments"),
     },
     "tcp": {TRAP: ETHERNET},
 }

@@ -211,7 +211,8 @@ static int64_t create_vi(uint64_t argument)
         return -EFAULT;
     if (!is_vi(vi.number) || vi.tag != TAG || !is_queue_or_none(vi.send_queue) || !is_queue_or_none(vi.receive_queue))
         return -EINVAL;
-    nic->reset(vi_of_all(vi.number));
+    if (!nic->create(vi_of_all(vi.number)))
+        return -ENOMEM;
     nic->set_vi(vi_of_all(vi.number), TAG, completed_by(vi.send_queue), completed_by(vi.receive_queue));
     return 0;
 }
@@ -220,7 +221,7 @@ static int64_t destroy_vi(uint64_t number)
 {
     if (!is_vi(number))
         return -EINVAL;
-    nic->reset(vi_of_all(number));
+    nic->destroy(vi_of_all(number));
     return 0;
 }
 
@@ -254,8 +255,11 @@ void via_wake(void) { thread_wake_all(&waiters); }
 
 int64_t via_control(uint64_t request, uint64_t argument)
 {
-    if (HARTS > 1 && !runs)
-        runs = memory_take(via_setting(CHASQUI_VIA_SETTING_PAGES) * sizeof *runs);
+    if (HARTS > 1 && !runs) {
+        runs = memory_take_for(process_here, via_setting(CHASQUI_VIA_SETTING_PAGES) * sizeof *runs);
+        if (!runs)
+            return -ENOMEM;
+    }
     switch (request) {
     case CHASQUI_VIA_CONTROL_OPEN: return open_nic(argument);
     case CHASQUI_VIA_CONTROL_REGISTER: return register_memory(argument);

@@ -16,7 +16,10 @@ struct via_nic {
     /* Both words of an entry of the translation and protection table, as CHASQUI_VIA_TABLE_PAGE and _TAG have them. */
     void (*set_page)(uint64_t entry, uint64_t page, uint64_t tag);
     void (*set_queue)(uint64_t number, const struct chasqui_via_queue *queue); /* without entries: there is none */
-    void (*reset)(uint64_t vi); /* not connected, nothing posted */
+    /* A VI that is not connected and has nothing posted: a new one, or the one that has this number. False: there is no
+     * memory for it. */
+    bool (*create)(uint64_t vi);
+    void (*destroy)(uint64_t vi);
     void (*set_vi)(uint64_t vi, uint32_t tag, uint32_t send_queue, uint32_t receive_queue);
     void (*connect)(uint64_t vi, uint32_t node, uint32_t remote);
     /* False: via_wake() is called once the queue has more than so many entries. True: it has. */

@@ -51,9 +51,8 @@ static void *new_ring(uint64_t slots, size_t descriptor_bytes)
 }
 
 /* Gives the slot an empty packet, which the controller fills. */
-static void refill(uint32_t slot)
+static void refill(uint32_t slot, struct packet *packet)
 {
-    struct packet *packet = packet_new(0);
     packet->data = packet->room + SKEW;
     empty[slot] = packet;
     receives[slot].address = physical_of(packet->data);
@@ -71,8 +70,11 @@ uint32_t ethernet_begin(ethernet_handler *of_others)
     transmits = new_ring(transmit_slots, sizeof *transmits);
     receives = new_ring(receive_slots, sizeof *receives);
     /* One stays empty: a full ring would look like one without descriptors. */
-    for (uint32_t slot = 0; slot < receive_mask; slot++)
-        refill(slot);
+    for (uint32_t slot = 0; slot < receive_mask; slot++) {
+        struct packet *packet = packet_new(0);
+        check(packet, "out of memory (node.software.kernel_memory)");
+        refill(slot, packet);
+    }
     fence_before_register();
     ni_store(CHASQUI_ETHERNET_TRANSMIT_BASE, physical_of(transmits));
     ni_store(CHASQUI_ETHERNET_RECEIVE_BASE, physical_of(receives));
@@ -175,19 +177,20 @@ static void give(struct packet *packet)
         packet_free(packet);
 }
 
-/* There is a new descriptor for each frame that the controller has written. */
+/* There is a new descriptor for each frame that the controller has written. A frame in whose place there is no other is lost. */
 static void ethernet_receive(void)
 {
     uint32_t before = consumed;
     struct chasqui_ethernet_receive *next;
     while ((next = &receives[consumed & receive_mask])->status & CHASQUI_ETHERNET_STATUS_DONE) {
         fence_after_descriptor();
-        struct packet *packet = empty[consumed & receive_mask];
+        struct packet *packet = empty[consumed & receive_mask], *another = packet_new(0);
         packet->bytes = next->bytes;
         next->status = 0;
-        refill((consumed + receive_mask) & receive_mask);
+        refill((consumed + receive_mask) & receive_mask, another ? another : packet);
         consumed++;
-        give(packet);
+        if (another)
+            give(packet);
     }
     if (consumed != before) {
         fence_before_register();

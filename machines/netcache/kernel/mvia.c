@@ -56,7 +56,7 @@ struct vi {
 static struct driver mvia;
 static struct entry *tables[PROCESSES];
 static struct completions queues[PROCESSES * QUEUES_MAX];
-static struct vi **vis[PROCESSES]; /* of each its own, by number; 0: never used */
+static struct vi **vis[PROCESSES]; /* of each its own, by number; 0: there is none */
 static uint32_t vis_each, entries_each;
 static uint32_t depth, window, retries, transfer, data_max;
 static uint64_t retry, timeout; /* ticks */
@@ -283,6 +283,8 @@ static bool send_packet(const struct vi *vi, const struct posted *posted, uint32
     if (from > length || segments < writes)
         return false; /* it has changed */
     struct packet *packet = packet_new(bytes);
+    if (!packet)
+        return true; /* It counts as lost. */
     if (!copy_segments(descriptor->segment + writes, segments - writes, packet->data, from, bytes, vi->tag, 0)) {
         packet_free(packet);
         return false;
@@ -372,6 +374,8 @@ static void expire(struct timer *timer)
 static void reply(const struct vi *vi, const struct chasqui_via_header *to, uint32_t node, uint32_t value)
 {
     struct packet *packet = packet_new(0);
+    if (!packet)
+        return;
     struct chasqui_via_frame *frame = packet_push(packet, HEADER_BYTES);
     *frame = (struct chasqui_via_frame){
         .header = {.kind = CHASQUI_VIA_PACKET_REPLY,
@@ -384,7 +388,7 @@ static void reply(const struct vi *vi, const struct chasqui_via_header *to, uint
 }
 
 /* All packets before number `awaited` have come; that one was refused, or not. */
-static void told(struct vi *vi, uint32_t awaited, bool refused)
+static void acknowledged(struct vi *vi, uint32_t awaited, bool refused)
 {
     if (distance(vi->base, awaited) < 0 || distance(awaited, vi->sent) < 0)
         return;
@@ -424,7 +428,7 @@ static void take_reply(const struct chasqui_via_header *header, uint32_t node)
     if (header->value > CHASQUI_VIA_PACKET_NOT_READY)
         break_off(vi, header->sequence, header->value);
     else
-        told(vi, header->sequence, header->value == CHASQUI_VIA_PACKET_NOT_READY);
+        acknowledged(vi, header->sequence, header->value == CHASQUI_VIA_PACKET_NOT_READY);
 }
 
 /* The packet that the VI awaits is taken. */
@@ -520,7 +524,7 @@ static void mvia_looped(struct packet *packet) { mvia_receive(packet, node_here)
 static int64_t post_receive(struct vi *vi, struct posted posted)
 {
     if (vi->received_posted - vi->received == depth)
-        return -EINVAL;
+        return -ENOMEM;
     if (vi->state == CHASQUI_VIA_VI_ERROR)
         conclude(vi, &posted, true, 0, 0, CHASQUI_VIA_STATUS_FLUSHED | CHASQUI_VIA_STATUS_RECEIVE);
     else
@@ -531,7 +535,7 @@ static int64_t post_receive(struct vi *vi, struct posted posted)
 static int64_t post_send(struct vi *vi, struct posted posted)
 {
     if (vi->posted - vi->complete == depth)
-        return -EINVAL;
+        return -ENOMEM;
     if (vi->state != CHASQUI_VIA_VI_CONNECTED) {
         conclude_send(vi, &posted, CHASQUI_VIA_STATUS_FLUSHED);
     } else {
@@ -556,20 +560,37 @@ static int64_t mvia_doorbell(uint64_t which, uint64_t value)
 
 /* --- what the agent asks for --------------------------------------------------------------------------------- */
 
-static void *new_table(size_t bytes)
+/* Of the process's memory, and zero. 0: that is used up. */
+SELDOM static void *new_table(size_t bytes)
 {
     bytes = (bytes + 7) & ~7ull;
-    void *table = memory_take(bytes);
-    memory_clear(table, bytes);
+    void *table = memory_take_for(process_here, bytes);
+    if (table)
+        memory_clear(table, bytes);
     return table;
+}
+
+/* The process's tables. False: there is no memory for them. */
+SELDOM static bool provide_tables(void)
+{
+    struct entry **table = &tables[process_here];
+    struct vi ***all = &vis[process_here];
+    if (!*table)
+        *table = new_table(entries_each * sizeof **table);
+    if (*table && !*all)
+        *all = new_table(vis_each * sizeof **all);
+    return *all;
+}
+
+static int64_t mvia_control(uint64_t request, uint64_t argument)
+{
+    bool has_tables = vis[process_here] || provide_tables();
+    return has_tables ? via_control(request, argument) : -ENOMEM;
 }
 
 static void set_page(uint64_t entry, uint64_t page, uint64_t tag)
 {
-    struct entry **table = &tables[process_here];
-    if (!*table)
-        *table = new_table(entries_each * sizeof **table);
-    (*table)[own_of_all((uint32_t)entry, entries_each)] = (struct entry){.page = page, .tag = tag};
+    tables[process_here][own_of_all((uint32_t)entry, entries_each)] = (struct entry){.page = page, .tag = tag};
 }
 
 static void set_queue(uint64_t number, const struct chasqui_via_queue *queue)
@@ -577,21 +598,52 @@ static void set_queue(uint64_t number, const struct chasqui_via_queue *queue)
     queues[number] = (struct completions){.memory = *queue};
 }
 
-static void reset(uint64_t number)
+static size_t ring_bytes(void) { return depth * sizeof(struct posted); }
+
+SELDOM static void give_vi(struct vi *vi)
+{
+    if (vi->sends)
+        memory_give_for(process_here, vi->sends, ring_bytes());
+    if (vi->receives)
+        memory_give_for(process_here, vi->receives, ring_bytes());
+    memory_give_for(process_here, vi, sizeof *vi);
+}
+
+/* A VI with its rings. 0: there is no memory for them. */
+SELDOM static struct vi *new_vi(void)
+{
+    struct vi *vi = new_table(sizeof *vi);
+    if (!vi)
+        return 0;
+    vi->sends = memory_take_for(process_here, ring_bytes());
+    vi->receives = memory_take_for(process_here, ring_bytes());
+    if (vi->sends && vi->receives)
+        return vi;
+    give_vi(vi);
+    return 0;
+}
+
+SELDOM static bool create(uint64_t number)
 {
     uint32_t own = own_of_all((uint32_t)number, vis_each);
-    struct vi ***all = &vis[process_here];
-    if (!*all)
-        *all = new_table(vis_each * sizeof **all);
-    struct vi *vi = (*all)[own];
-    if (!vi) {
-        vi = (*all)[own] = new_table(sizeof *vi);
-        vi->sends = memory_take(depth * sizeof *vi->sends);
-        vi->receives = memory_take(depth * sizeof *vi->receives);
-    }
+    struct vi **place = &vis[process_here][own], *vi = *place ? *place : new_vi();
+    if (!vi)
+        return false;
     timer_cancel(&vi->timer);
     *vi = (struct vi){
         .number = (uint32_t)number, .own = own, .allowed = window, .sends = vi->sends, .receives = vi->receives};
+    *place = vi;
+    return true;
+}
+
+SELDOM static void destroy(uint64_t number)
+{
+    struct vi **place = &vis[process_here][own_of_all((uint32_t)number, vis_each)];
+    if (!*place)
+        return;
+    timer_cancel(&(*place)->timer);
+    give_vi(*place);
+    *place = 0;
 }
 
 static void set_vi(uint64_t number, uint32_t tag, uint32_t send_queue, uint32_t receive_queue)
@@ -629,8 +681,13 @@ static bool outlives(void)
     return false;
 }
 
-static const struct via_nic software = {
-    .set_page = set_page, .set_queue = set_queue, .reset = reset, .set_vi = set_vi, .connect = connect, .arm = arm};
+static const struct via_nic software = {.set_page = set_page,
+                                        .set_queue = set_queue,
+                                        .create = create,
+                                        .destroy = destroy,
+                                        .set_vi = set_vi,
+                                        .connect = connect,
+                                        .arm = arm};
 
 static uint32_t power_of_two(uint64_t least_of_all)
 {
@@ -660,7 +717,7 @@ static bool mvia_start(void)
 
 static struct driver mvia = {.start = mvia_start,
                              .interrupt = ethernet_interrupt,
-                             .control = via_control,
+                             .control = mvia_control,
                              .unmapped = via_unmapped,
                              .transmit = ethernet_transmit,
                              .receive = mvia_looped,

@@ -18,7 +18,14 @@ static void set_queue(uint64_t number, const struct chasqui_via_queue *queue)
 
 static uint64_t vi_at(uint64_t number) { return CHASQUI_VIA_VIS + number * CHASQUI_VIA_VI_BYTES; }
 
-static void reset(uint64_t vi) { ni_store(vi_at(vi) + CHASQUI_VIA_VI_STATE, CHASQUI_VIA_VI_IDLE); }
+static void destroy(uint64_t vi) { ni_store(vi_at(vi) + CHASQUI_VIA_VI_STATE, CHASQUI_VIA_VI_IDLE); }
+
+/* The NIC has memory for all. */
+static bool create(uint64_t vi)
+{
+    destroy(vi);
+    return true;
+}
 
 static void set_vi(uint64_t vi, uint32_t tag, uint32_t send_queue, uint32_t receive_queue)
 {
@@ -47,8 +54,13 @@ static void via_interrupt(void)
     via_wake();
 }
 
-static const struct via_nic hardware = {
-    .set_page = set_page, .set_queue = set_queue, .reset = reset, .set_vi = set_vi, .connect = connect, .arm = arm};
+static const struct via_nic hardware = {.set_page = set_page,
+                                        .set_queue = set_queue,
+                                        .create = create,
+                                        .destroy = destroy,
+                                        .set_vi = set_vi,
+                                        .connect = connect,
+                                        .arm = arm};
 
 static bool start(void)
 {

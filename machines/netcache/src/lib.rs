@@ -234,7 +234,6 @@ impl Machine for NetcacheMachine {
                 memory_base: ni_memory_base(configuration),
                 placement: work.placement.clone(),
                 longest: configuration.network_cache.longest.bytes(),
-                named: configuration.network_cache.early_entries,
                 network: resolved.read("network"),
                 port,
             });

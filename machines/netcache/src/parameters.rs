@@ -88,6 +88,9 @@ chasqui_config::parameters! {
         /// Buffers beside those that arrivals, or receive descriptors, have (policies `buffer`, `via`, `mvia`): as many messages
         /// stay where the NIC has written them until their receive comes.
         spare: Count = 64, range 0 ..= 4096, source "ours: as many as arrivals";
+        /// Receives that may wait for their messages by name at a time (policy `network-cache`); the next has all messages
+        /// entered among the arrivals.
+        named_receives: Count = 16, range 0 ..= 256, source "ours: as many as reservations (`node.network_cache.early_entries`); the paper (3.1) sets no limit";
     }
 }
 

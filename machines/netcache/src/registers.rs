@@ -1,7 +1,7 @@
 //! What the NIC and its MPI device agree on: registers, slots, arrivals.
 
-use chasqui_abi::Envelope;
-use chasqui_abi::header::{DeviceHeader, GuestStruct, INCLUDE_ABI, defines};
+use chasqui_abi::header::{DeviceHeader, GuestStruct, INCLUDE_ABI, defines, functions};
+use chasqui_abi::{Envelope, context, packet};
 
 chasqui_abi::guest_constants! {
     /// Number by which MPI_Init picks this device.
@@ -63,6 +63,8 @@ chasqui_abi::guest_constants! {
 
     /// In an ordinal: no receive asks for the message by its name, and it is entered among the arrivals at once.
     pub const ORDINAL_ENTERED: u32 = 0x8000_0000;
+    /// Those bits of an ordinal that count.
+    pub const ORDINAL_COUNT: u32 = 0x7fff_ffff;
 
     /// Setting: how messages are received, `POLICY_*`.
     pub const SETTING_POLICY: u64 = 0;
@@ -90,6 +92,20 @@ chasqui_abi::guest_constants! {
     pub const POLICY_DIRECT: u64 = 2;
     /// Short messages go through the network cache, the others as by `POLICY_DIRECT`.
     pub const POLICY_CACHE: u64 = 3;
+}
+
+chasqui_abi::guest_functions! {
+    /// Whether packets of this kind and context are messages that sender and receiver count, by envelope.
+    pub fn is_counted(kind: u64, context: u64) -> bool {
+        kind <= u64::from(packet::LAST_MESSAGE) && context::is_lasting(context)
+    }
+
+    /// The ordinal of the message of this kind that is number `count` of its envelope, from 1 on.
+    ///
+    /// The receiver must look at the envelope of one whose sender waits for an answer.
+    pub fn ordinal(kind: u64, count: u32) -> u32 {
+        if (kind == u64::from(packet::EAGER)) { count & ORDINAL_COUNT } else { (count & ORDINAL_COUNT) | ORDINAL_ENTERED }
+    }
 }
 
 chasqui_abi::guest_struct! {
@@ -139,6 +155,7 @@ fn body() -> String {
     [
         INCLUDE_ABI.into(),
         defines("NETCACHE_", CONSTANTS),
+        functions("NETCACHE_", FUNCTIONS),
         NetcacheSlot::definition(),
         NetcacheArrival::definition(),
     ]

@@ -1,15 +1,14 @@
 //! How the NIC puts the MPI library's packets on the wire: for peers that stand for other nodes.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
 
-use chasqui_abi::{Envelope, context, packet};
+use chasqui_abi::{Envelope, match_key};
 use chasqui_engine::Packet;
 use chasqui_machine::replay::Wire;
 
 use crate::nic::{self, PACKET_FLAGS_SHIFT, PACKET_MESSAGE, PACKET_ORDINAL_SHIFT, PACKET_PUT, is_message};
 use crate::parameters::{MpiUnit, NicUnit};
-use crate::registers::{FLAG_NAMED, ORDINAL_ENTERED};
+use crate::registers::{FLAG_NAMED, ORDINAL_ENTERED, is_counted, ordinal};
 use chasqui_ni::MessageKey;
 
 /// The message whose life a packet is part of that brings `envelope`, or data of it: what ends a block carries the
@@ -22,27 +21,25 @@ pub(crate) fn belongs_to(envelope: &Envelope) -> MessageKey {
 pub(crate) struct NicWire {
     nic: NicUnit,
     mpi: MpiUnit,
-    /// Messages so far by source, context and tag: all are for one rank.
-    sent: RefCell<HashMap<(u16, u16, i32), u32>>,
+    /// Messages so far by key: all are for one rank.
+    sent: HashMap<u64, u32>,
 }
 
 impl NicWire {
     pub fn new(nic: NicUnit, mpi: MpiUnit) -> NicWire {
-        NicWire { nic, mpi, sent: RefCell::default() }
+        NicWire { nic, mpi, sent: HashMap::new() }
     }
 
-    /// A message's ordinal, as `ordinal_of` (`device.c`) has it.
-    fn ordinal(&self, envelope: &Envelope) -> u32 {
-        if !is_message(envelope) || envelope.context % context::EACH == context::NONBLOCKING {
+    /// Counts a packet, if it is counted: its ordinal.
+    fn next_ordinal(&mut self, envelope: &Envelope) -> u32 {
+        let (kind, context) = (envelope.kind.into(), envelope.context.into());
+        if !is_counted(kind, context) {
             return ORDINAL_ENTERED;
         }
-        let mut sent = self.sent.borrow_mut();
-        let count = sent.entry((envelope.source, envelope.context, envelope.tag)).or_default();
+        let key = match_key(envelope.source.into(), envelope.context.into(), envelope.tag as u32);
+        let count = self.sent.entry(key).or_default();
         *count = count.wrapping_add(1);
-        match envelope.kind {
-            packet::EAGER => *count & !ORDINAL_ENTERED,
-            _ => *count | ORDINAL_ENTERED,
-        }
+        ordinal(kind, *count)
     }
 
     fn packet(&self, envelope: &Envelope, bytes: Vec<u8>) -> Packet {
@@ -66,9 +63,9 @@ impl Wire for NicWire {
         true
     }
 
-    fn message(&self, envelope: &Envelope, data: &[u8]) -> Packet {
+    fn message(&mut self, envelope: &Envelope, data: &[u8]) -> Packet {
         let flags = if is_message(envelope) { u64::from(FLAG_NAMED) } else { 0 };
-        let ordinal = u64::from(self.ordinal(envelope)) << PACKET_ORDINAL_SHIFT;
+        let ordinal = u64::from(self.next_ordinal(envelope)) << PACKET_ORDINAL_SHIFT;
         let word = (PACKET_MESSAGE | flags << PACKET_FLAGS_SHIFT | ordinal).to_le_bytes();
         self.packet(envelope, [&word, &envelope.to_bytes()[..], data].concat())
     }
@@ -96,6 +93,7 @@ impl Wire for NicWire {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use chasqui_abi::{context, packet};
     use chasqui_config::Resolved;
 
     fn wire() -> NicWire {
@@ -112,6 +110,27 @@ mod tests {
         assert_eq!(packet.message, Some((3, 9)));
         let reply = Envelope { kind: packet::CLEAR_TO_SEND, source: 3, ..Envelope::default() };
         assert_eq!(wire().message(&reply, &[]).message, None);
+    }
+
+    #[test]
+    fn messages_of_an_envelope_are_counted() {
+        let mut wire = wire();
+        let mut ordinal = |kind, context, tag| {
+            let envelope = Envelope { kind, context, tag, source: 3, ..Envelope::default() };
+            let word = wire.message(&envelope, &[]).bytes[..8].try_into().expect("a word");
+            (u64::from_le_bytes(word) >> PACKET_ORDINAL_SHIFT) as u32
+        };
+        let nonblocking = context::NONBLOCKING + context::EACH;
+        assert_eq!([(); 2].map(|()| ordinal(packet::EAGER, 4, -1)), [1, 2]);
+        assert_eq!(ordinal(packet::EAGER, 4, 7), 1, "another tag");
+        assert_eq!(
+            ordinal(packet::SYNCHRONOUS, 4, -1),
+            3 | ORDINAL_ENTERED,
+            "its sender waits for an answer"
+        );
+        assert_eq!(ordinal(packet::EAGER, nonblocking, -1), ORDINAL_ENTERED, "it is not counted");
+        assert_eq!(ordinal(packet::SEGMENT, 4, -1), ORDINAL_ENTERED, "it begins no message");
+        assert_eq!(ordinal(packet::EAGER, 4, -1), 4);
     }
 
     #[test]

@@ -101,6 +101,8 @@ static void connect_to_peer(struct connection *c)
 {
     c->fd = socket_new();
     int error = c->fd < 0 ? c->fd : socket_connect(c->fd, c->peer, CHASQUI_ETHERNET_MPI_PORT);
+    if (error == SOCKET_NO_BUFFERS)
+        chq_die("MPI over TCP: the kernel has no memory for another connection (node.software.kernel_memory)");
     if (error && error != SOCKET_IN_PROGRESS)
         chq_die("MPI over TCP: the kernel makes no connection");
     c->connecting = true;
@@ -325,8 +327,8 @@ static void ended(struct connection *c)
 static void receive_from(struct connection *c)
 {
     for (unsigned left = READS_MAX; left; left--) {
-        size_t asked = c->in_left ? c->in_left : sizeof arrived;
-        long bytes = socket_receive(c->fd, c->in_left ? c->to : arrived, asked);
+        size_t wanted = c->in_left ? c->in_left : sizeof arrived;
+        long bytes = socket_receive(c->fd, c->in_left ? c->to : arrived, wanted);
         if (bytes == SOCKET_AGAIN)
             return;
         if (bytes == 0) {
@@ -343,7 +345,7 @@ static void receive_from(struct connection *c)
             return;
         }
         take_apart(c, arrived, (size_t)bytes);
-        if ((size_t)bytes < asked)
+        if ((size_t)bytes < wanted)
             return; /* There was no more. */
     }
 }

@@ -2,6 +2,7 @@
 #ifndef CHASQUI_ETHERNET_REGISTERS_H
 #define CHASQUI_ETHERNET_REGISTERS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -9,7 +10,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_ETHERNET_INTERFACE 0xd0a5658eu /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_ETHERNET_INTERFACE 0x53bc9e38u /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 

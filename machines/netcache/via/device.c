@@ -131,21 +131,31 @@ static void post_receive(struct peer *peer, struct buffer *buffer)
         chq_die("VIA: a receive queue is full");
 }
 
+static void create_vi(uint32_t number, struct vip_cq *receive, struct vip_vi *vi)
+{
+    VIP_RETURN done = VipCreateVi(&nic, number, NULL, receive, vi);
+    if (done == VIP_ERROR_RESOURCE)
+        chq_die("VIA: the kernel has no memory for another VI (node.software.kernel_memory, netcache.via.depth)");
+    if (done != VIP_SUCCESS)
+        chq_die("VIA: a VI can't be created");
+}
+
 static bool connect_peer(const struct chasqui_ni_identification *ni, uint32_t rank, char *buffers)
 {
     struct peer *peer = &peers[rank];
     size_t count = ni->settings[CHASQUI_VIA_SETTING_RECEIVES];
-    if (VipCreateVi(&nic, rank, NULL, &arrivals, &peer->vi) != VIP_SUCCESS)
-        return false;
+    create_vi(rank, &arrivals, &peer->vi);
     peer->vi.owner = peer;
     for (size_t i = 0; i < count; i++) {
         struct buffer *buffer = (struct buffer *)(void *)(buffers + i * stride);
         prepare_receive(buffer);
         post_receive(peer, buffer);
     }
-    if (zero_copy && (VipCreateVi(&nic, ni->ranks + rank, NULL, NULL, &peer->data) != VIP_SUCCESS ||
-                      VipConnectPeer(&peer->data, rank, ni->ranks + ni->rank) != VIP_SUCCESS))
-        return false;
+    if (zero_copy) {
+        create_vi(ni->ranks + rank, NULL, &peer->data);
+        if (VipConnectPeer(&peer->data, rank, ni->ranks + ni->rank) != VIP_SUCCESS)
+            return false;
+    }
     return VipConnectPeer(&peer->vi, rank, ni->rank) == VIP_SUCCESS;
 }
 
@@ -274,6 +284,13 @@ static inline bool has_room(const struct vip_queue *queue, uint32_t count)
     return queue->length + count <= queue->depth;
 }
 
+/* There is room: nothing may be refused. */
+static inline void post_descriptor(struct vip_vi *vi, VIP_DESCRIPTOR *descriptor)
+{
+    if (unlikely(VipPostSend(vi, descriptor, registered) != VIP_SUCCESS))
+        chq_die("VIA: a descriptor is refused");
+}
+
 /* The bytes from `from` on go out by `descriptor`, which is `back` behind its buffer's beginning. */
 static inline void post_send(struct vip_vi *vi, VIP_DESCRIPTOR *descriptor, uint32_t back, const void *from,
                              size_t bytes, const struct chasqui_envelope *envelope)
@@ -284,7 +301,7 @@ static inline void post_send(struct vip_vi *vi, VIP_DESCRIPTOR *descriptor, uint
     descriptor->length = (uint32_t)bytes;
     segment(&descriptor->segment[0], from, registered, bytes);
     MARK_CARRY(envelope);
-    VipPostSend(vi, descriptor, registered);
+    post_descriptor(vi, descriptor);
 }
 
 static inline bool is_message(const struct chasqui_envelope *envelope)
@@ -359,7 +376,7 @@ static bool via_put(const struct chasqui_envelope *fin, const void *from, uint64
             (uint32_t)(to >> ADDRESS_BITS) - (uint32_t)(address >> PAGE_SHIFT), 0);
     segment(&descriptor->segment[1], from, handle, bytes);
     MARK_CARRY(fin);
-    VipPostSend(&peer->vi, descriptor, registered);
+    post_descriptor(&peer->vi, descriptor);
     puts++;
     return via_send(fin, NULL, 0);
 }
@@ -378,9 +395,13 @@ static void take_direct(void *to, size_t bytes)
     segment(&direct->segment[0], bytes > 0 ? to : scrap, bytes > 0 ? handle : registered, bytes);
     segment(&direct->segment[1], scrap, registered, current_bytes - bytes);
     VIP_DESCRIPTOR *descriptor;
-    if (VipPostRecv(current, direct, registered) == VIP_SUCCESS)
-        while (VipRecvDone(current, &descriptor) == VIP_NOT_DONE)
-            chq_pause();
+    VIP_RETURN done;
+    if (VipPostRecv(current, direct, registered) != VIP_SUCCESS)
+        chq_die("VIA: a receive queue is full");
+    while ((done = VipRecvDone(current, &descriptor)) == VIP_NOT_DONE)
+        chq_pause();
+    if (unlikely(done != VIP_SUCCESS))
+        chq_die("VIA: a connection has ended with an error");
     taken = true;
     if (bytes > 0)
         regcache_release(to, bytes);

@@ -10,11 +10,16 @@ static inline void fence_before_doorbell(void) { __asm__ volatile("fence rw, o" 
 /* What was seen of the NIC's doings comes before the loads that follow. */
 static inline void fence_after_completion(void) { __asm__ volatile("fence r, r" : : : "memory"); }
 
-static VIP_RETURN control(const struct vip_nic *nic, uint64_t request, uint64_t argument)
+/* What a system call's result says. */
+static inline VIP_RETURN outcome(long result)
 {
     enum { ENOMEM = 12 };
-    long result = chq_platform_control(nic->fd, request, argument);
     return result == 0 ? VIP_SUCCESS : result == -ENOMEM ? VIP_ERROR_RESOURCE : VIP_INVALID_PARAMETER;
+}
+
+static VIP_RETURN control(const struct vip_nic *nic, uint64_t request, uint64_t argument)
+{
+    return outcome(chq_platform_control(nic->fd, request, argument));
 }
 
 /* --- what the kernel does ------------------------------------------------------------------------------- */
@@ -78,8 +83,10 @@ VIP_RETURN VipCreateCQ(struct vip_nic *nic, struct chasqui_via_entry *memory, ui
         .tag = nic->tag,
     };
     VIP_RETURN done = control(nic, CHASQUI_VIA_CONTROL_CREATE_QUEUE, (uintptr_t)&queue);
+    if (done != VIP_SUCCESS)
+        return done;
     *cq = (struct vip_cq){.nic = nic, .entries = memory, .number = queue.number, .mask = entries - 1};
-    return done;
+    return VIP_SUCCESS;
 }
 
 VIP_RETURN VipDestroyCQ(struct vip_cq *cq) { return control(cq->nic, CHASQUI_VIA_CONTROL_DESTROY_QUEUE, cq->number); }
@@ -111,8 +118,10 @@ VIP_RETURN VipCreateVi(struct vip_nic *nic, uint32_t number, struct vip_cq *send
 
 VIP_RETURN VipDestroyVi(struct vip_vi *vi)
 {
-    vi->nic->vis[vi->number] = NULL;
-    return control(vi->nic, CHASQUI_VIA_CONTROL_DESTROY_VI, vi->number);
+    VIP_RETURN done = control(vi->nic, CHASQUI_VIA_CONTROL_DESTROY_VI, vi->number);
+    if (done == VIP_SUCCESS)
+        vi->nic->vis[vi->number] = NULL;
+    return done;
 }
 
 VIP_RETURN VipConnectPeer(struct vip_vi *vi, uint32_t rank, uint32_t remote)
@@ -137,16 +146,29 @@ static VIP_RETURN ring_by_trap(uint32_t queue, uint64_t value)
                      : "+r"(a0), "+r"(a1), "+r"(a7)
                      :
                      : "memory", "a2", "a3", "a4", "a5", "a6", "t0", "t1", "t2", "t3", "t4", "t5", "t6");
-    return a0 == 0 ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
+    return outcome((long)a0);
 }
 
-static inline VIP_RETURN ring(const struct vip_queue *queue, uint64_t value)
+/* The descriptor is the queue's last. */
+static inline void enter(struct vip_queue *queue, VIP_DESCRIPTOR *descriptor, VIP_MEM_HANDLE handle)
 {
-    if (unlikely(!queue->doorbell))
-        return ring_by_trap(queue->trap, value);
-    fence_before_doorbell();
-    *queue->doorbell = value;
-    return VIP_SUCCESS;
+    if (queue->length++ > 0) {
+        queue->last->next = (uintptr_t)descriptor;
+        queue->last->next_handle = handle;
+    } else {
+        queue->first = descriptor;
+    }
+    queue->last = descriptor;
+}
+
+/* The kernel may refuse the descriptor, which is then in no queue. */
+static VIP_RETURN post_by_trap(struct vip_queue *queue, VIP_DESCRIPTOR *descriptor, VIP_MEM_HANDLE handle,
+                               uint64_t value)
+{
+    VIP_RETURN rung = ring_by_trap(queue->trap, value);
+    if (rung == VIP_SUCCESS)
+        enter(queue, descriptor, handle);
+    return rung;
 }
 
 static inline VIP_RETURN post(struct vip_queue *queue, VIP_DESCRIPTOR *descriptor, VIP_MEM_HANDLE handle)
@@ -155,15 +177,14 @@ static inline VIP_RETURN post(struct vip_queue *queue, VIP_DESCRIPTOR *descripto
         return VIP_ERROR_RESOURCE;
     descriptor->next = 0;
     descriptor->status = 0;
-    if (queue->length++ > 0) {
-        queue->last->next = (uintptr_t)descriptor;
-        queue->last->next_handle = handle;
-    } else {
-        queue->first = descriptor;
-    }
-    queue->last = descriptor;
-    return ring(queue, (uint64_t)handle << CHASQUI_VIA_DOORBELL_HANDLE_SHIFT |
-                           (uintptr_t)descriptor >> CHASQUI_VIA_DESCRIPTOR_SHIFT);
+    uint64_t value =
+        (uint64_t)handle << CHASQUI_VIA_DOORBELL_HANDLE_SHIFT | (uintptr_t)descriptor >> CHASQUI_VIA_DESCRIPTOR_SHIFT;
+    if (unlikely(!queue->doorbell))
+        return post_by_trap(queue, descriptor, handle, value);
+    enter(queue, descriptor, handle);
+    fence_before_doorbell();
+    *queue->doorbell = value;
+    return VIP_SUCCESS;
 }
 
 static inline VIP_RETURN done(struct vip_queue *queue, VIP_DESCRIPTOR **descriptor)

@@ -72,13 +72,15 @@ VIP_RETURN VipDeregisterMem(struct vip_nic *nic, const void *address, VIP_MEM_HA
 VIP_RETURN VipCreateCQ(struct vip_nic *nic, struct chasqui_via_entry *memory, uint32_t entries, VIP_MEM_HANDLE handle,
                        struct vip_cq *cq);
 VIP_RETURN VipDestroyCQ(struct vip_cq *cq);
-/* The VI of that number, which is free. Null: the queue has no completion queue. */
+/* The VI of that number, which is free. Null: the queue has no completion queue. VIP_ERROR_RESOURCE: what the kernel has of
+ * memory for the process is used up. */
 VIP_RETURN VipCreateVi(struct vip_nic *nic, uint32_t number, struct vip_cq *send, struct vip_cq *receive,
                        struct vip_vi *vi);
 VIP_RETURN VipDestroyVi(struct vip_vi *vi);
 /* To VI `remote` of rank `rank`, whose program connects that one to this. */
 VIP_RETURN VipConnectPeer(struct vip_vi *vi, uint32_t rank, uint32_t remote);
 
+/* The descriptor is in the queue only if this is VIP_SUCCESS. */
 VIP_RETURN VipPostSend(struct vip_vi *vi, VIP_DESCRIPTOR *descriptor, VIP_MEM_HANDLE handle);
 VIP_RETURN VipPostRecv(struct vip_vi *vi, VIP_DESCRIPTOR *descriptor, VIP_MEM_HANDLE handle);
 /* The oldest descriptor, if it is complete: VIP_SUCCESS, or VIP_DESCRIPTOR_ERROR and its status says which. */

@@ -31,13 +31,13 @@ void drain_begin(void)
 
 bool is_site(unsigned source) { return source < sites && source != here; }
 
-static void tell_all(uint64_t what, uint64_t word)
+static void begin_marks(uint64_t what, uint64_t word)
 {
     mark = what << 32 | word;
     next_site = 0;
 }
 
-static bool all_are_told(void)
+static bool marks_are_sent(void)
 {
     for (; next_site < sites; next_site++) {
         if (next_site == here)
@@ -76,16 +76,16 @@ void drain_on(void)
 {
     static uint32_t alive;
     static bool was_idle;
-    if (state == FIRST && all_are_told() && firsts == sites - 1) {
+    if (state == FIRST && marks_are_sent() && firsts == sites - 1) {
         alive = live;
         was_idle = is_idle;
         firsts = 0;
         live = 0;
         is_idle = true;
         state = SECOND;
-        tell_all(CHASQUI_SP_MARK_SECOND, 0);
+        begin_marks(CHASQUI_SP_MARK_SECOND, 0);
     }
-    if (state == SECOND && all_are_told() && seconds == sites - 1) {
+    if (state == SECOND && marks_are_sent() && seconds == sites - 1) {
         seconds = 0;
         state = RUNNING;
         turn(alive, was_idle);
@@ -99,7 +99,7 @@ void turn_is_over(void)
     live |= (uint32_t)over;
     is_idle &= idle;
     state = FIRST;
-    tell_all(idle ? CHASQUI_SP_MARK_IDLE : CHASQUI_SP_MARK_FIRST, (uint32_t)over);
+    begin_marks(idle ? CHASQUI_SP_MARK_IDLE : CHASQUI_SP_MARK_FIRST, (uint32_t)over);
     drain_on();
 }
 

@@ -116,7 +116,7 @@ bool own_has_room(void);
 void own_send(unsigned destination, uint64_t word, uint64_t tag); /* own_has_room */
 void own_left(void);                                              /* there may be room */
 void serve_own(void);                                             /* messages_are_left */
-void forget_questions(unsigned process);
+void forget_requests(unsigned process);
 
 /* --- one set of queues (drain.c) --- */
 
@@ -129,11 +129,11 @@ void drain_on(void); /* marks may have room */
 
 /* --- accesses (access.c) and migration (migrate.c) --- */
 
-enum outcome { DONE, LATER }; /* LATER: the access stays, and is served again after LAUNCHED or QUIET */
+enum outcome { DONE, LATER }; /* LATER: the access stays, and is served again after LAUNCHED or QUIESCENT */
 
 enum outcome serve_access(unsigned what, unsigned name);
 enum outcome migrate(uint64_t request);
-void quiet(void); /* the hardware has nothing more to do with the queue that leaves its slot */
+void quiescent(void); /* the hardware has nothing more to do with the queue that leaves its slot */
 void swap_out(unsigned process); /* its queues, of which nothing is under way */
 void swap_in(unsigned process);
 extern uint64_t migrations;

@@ -32,8 +32,8 @@ static void serve(uint64_t event)
         break;
     case CHASQUI_SP_KIND_TURN: turn_is_over(); break;
     case CHASQUI_SP_KIND_OVER: forget(name); break;
-    case CHASQUI_SP_KIND_QUIET:
-        quiet();
+    case CHASQUI_SP_KIND_QUIESCENT:
+        quiescent();
         want(CHASQUI_SP_KIND_ACCESS, true);
         break;
     }

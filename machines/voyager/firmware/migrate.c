@@ -66,9 +66,9 @@ static void take(unsigned name)
     queues[name].place = SERVED;
 }
 
-static bool is_quiet;
+static bool is_quiescent;
 
-void quiet(void) { is_quiet = true; }
+void quiescent(void) { is_quiescent = true; }
 
 /* The queue leaves its slot, if there is memory for what is in it: first for the hardware, which then sends what it
  * has begun, or all of Express; when that is over, for us. */
@@ -79,11 +79,11 @@ static enum outcome leave(unsigned name)
         if (!messages_are_left(express_messages))
             return DONE;
         queue->place = LEAVING;
-        is_quiet = false;
+        is_quiescent = false;
         map(name, false);
         nes_store(CHASQUI_SP_WATCH, name | (uint64_t)queue->slot << 16);
     }
-    if (!is_quiet || !messages_are_left(express_messages))
+    if (!is_quiescent || !messages_are_left(express_messages))
         return LATER;
     take(name);
     serve_room(name);

@@ -1,10 +1,10 @@
-/* What comes to the sP's own queue: other sites, and processes that system software has connected to it, ask for data of
+/* What comes to the sP's own queue: other sites, and processes that system software has connected to it, request data of
  * this site's memory. The answer is a command that brings them into the NES's SRAM, and a Tag-On message (section
  * 5.2). */
 #include "firmware.h"
 
-/* Questions without an answer yet, oldest first. */
-static struct list asked;
+/* Requests without an answer yet, oldest first. */
+static struct list requests;
 static uint32_t posted, sent;
 static unsigned places, next_place, sites;
 
@@ -36,62 +36,62 @@ static unsigned source_of(uint64_t message)
     return message >> CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT & ((1u << CHASQUI_VOYAGER_EXPRESS_SOURCE_BITS) - 1);
 }
 
-/* Whose question it is, and whose memory that is about: source ids behind the sites' go round the processes. */
-static unsigned asker_of(uint64_t message)
+/* The process of a request, whose source id is behind the sites'. */
+static unsigned requester_of(uint64_t message)
 {
-    return (source_of(message) - sites) % (express_count / CHASQUI_VOYAGER_EXPRESS_QUEUES);
+    return chasqui_sp_requester(source_of(message), sites, express_count / CHASQUI_VOYAGER_EXPRESS_QUEUES);
 }
 
 static unsigned extra_of(uint64_t message) { return message >> 32 & ((1u << CHASQUI_VOYAGER_EXPRESS_EXTRA_BITS) - 1); }
 
-static void answer(uint64_t question)
+static void answer(uint64_t request)
 {
-    bool is_long = extra_of(question) == CHASQUI_VOYAGER_SP_READ_LONG;
-    unsigned place = next_place++ % places, destination = source_of(question);
-    nes_store(CHASQUI_SP_ADDRESS, (uint32_t)question);
+    bool is_long = extra_of(request) == CHASQUI_VOYAGER_SP_READ_LONG;
+    unsigned place = next_place++ % places, destination = source_of(request);
+    nes_store(CHASQUI_SP_ADDRESS, (uint32_t)request);
     uint64_t fetch = CHASQUI_SP_COMMAND_FETCH | (uint64_t)place << CHASQUI_SP_FETCH_PLACE_SHIFT;
     if (!command(fetch | (is_long ? CHASQUI_SP_FETCH_LONG : 0), destination)) {
-        own_send(destination, (uint32_t)question | CHASQUI_VOYAGER_SP_REFUSED << 32, 0);
+        own_send(destination, (uint32_t)request | CHASQUI_VOYAGER_SP_REFUSED << 32, 0);
         return;
     }
     uint64_t tag = CHASQUI_SP_OWN_TAG | (uint64_t)place << CHASQUI_SP_OWN_PLACE_SHIFT;
-    uint64_t word = question & ((1ull << CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT) - 1);
+    uint64_t word = request & ((1ull << CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT) - 1);
     own_send(destination, word, tag | (is_long ? CHASQUI_SP_OWN_LONG : 0));
 }
 
 void own_left(void)
 {
-    while (!is_empty(&asked) && own_has_room()) {
-        struct message *question = list_take(&asked);
-        answer(question->words[0]);
-        message_free(asker_of(question->words[0]), question);
+    while (!is_empty(&requests) && own_has_room()) {
+        struct message *request = list_take(&requests);
+        answer(request->words[0]);
+        message_free(requester_of(request->words[0]), request);
     }
 }
 
-void forget_questions(unsigned process)
+void forget_requests(unsigned process)
 {
     struct list others = {NULL, NULL};
-    struct message *question;
-    while ((question = list_take(&asked)))
-        if (asker_of(question->words[0]) == process)
-            message_free(process, question);
+    struct message *request;
+    while ((request = list_take(&requests)))
+        if (requester_of(request->words[0]) == process)
+            message_free(process, request);
         else
-            list_append(&others, question);
-    asked = others;
+            list_append(&others, request);
+    requests = others;
 }
 
-static void ask(uint64_t message)
+static void take_request(uint64_t message)
 {
-    unsigned process = asker_of(message);
+    unsigned process = requester_of(message);
     if (source_of(message) < sites || is_over(process))
         return;
     if (!may_keep(process)) {
         overrun(process);
         return;
     }
-    struct message *question = message_new(process);
-    question->words[0] = message;
-    list_append(&asked, question);
+    struct message *request = message_new(process);
+    request->words[0] = message;
+    list_append(&requests, request);
     own_left();
 }
 
@@ -115,6 +115,6 @@ void serve_own(void)
     case CHASQUI_SP_MARK_IDLE:
     case CHASQUI_SP_MARK_SECOND: take_mark(message); break;
     case CHASQUI_VOYAGER_SP_READ_SHORT:
-    case CHASQUI_VOYAGER_SP_READ_LONG: ask(message); break;
+    case CHASQUI_VOYAGER_SP_READ_LONG: take_request(message); break;
     }
 }

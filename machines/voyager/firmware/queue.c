@@ -152,7 +152,7 @@ void forget(unsigned process)
         while ((message = list_take(&queues[name].waiting)) || (message = take_ready(&queues[name])))
             message_free(process, message);
     }
-    forget_questions(process);
+    forget_requests(process);
 }
 
 void overrun(unsigned process)

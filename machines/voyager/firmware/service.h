@@ -2,6 +2,7 @@
 #ifndef CHASQUI_VOYAGER_SERVICE_H
 #define CHASQUI_VOYAGER_SERVICE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,7 +21,7 @@
 #define CHASQUI_SP_MAP 0x40ull /* Stored: the hardware slot in bits 16 to 23 is the home of the queue named in the low bits from now on, with */
 #define CHASQUI_SP_MAP_RESIDENT 0x1000000ull /* Of MAP. */
 #define CHASQUI_SP_UNDIVERT 0x48ull /* Stored: packets for the queue are no longer diverted, unless one waits in the miss queue. */
-#define CHASQUI_SP_WATCH 0x50ull /* Stored: QUIET comes when the hardware has nothing more to do with the queue named. */
+#define CHASQUI_SP_WATCH 0x50ull /* Stored: QUIESCENT comes when the hardware has nothing more to do with the queue named. */
 #define CHASQUI_SP_ADDRESS 0x58ull /* Stored: physical address for the next command. */
 #define CHASQUI_SP_COMMAND 0x60ull /* Stored: starts a command: operation in bits 0 to 7, the queue's name in bits 32 to 47. */
 #define CHASQUI_SP_RESULT 0x68ull /* Loaded: result of the command; the load is held until it is done. */
@@ -40,7 +41,7 @@
 #define CHASQUI_SP_KIND_MISS 0x2ull /* Event: the miss queue has a packet; this is about the oldest of the highest priority. */
 #define CHASQUI_SP_KIND_ROOM 0x3ull /* Event: there may be room in the resident queue for what DELIVER or TAG could not place. */
 #define CHASQUI_SP_KIND_LAUNCHED 0x4ull /* Event: a message has left. */
-#define CHASQUI_SP_KIND_QUIET 0x5ull /* Event: what was watched is quiet. */
+#define CHASQUI_SP_KIND_QUIESCENT 0x5ull /* Event: the hardware has nothing more to do with the queue that was watched. */
 #define CHASQUI_SP_KIND_MESSAGE 0x6ull /* Event: the sP's own queue has received a message. */
 #define CHASQUI_SP_KIND_LEFT 0x7ull /* Event: messages of the sP's own queue have left. */
 #define CHASQUI_SP_KIND_TURN 0x8ull /* Event, of one set of queues: the turn is over, and what its process had sent has left for the network. */
@@ -115,5 +116,16 @@ _Static_assert(offsetof(struct chasqui_voyager_packet, flags) == 1, "chasqui_voy
 _Static_assert(offsetof(struct chasqui_voyager_packet, source) == 2, "chasqui_voyager_packet.source");
 _Static_assert(offsetof(struct chasqui_voyager_packet, queue) == 4, "chasqui_voyager_packet.queue");
 _Static_assert(offsetof(struct chasqui_voyager_packet, bytes) == 6, "chasqui_voyager_packet.bytes");
+
+/* Id number `index` of a process's own: a destination of the sP's queue, or the source id of requests to sPs, which leads */
+static inline uint32_t chasqui_sp_request_id(uint32_t process, uint32_t index, uint32_t sites, uint32_t processes)
+{
+    return sites + index * processes + process;
+}
+/* The process that an id behind the sites' belongs to: whose request it is, and whose memory that is about. */
+static inline uint32_t chasqui_sp_requester(uint32_t id, uint32_t sites, uint32_t processes)
+{
+    return (id - sites) % processes;
+}
 
 #endif

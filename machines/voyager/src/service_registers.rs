@@ -1,7 +1,7 @@
 //! What the NES and the firmware of the service processor (sP) agree on. Addresses are relative to the device
 //! of a [firmware processor](chasqui_ni::FIRMWARE_DEVICE).
 
-use chasqui_abi::header::{GuestStruct, defines, file};
+use chasqui_abi::header::{GuestStruct, defines, file, functions};
 
 chasqui_abi::guest_constants! {
     /// Loaded: the next event; the load is held until there is one. Kind in bits 0 to 7; ACCESS: what in bits 8
@@ -29,7 +29,7 @@ chasqui_abi::guest_constants! {
     pub const MAP_RESIDENT: u64 = 1 << 24;
     /// Stored: packets for the queue are no longer diverted, unless one waits in the miss queue.
     pub const UNDIVERT: u64 = 0x48;
-    /// Stored: QUIET comes when the hardware has nothing more to do with the queue named.
+    /// Stored: QUIESCENT comes when the hardware has nothing more to do with the queue named.
     pub const WATCH: u64 = 0x50;
     /// Stored: physical address for the next command.
     pub const ADDRESS: u64 = 0x58;
@@ -74,8 +74,8 @@ chasqui_abi::guest_constants! {
     pub const KIND_ROOM: u64 = 3;
     /// Event: a message has left.
     pub const KIND_LAUNCHED: u64 = 4;
-    /// Event: what was watched is quiet.
-    pub const KIND_QUIET: u64 = 5;
+    /// Event: the hardware has nothing more to do with the queue that was watched.
+    pub const KIND_QUIESCENT: u64 = 5;
     /// Event: the sP's own queue has received a message.
     pub const KIND_MESSAGE: u64 = 6;
     /// Event: messages of the sP's own queue have left.
@@ -214,6 +214,17 @@ chasqui_abi::guest_constants! {
     pub const PACKET_WIDE: u64 = 1;
 }
 
+chasqui_abi::guest_functions! {
+    /// Id number `index` of a process's own: a destination of the sP's queue, or the source id of requests to sPs, which leads
+    /// there.
+    ///
+    /// Behind those of the sites they go round the processes.
+    pub fn request_id(process: u32, index: u32, sites: u32, processes: u32) -> u32 { sites + index * processes + process }
+
+    /// The process that an id behind the sites' belongs to: whose request it is, and whose memory that is about.
+    pub fn requester(id: u32, sites: u32, processes: u32) -> u32 { (id - sites) % processes }
+}
+
 chasqui_abi::guest_struct! {
     /// What a packet begins with; the data follow.
     pub struct VoyagerPacket {
@@ -232,6 +243,6 @@ chasqui_abi::guest_struct! {
 
 /// Text of `firmware/service.h`.
 pub fn text() -> String {
-    let body = [defines("SP_", CONSTANTS), VoyagerPacket::definition()];
+    let body = [defines("SP_", CONSTANTS), VoyagerPacket::definition(), functions("SP_", FUNCTIONS)];
     file("CHASQUI_VOYAGER_SERVICE_H", "machines/voyager/src/service_registers.rs", &body.join("\n"))
 }

@@ -42,8 +42,10 @@ class Replay:
     of: str  # name of the experiment's run that is recorded
     rank: int = 0
     ratio: str = "1"  # simulated time of a unit of recorded time
-    # Name of the run whose MPI_Init ends when this one's does. Recorded times then count from the
-    # ends of MPI_Init, here and there, and not from the starts. None: from the starts.
+    # Recorded times count from the ends of MPI_Init, here and there, and not from the starts. When
+    # it ends here a run of its own finds out (`running.initialised_ps`): what the program does
+    # before, and what the simulated rank's NI takes, is in it. The name of a run whose MPI_Init
+    # ends about then, so that it need not be long. None: from the starts.
     begins_as: str | None = None
     # Texts of lines of the rank's output that may differ from what was recorded, as times that the
     # program measures. They move nothing, so they are no part of a fingerprint.

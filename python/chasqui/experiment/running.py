@@ -12,10 +12,11 @@ import importlib
 import json
 import re
 import sys
+import tempfile
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from io import StringIO
 from pathlib import Path
@@ -38,6 +39,11 @@ COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)  # of C; it makes no program anoth
 PROGRAMS = ("bench", "tests")
 # What compilers and linkers get.
 SOURCES = (".c", ".h", ".S", ".ld", ".txt")
+
+# Of a run that finds out when MPI_Init ends: how much longer it goes on than that may take, and
+# when recorded messages arrive.
+MARGIN_PS = 10**9
+NEVER = "1000 s"
 
 Progress = Callable[[int, int], None]
 
@@ -190,9 +196,16 @@ def run_all(
             others=beside, threads=1, sandbox=sandbox,
             access_times=run.access_times, profile=run.profile,
             record=recording(directory, run.name) if run.name in recorded else None,
-            only=only_rank(directory, run.replay, outputs) if run.replay else None,
         )  # fmt: skip
         place = directory / simulation.short_name(run.name)
+        if run.replay:
+            job.only = only_rank(directory, run.replay)
+            if run.replay.begins_as:
+                about = outputs[run.replay.begins_as].initialised_ps(run.replay.rank)
+                here = initialised_ps(job, run, place, about, lambda: stop)
+                there = outputs[run.replay.of].initialised_ps(run.replay.rank)
+                shift = here - int(Fraction(run.replay.ratio) * there)
+                job.only = replace(job.only, shift=f"{shift}ps")
         result = simulation.execute_quietly(job, place, lambda: stop)
         for summary in result.summaries:
             if summary["outcome"] != "finished" or summary["exit_status"]:
@@ -240,18 +253,35 @@ def recording(directory: Path, name: str) -> Path:
     return directory / f"{simulation.short_name(name)}.recording"
 
 
-def only_rank(
-    directory: Path, replay: Replay, outputs: Mapping[str, Output]
-) -> simulation.OnlyRank:
-    """`outputs`: of the runs that are recorded, and of those that `begins_as` names."""
-    shift = 0
-    if replay.begins_as:
-        here = outputs[replay.begins_as].initialised_ps(replay.rank)
-        shift = here - int(Fraction(replay.ratio) * outputs[replay.of].initialised_ps(replay.rank))
+def only_rank(directory: Path, replay: Replay) -> simulation.OnlyRank:
     return simulation.OnlyRank(
-        replay.rank, recording(directory, replay.of), replay.ratio, f"{shift}ps",
-        replay.ignored_lines,
-    )  # fmt: skip
+        replay.rank, recording(directory, replay.of), replay.ratio, ignored_lines=replay.ignored_lines
+    )
+
+
+def initialised_ps(
+    job: simulation.Job, run: Run, place: Path, about_ps: int, stop: Callable[[], int | None]
+) -> int:
+    """When MPI_Init of the one rank that `job` simulates ends, about `about_ps`: by a run that is
+    stopped soon after, to which nothing of the recording comes."""
+    assert job.only
+    rank, limit_ps = job.only.rank, about_ps
+    while True:
+        limit_ps += MARGIN_PS
+        sandbox = replace(job.sandbox, limit_time=f"{limit_ps} ps")
+        only = simulation.OnlyRank(rank, job.only.arrivals, shift=NEVER)
+        alone = replace(job, only=only, sandbox=sandbox, access_times=False, profile=False)
+        with tempfile.TemporaryDirectory(dir=place.parent) as scratch:
+            directory = Path(scratch) / "run"
+            result = simulation.execute_quietly(alone, directory, stop)
+            found = Output(run, directory, result.summary).initialised_ps(rank)
+        if found:
+            return found
+        if result.summary["time_ps"] < limit_ps:
+            raise RunFailed(
+                f"{run.name}: {simulation.ending(result.summary)} before MPI_Init ended"
+            )
+        limit_ps *= 2
 
 
 def executable(

@@ -215,7 +215,6 @@ impl Bench {
                     key: envelope(number),
                     ordinal: number as u32,
                     is_kept: false,
-                    number: 0,
                     offset: 0,
                     length: message.bytes,
                 };

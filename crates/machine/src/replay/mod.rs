@@ -77,8 +77,8 @@ pub trait Wire: Send {
     fn eager_bytes_max(&self) -> u64;
     /// The data of a rendezvous go by the device's `put`; else in segments.
     fn puts(&self) -> bool;
-    /// The packet that brings `envelope` with `data`.
-    fn message(&self, envelope: &Envelope, data: &[u8]) -> Packet;
+    /// The packet that brings `envelope` with `data`, behind those before it: an NI may number them.
+    fn message(&mut self, envelope: &Envelope, data: &[u8]) -> Packet;
     /// The packets that write `data` to address `to` at the destination of `finished`, in their order, without
     /// `finished` itself.
     fn put(&self, finished: &Envelope, to: u64, data: &[u8]) -> Vec<Packet>;

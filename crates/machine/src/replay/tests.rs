@@ -32,7 +32,7 @@ impl Wire for PlainWire {
         self.puts
     }
 
-    fn message(&self, envelope: &Envelope, data: &[u8]) -> Packet {
+    fn message(&mut self, envelope: &Envelope, data: &[u8]) -> Packet {
         let bytes = [&envelope.to_bytes()[..], data].concat();
         Packet { wire_bytes: bytes.len() as u32, bytes, ..Packet::default() }
     }

@@ -25,8 +25,6 @@ pub struct Incoming {
     ///
     /// [`NetworkCache::keeps`]: super::NetworkCache::keeps
     pub is_kept: bool,
-    /// Number of the message among those that have come. Software deals with them in this order.
-    pub number: u32,
     /// Where the part begins in the message [bytes], at a multiple of a line. Parts come in their order.
     pub offset: u32,
     /// Length of the message [bytes].

@@ -71,8 +71,8 @@ struct Waiting {
     name: Name,
     /// Its name is kept until it is bound.
     is_kept: bool,
-    /// Number of its arrival.
-    number: u32,
+    /// How many messages had come here before it.
+    arrival: u64,
     /// Bytes of it that have come.
     came: u32,
     /// Lines of it that are here.
@@ -108,6 +108,8 @@ pub struct NetworkCache {
     /// Buffers of messages that have been bound, until the NI takes them back.
     free_buffers: Vec<u64>,
     reservations: Reservations,
+    /// Messages that have come: the order in which software deals with those of one key.
+    arrivals: u64,
     predictor: Predictor,
     /// What happened so far.
     pub statistics: NetworkCacheStatistics,
@@ -142,6 +144,7 @@ impl NetworkCache {
             away: Away::default(),
             free_buffers: vec![],
             reservations: Reservations::new(parameters.early_entries as usize),
+            arrivals: 0,
             predictor: Predictor::new(parameters.replacement, parameters.predictor_entries as usize),
             statistics: NetworkCacheStatistics::default(),
             parameters,
@@ -217,9 +220,11 @@ impl NetworkCache {
 
     /// A message gets its entry, of no line yet.
     fn name(&mut self, incoming: Incoming, message: Stored, evicted: &mut Vec<Evicted>) {
-        let Incoming { id, number, is_kept, .. } = incoming;
-        let name = incoming.name();
-        let waiting = Waiting { message, name, is_kept, number, came: 0, lines: 0, away: 0, is_bound: false };
+        let Incoming { id, is_kept, .. } = incoming;
+        let (name, arrival) = (incoming.name(), self.arrivals);
+        self.arrivals += 1;
+        let waiting =
+            Waiting { message, name, is_kept, arrival, came: 0, lines: 0, away: 0, is_bound: false };
         let is_long = u64::from(message.bytes) > LINE_BYTES;
         if is_long && self.parameters.long == Long::Independent {
             return self.name_independent(id, waiting, evicted);
@@ -311,7 +316,7 @@ impl NetworkCache {
             let entry = self.message.find(id).or_else(|| self.tlb.find(id))?;
             let distance = self.predictor.distance(entry.name.key, self.earlier(&entry))?;
             // Of those that it does not expect at all, the last that came.
-            let rank = (distance, entry.number);
+            let rank = (distance, entry.arrival);
             if last.is_none_or(|(most, _)| rank > most) {
                 last = Some((rank, id));
             }
@@ -322,8 +327,7 @@ impl NetworkCache {
     /// Messages of the same key that wait and came before this one: they are consumed first.
     fn earlier(&self, entry: &Waiting) -> usize {
         let all = self.message.iter().chain(self.tlb.iter()).chain(self.ltb.iter());
-        let is_earlier = |e: &Waiting| (e.number.wrapping_sub(entry.number) as i32) < 0;
-        all.filter(|(_, e)| e.name.key == entry.name.key && is_earlier(e)).count()
+        all.filter(|(_, e)| e.name.key == entry.name.key && e.arrival < entry.arrival).count()
     }
 
     /// The unbound message `id` leaves what lines it has for its buffer; the LTB keeps where that is.

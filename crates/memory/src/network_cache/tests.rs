@@ -35,7 +35,7 @@ fn stored(buffer: u64) -> Stored {
 }
 
 fn incoming(id: u64, message: Stored) -> Incoming {
-    Incoming { id, key: id, ordinal: 1, is_kept: false, number: id as u32, offset: 0, length: message.bytes }
+    Incoming { id, key: id, ordinal: 1, is_kept: false, offset: 0, length: message.bytes }
 }
 
 fn deposit(c: &mut NetworkCache, id: u64, message: Stored) -> Vec<Evicted> {
@@ -141,7 +141,7 @@ fn independent_lines_leave_one_by_one() {
             message: Stored { buffer: 0, bytes: 40 },
             name: Name { key: 1, ordinal: 1 },
             is_kept: false,
-            number: 1,
+            arrival: 0,
             came: 40,
             lines: 2,
             away: 0,
@@ -258,22 +258,20 @@ fn the_predictor_chooses_who_is_consumed_last() {
     for replacement in [Replacement::SingleCycle, Replacement::Tagging] {
         let p = parameters(SectionGeometry { sets: 1, ways: 3 }, LARGE, LARGE);
         let mut c = NetworkCache::new(NetworkCacheParameters { replacement, early: Early::Off, ..p }, COSTS);
-        let bring = |c: &mut NetworkCache, number: u32, key: u64| {
-            let id = u64::from(number);
-            let incoming = Incoming { key, number, ..incoming(id, stored(id * 16)) };
-            c.deposit(incoming, stored(id * 16))
+        let bring = |c: &mut NetworkCache, id: u64, key: u64| {
+            c.deposit(Incoming { key, ..incoming(id, stored(id * 16)) }, stored(id * 16))
         };
         // Twice round the cycle 1, 2, 3, and its first key.
-        for (number, key) in (0..).zip([1, 2, 3, 1, 2, 3, 1]) {
-            bring(&mut c, number, key);
-            c.consume(u64::from(number), u64::from(number) * 16, key);
+        for (id, key) in (0..).zip([1, 2, 3, 1, 2, 3, 1]) {
+            bring(&mut c, id, key);
+            c.consume(id, id * 16, key);
         }
         assert_eq!(
             (c.statistics.predictions, c.statistics.predicted),
             if replacement == Replacement::Tagging { (4, 4) } else { (3, 3) }
         );
-        for (number, key) in [(10, 1), (11, 2), (12, 3)] {
-            assert_eq!(bring(&mut c, number, key), []);
+        for (id, key) in [(10, 1), (11, 2), (12, 3)] {
+            assert_eq!(bring(&mut c, id, key), []);
         }
         // Key 2 is next, then 3, then 1, which came first; then the second message of key 2.
         assert_eq!(bring(&mut c, 13, 2), [Evicted::Unbound { buffer: 160 }]);
@@ -281,6 +279,29 @@ fn the_predictor_chooses_who_is_consumed_last() {
         assert_eq!(bring(&mut c, 15, 3), [Evicted::Unbound { buffer: 224 }], "nobody asks for key 9");
         assert_eq!(c.statistics.predicted_victims, 3);
     }
+}
+
+#[test]
+fn the_order_of_arrival_does_not_begin_again() {
+    let p = parameters(SectionGeometry { sets: 1, ways: 3 }, LARGE, LARGE);
+    let replacement = Replacement::SingleCycle;
+    let mut c = NetworkCache::new(NetworkCacheParameters { replacement, early: Early::Off, ..p }, COSTS);
+    let bring = |c: &mut NetworkCache, id: u64, key: u64| {
+        c.deposit(Incoming { key, ..incoming(id, stored(id * 16)) }, stored(id * 16))
+    };
+    for (id, key) in [(0, 1), (1, 2), (2, 1)] {
+        bring(&mut c, id, key);
+        c.consume(id, id * 16, key);
+    }
+    // Key 2 is next. Of what is not expected at all the last that came is consumed last, and of one key the first is next,
+    // though 2^32 messages have come meanwhile.
+    c.arrivals = u64::from(u32::MAX) - 1;
+    for (id, key) in [(10, 2), (11, 8), (12, 9)] {
+        assert_eq!(bring(&mut c, id, key), []);
+    }
+    assert_eq!(bring(&mut c, 13, 2), [Evicted::Unbound { buffer: 12 * 16 }]);
+    let [first, second] = [10, 13].map(|id| c.message.find(id).expect("it waits"));
+    assert_eq!((c.earlier(&first), c.earlier(&second)), (0, 1));
 }
 
 /// What must be known of every message: it is somewhere until it is bound or released, whatever was evicted.

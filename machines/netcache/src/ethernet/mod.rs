@@ -158,7 +158,7 @@ impl Shared {
     fn is_memory(&self, address: u64, bytes: u64, c: &mut Context<'_, '_>) -> bool {
         let is_there = c.memory.slice(address, bytes as usize).is_ok();
         if !is_there {
-            c.fault(FIRST, format!("the controller was told of {bytes} bytes at {address:#x}: no memory"));
+            c.fault(FIRST, format!("a descriptor names {bytes} bytes at {address:#x}: no memory"));
         }
         is_there
     }

@@ -80,7 +80,7 @@ impl Deliverer {
                 return s.pipeline.begin_with(NicEvent::Delivering, missing * s.unit.page_in.cycles(), c);
             }
             Err(at) => {
-                c.fault(process, format!("the NIC was told to deliver to {at:#x}, which is not mapped"));
+                c.fault(process, format!("the NIC has to deliver to {at:#x}, which is not mapped"));
                 return self.finish(s, c);
             }
         }

@@ -1,4 +1,4 @@
-//! What the NIC waits for: events of its own, and bus transactions by who asked for them.
+//! What the NIC waits for: events of its own, and bus transactions by who requested them.
 
 chasqui_ni::pipeline! {
     /// The NIC's own events, and what each may lead to. Where units look for work, what waits for the link may leave, the
@@ -28,7 +28,7 @@ chasqui_ni::pipeline! {
 }
 
 chasqui_ni::units! {
-    /// Who asked for a bus transaction: the low bits of its tag. The others are the asker's.
+    /// Who requested a bus transaction: the low bits of its tag. The others are the requester's.
     pub(super) enum Owner {
         /// What is to be sent is read.
         Transmit,

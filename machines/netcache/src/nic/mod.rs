@@ -92,8 +92,6 @@ pub(crate) struct NicPlan {
     pub placement: Placement,
     /// Longest message that goes through the network cache [bytes].
     pub longest: u64,
-    /// Receives that may wait for their messages by name.
-    pub named: u64,
     /// The network.
     pub network: NetworkParameters,
     /// The NIC's end of its link.
@@ -244,13 +242,11 @@ pub(crate) struct Nic {
     receiver: Receiver,
     deliverer: Deliverer,
     mpi: MpiUnit,
-    named: u64,
 }
 
 impl Nic {
     pub fn new(plan: NicPlan) -> Nic {
-        let NicPlan { unit, mpi, clock, line_bytes, memory_base, placement, longest, named, network, port } =
-            plan;
+        let NicPlan { unit, mpi, clock, line_bytes, memory_base, placement, longest, network, port } = plan;
         let processes = placement.processes();
         let link = LinkEnd::new(&network, port, unit.packet_overhead.bytes(), NicEvent::Start.into());
         let memory_bytes = unit.memory.bytes().next_multiple_of(PAGE_BYTES);
@@ -282,7 +278,6 @@ impl Nic {
                 unit,
             },
             mpi,
-            named,
         }
     }
 
@@ -352,7 +347,7 @@ impl NetworkInterface for Nic {
         page.settings[registers::SETTING_SLOTS as usize] = self.mpi.slots;
         page.settings[registers::SETTING_ARRIVALS as usize] = self.mpi.arrivals;
         page.settings[registers::SETTING_HELD as usize] = memory - arrivals;
-        page.settings[registers::SETTING_NAMED as usize] = self.named;
+        page.settings[registers::SETTING_NAMED as usize] = self.mpi.named_receives;
         page.settings[registers::SETTING_SPARE as usize] = self.mpi.spare;
         page.settings[registers::SETTING_LONGEST as usize] = self.shared.longest;
     }

@@ -2,13 +2,13 @@
 //! policy wants it, then entered in the ring of arrivals of its process. One for which there is no room there waits, and
 //! those behind it in its virtual network; the others' turn comes meanwhile.
 //!
-//! A message in the network cache that receives ask for by its name is not entered ([`Quiet`]), unless software listens
+//! A message in the network cache that receives ask for by its name is not entered ([`Deferred`]), unless software listens
 //! because some receive knows no name. It is entered after all before another message of its communicator is, so that of
 //! these the ring has the order in which they came; and where network memory has no room.
 
 use std::collections::VecDeque;
 
-use chasqui_abi::Envelope;
+use chasqui_abi::{Envelope, match_key};
 use chasqui_engine::Packet;
 use chasqui_memory::Incoming;
 use chasqui_ni::{BusOperation, Context, DmaWriter, Ring, SlotQueue, line_parts};
@@ -41,10 +41,10 @@ enum State {
 
 /// A message that only its name leads to: what would be entered, without its number.
 #[derive(Clone, Copy, Debug)]
-struct Quiet {
+struct Deferred {
     arrival: NetcacheArrival,
     /// It is to be entered.
-    is_asked: bool,
+    is_requested: bool,
 }
 
 /// Where a process finds what has arrived.
@@ -56,7 +56,7 @@ pub(super) struct Arrivals {
     /// By place in the ring: which of these its message's payload goes to.
     buffer_of: Vec<u32>,
     /// Those that are not entered, in the order in which they came.
-    quiet: VecDeque<Quiet>,
+    deferred: VecDeque<Deferred>,
     /// Software wants all messages entered.
     listens: bool,
 }
@@ -80,7 +80,7 @@ pub(super) struct Receiver {
     state: State,
     pub writer: DmaWriter,
     /// The message that is written, if only its name is to lead to it.
-    keeps_quiet: Option<(u64, NetcacheArrival)>,
+    defers: Option<(u64, NetcacheArrival)>,
 }
 
 impl Receiver {
@@ -91,7 +91,7 @@ impl Receiver {
             turn: 0,
             state: State::Idle,
             writer: DmaWriter::new(|number| Owner::Receive.tag(number), line_bytes),
-            keeps_quiet: None,
+            defers: None,
         }
     }
 
@@ -131,7 +131,7 @@ impl Receiver {
 
     /// There may be room for what waits.
     pub fn go_on(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        self.enter_asked(s, c);
+        self.enter_requested(s, c);
         for network in self.turns() {
             if self.state == State::Idle && std::mem::take(&mut self.landed[network].is_ready) {
                 self.turn = network;
@@ -139,7 +139,7 @@ impl Receiver {
             }
         }
         // One of these may have found that others must be entered before it: nothing else may come that would see to that.
-        self.enter_asked(s, c);
+        self.enter_requested(s, c);
         self.next(s, c);
     }
 
@@ -166,29 +166,30 @@ impl Receiver {
     /// Control of the packet is over, or pages are there.
     pub fn go_on_with(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         match self.state {
-            State::Entering(process) => self.enter_quiet(process, s, c),
+            State::Entering(process) => self.enter_deferred(process, s, c),
             _ => self.place(s, c),
         }
     }
 
-    /// Looks for a process some of whose messages are asked for that were not entered.
-    fn enter_asked(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+    /// Looks for a process some of whose deferred messages are to be entered.
+    fn enter_requested(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let has_some = |arrivals: &Arrivals| {
-            arrivals.ring.has_room() && arrivals.quiet.iter().any(|quiet| quiet.is_asked)
+            arrivals.ring.has_room() && arrivals.deferred.iter().any(|deferred| deferred.is_requested)
         };
         if self.state == State::Idle
             && let Some(process) = self.arrivals.iter().position(has_some)
         {
-            self.enter_quiet(ProcessId(process as u32), s, c);
+            self.enter_deferred(ProcessId(process as u32), s, c);
         }
     }
 
-    /// Enters what is asked for of `process`, as much as there is room for.
-    fn enter_quiet(&mut self, process: ProcessId, s: &mut Shared, c: &mut Context<'_, '_>) {
+    /// Enters what is requested of `process`, as much as there is room for.
+    fn enter_deferred(&mut self, process: ProcessId, s: &mut Shared, c: &mut Context<'_, '_>) {
         self.collect_bound(process, s, c);
         self.state = State::Entering(process);
         let arrivals = &self.arrivals[process.index()];
-        let count = arrivals.quiet.iter().filter(|quiet| quiet.is_asked).count().min(arrivals.room());
+        let count =
+            arrivals.deferred.iter().filter(|deferred| deferred.is_requested).count().min(arrivals.room());
         for at in 0..count as u32 {
             match c.bring_in(
                 process,
@@ -202,17 +203,17 @@ impl Receiver {
                     return s.pipeline.begin_with(NicEvent::PagesIn, pages * s.unit.page_in.cycles(), c);
                 }
                 Err(at) => {
-                    c.fault(process, format!("the NIC was told to write to {at:#x}, which is not mapped"));
-                    self.arrivals[process.index()].quiet.clear();
+                    c.fault(process, format!("the NIC has to write to {at:#x}, which is not mapped"));
+                    self.arrivals[process.index()].deferred.clear();
                     self.state = State::Idle;
                     return;
                 }
             }
         }
         for _ in 0..count {
-            let quiet = &mut self.arrivals[process.index()].quiet;
-            let at = quiet.iter().position(|quiet| quiet.is_asked).expect("it was counted");
-            let Quiet { arrival, .. } = quiet.remove(at).expect("it was found");
+            let deferred = &mut self.arrivals[process.index()].deferred;
+            let at = deferred.iter().position(|deferred| deferred.is_requested).expect("it was counted");
+            let Deferred { arrival, .. } = deferred.remove(at).expect("it was found");
             self.write_entry(process, arrival, s, c);
         }
         if !self.writer.start(c) {
@@ -238,22 +239,24 @@ impl Receiver {
     /// Messages of the hart of `process` that have been bound are nobody's any more.
     fn collect_bound(&mut self, process: ProcessId, s: &mut Shared, c: &mut Context<'_, '_>) {
         for (of, offset) in s.collect_bound(process, c) {
-            self.arrivals[of.index()].quiet.retain(|quiet| u64::from(quiet.arrival.buffer) != offset);
+            self.arrivals[of.index()]
+                .deferred
+                .retain(|deferred| u64::from(deferred.arrival.buffer) != offset);
         }
     }
 
-    /// All is written that was asked for.
+    /// All is written that was to be.
     pub fn written(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         if let State::Entering(_) = self.state {
             self.state = State::Idle;
             return;
         }
         let process = process_of(&self.packet().bytes);
-        if let Some((id, arrival)) = self.keeps_quiet.take()
+        if let Some((id, arrival)) = self.defers.take()
             && !c.port_of(process).has_landed(id)
         {
             let arrivals = &mut self.arrivals[process.index()];
-            arrivals.quiet.push_back(Quiet { arrival, is_asked: arrivals.listens });
+            arrivals.deferred.push_back(Deferred { arrival, is_requested: arrivals.listens });
         }
         self.finish(s, c);
     }
@@ -271,7 +274,7 @@ impl Receiver {
             match c.bring_in(process, address, bytes, true) {
                 Ok(pages) => missing += pages,
                 Err(at) => {
-                    c.fault(process, format!("the NIC was told to write to {at:#x}, which is not mapped"));
+                    c.fault(process, format!("the NIC has to write to {at:#x}, which is not mapped"));
                     return self.finish(s, c);
                 }
             }
@@ -301,9 +304,9 @@ impl Receiver {
         self.collect_bound(process, s, c);
         let may_cache = !data.is_empty() && data.len() as u64 <= s.longest && flags & FLAG_NAMED != 0;
         let is_cached = s.unit.policy == Policy::NetworkCache && may_cache;
-        let is_asked_for = ordinal & ORDINAL_ENTERED == 0 && !self.arrivals[process.index()].listens;
-        let is_quiet = is_cached && is_asked_for && c.port_of(process).keeps(number);
-        if !is_quiet && !self.arrivals[process.index()].is_next(&envelope) {
+        let may_be_deferred = ordinal & ORDINAL_ENTERED == 0 && !self.arrivals[process.index()].listens;
+        let is_deferred = is_cached && may_be_deferred && c.port_of(process).keeps(number);
+        if !is_deferred && !self.arrivals[process.index()].is_next(&envelope) {
             return false;
         }
         let bytes = data.len() as u32;
@@ -328,8 +331,7 @@ impl Receiver {
                         id: number,
                         key: key(&envelope),
                         ordinal,
-                        is_kept: is_quiet,
-                        number: s.counters.received as u32,
+                        is_kept: is_deferred,
                         offset: 0,
                         length: bytes,
                     };
@@ -340,8 +342,8 @@ impl Receiver {
                 }
             }
         }
-        if is_quiet {
-            self.keeps_quiet = Some((number, arrival));
+        if is_deferred {
+            self.defers = Some((number, arrival));
         } else {
             self.write_entry(process, arrival, s, c);
         }
@@ -380,7 +382,7 @@ impl Arrivals {
     fn new(slots: u32) -> Arrivals {
         let ring = SlotQueue::new(Ring { base: 0, slots, slot_bytes: ARRIVAL });
         let buffer_of = (0..slots).collect();
-        Arrivals { ring, buffers: 0, buffer_of, quiet: VecDeque::new(), listens: false }
+        Arrivals { ring, buffers: 0, buffer_of, deferred: VecDeque::new(), listens: false }
     }
 
     /// The buffer of the next arrival.
@@ -418,9 +420,9 @@ impl Arrivals {
     /// not entered, is to be.
     fn is_next(&mut self, envelope: &Envelope) -> bool {
         let mut is_next = true;
-        for quiet in self.quiet.iter_mut().filter(|_| is_message(envelope)) {
-            if quiet.arrival.envelope.context == envelope.context {
-                (quiet.is_asked, is_next) = (true, false);
+        for deferred in self.deferred.iter_mut().filter(|_| is_message(envelope)) {
+            if deferred.arrival.envelope.context == envelope.context {
+                (deferred.is_requested, is_next) = (true, false);
             }
         }
         is_next
@@ -428,7 +430,7 @@ impl Arrivals {
 
     /// All that were not entered are to be.
     fn ask_for_all(&mut self) {
-        self.quiet.iter_mut().for_each(|quiet| quiet.is_asked = true);
+        self.deferred.iter_mut().for_each(|deferred| deferred.is_requested = true);
     }
 
     /// Messages that can be entered.
@@ -448,9 +450,9 @@ pub(super) fn process_of(packet: &[u8]) -> ProcessId {
     ProcessId((word(packet) >> PACKET_PROCESS_SHIFT) as u8 as u32)
 }
 
-/// What a receive of the library asks for, as `match_envelope_key` (guest/mpi/runtime/match.h) has it.
+/// What a receive of the library asks for.
 fn key(envelope: &Envelope) -> u64 {
-    u64::from(envelope.source) << 48 | u64::from(envelope.context) << 32 | u64::from(envelope.tag as u32)
+    match_key(envelope.source.into(), envelope.context.into(), envelope.tag as u32)
 }
 
 fn is_put(packet: &[u8]) -> bool {

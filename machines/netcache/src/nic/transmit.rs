@@ -245,7 +245,7 @@ impl Transmitter {
 
     /// What the slot names is not the process's.
     fn refuse(&mut self, address: u64, c: &mut Context<'_, '_>) {
-        c.fault(self.turn, format!("the NIC was told to read {address:#x}, which is not mapped"));
+        c.fault(self.turn, format!("the NIC has to read {address:#x}, which is not mapped"));
         self.retire();
     }
 

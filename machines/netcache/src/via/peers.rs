@@ -17,7 +17,7 @@ use chasqui_machine::replay::Transport;
 use super::line::{Line, Part};
 use super::packet::{ACCEPTED, ASKS, NOT_READY, REPLY, SEND, ViaHeader, WRITE};
 use super::parameters::{ENVELOPE_BYTES, ViaUnit};
-use super::sequence::{Outgoing, Told, before, should_ask};
+use super::sequence::{Effect, Outgoing, before, should_ask};
 use crate::nic::is_message;
 use crate::parameters::MpiUnit;
 use crate::wire::belongs_to;
@@ -238,21 +238,21 @@ impl ViaPeers {
     }
 
     /// A reply has come over the rank's VI `number`.
-    fn told(&mut self, now: Time, number: u32, header: &ViaHeader) {
+    fn acknowledged(&mut self, now: Time, number: u32, header: &ViaHeader) {
         let refused = header.value == NOT_READY;
         let window = self.window();
         let connection = &mut self.connections[number as usize];
         let base = connection.out.base;
-        let told = connection.out.told(header.sequence, refused);
+        let effect = connection.out.acknowledged(header.sequence, refused);
         if connection.out.base != base {
             connection.since = now;
             connection.allowed = connection.allowed.map(|some| some + 1).filter(|more| *more < window);
         }
         connection.packets.drain(..connection.out.base.wrapping_sub(base) as usize);
-        match told {
-            Told::Nothing => {}
-            Told::Accepted => self.wants_to_send(number),
-            Told::Refused => {
+        match effect {
+            Effect::Nothing => {}
+            Effect::GoOn => self.wants_to_send(number),
+            Effect::GoBack => {
                 self.counters.refused += 1;
                 let pause = self.line.pause(Time(self.via.retry.ps()), connection.out.refusals);
                 if self.line.timeout().is_some() {
@@ -433,7 +433,7 @@ impl Transport for ViaPeers {
             return;
         }
         match header.kind {
-            REPLY => self.told(now, number, &header),
+            REPLY => self.acknowledged(now, number, &header),
             kind => {
                 if self.takes_packet(number, &header) && kind == SEND {
                     self.take_part(number, data, left, brought);

@@ -20,7 +20,7 @@ use super::registers::{
     STATUS_RDMA_PROTECTION_ERROR, STATUS_RECEIVE, STATUS_REMOTE_ERROR, TABLE_RDMA_WRITE, TABLE_WRITE,
     ViaDescriptor,
 };
-use super::sequence::{Told, before};
+use super::sequence::{Effect, before};
 use super::transmit::{DESCRIPTOR, is_write};
 use super::vi::{Held, State as ViState};
 
@@ -343,20 +343,20 @@ impl Shared {
             return self.break_off(header.to, Some((header.sequence, header.value)), c);
         }
         let mut complete = vec![];
-        let told = vi.told(header.sequence, refused, &mut complete);
+        let effect = vi.acknowledged(header.sequence, refused, &mut complete);
         let refusals = vi.out.refusals;
         self.concluded(header.to, &complete);
-        match told {
-            Told::Nothing => {}
-            Told::Accepted => self.wants_to_send(header.to),
-            Told::Refused if refusals > self.via.retries => {
+        match effect {
+            Effect::Nothing => {}
+            Effect::GoOn => self.wants_to_send(header.to),
+            Effect::GoBack if refusals > self.via.retries => {
                 self.break_off(
                     header.to,
                     Some((header.sequence, super::registers::STATUS_TRANSPORT_ERROR)),
                     c,
                 );
             }
-            Told::Refused => {
+            Effect::GoBack => {
                 c.at(c.now + self.retry, [ViaEvent::Retry as u64, header.to.into()]);
             }
         }

@@ -12,15 +12,15 @@ pub(super) fn should_ask(number: u32, packets: u32, sequence: u32, window: u32) 
     number + 1 == packets || sequence.wrapping_add(1).is_multiple_of((window / 2).max(1))
 }
 
-/// What a reply tells the sender.
+/// What a reply has the sender do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
-    /// Nothing new.
+pub(super) enum Effect {
+    /// Nothing: it says nothing new.
     Nothing,
-    /// Go on.
-    Accepted,
-    /// Wait, then go back.
-    Refused,
+    /// It goes on.
+    GoOn,
+    /// It waits, then goes back.
+    GoBack,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -79,9 +79,9 @@ impl Outgoing {
     }
 
     /// All packets before `awaited` have come; `awaited` itself was refused, or not.
-    pub fn told(&mut self, awaited: u32, refused: bool) -> Told {
+    pub fn acknowledged(&mut self, awaited: u32, refused: bool) -> Effect {
         if before(awaited, self.base) || before(self.sent, awaited) {
-            return Told::Nothing;
+            return Effect::Nothing;
         }
         let advanced = self.base != awaited;
         self.base = awaited;
@@ -92,11 +92,11 @@ impl Outgoing {
             self.refusals = 0;
         }
         if !refused || self.waits || awaited == self.sent {
-            return if advanced { Told::Accepted } else { Told::Nothing };
+            return if advanced { Effect::GoOn } else { Effect::Nothing };
         }
         self.next = awaited;
         self.waits = true;
         self.refusals += 1;
-        Told::Refused
+        Effect::GoBack
     }
 }

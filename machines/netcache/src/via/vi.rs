@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use chasqui_engine::Packet;
 
 use super::registers::ViaDescriptor;
-use super::sequence::{Outgoing, Told, before, should_ask};
+use super::sequence::{Effect, Outgoing, before, should_ask};
 use chasqui_ni::MessageKey;
 
 /// A descriptor as its doorbell names it.
@@ -118,15 +118,15 @@ impl Vi {
 
     /// All packets before `awaited` have come; `awaited` itself was refused, or not. Descriptors that are complete so
     /// go to `complete`.
-    pub fn told(&mut self, awaited: u32, refused: bool, complete: &mut Vec<Plan>) -> Told {
-        let told = self.out.told(awaited, refused);
+    pub fn acknowledged(&mut self, awaited: u32, refused: bool, complete: &mut Vec<Plan>) -> Effect {
+        let effect = self.out.acknowledged(awaited, refused);
         while let Some(plan) = self.work.front().and_then(|work| work.plan)
             && !before(self.out.base, plan.first.wrapping_add(plan.packets))
         {
             complete.push(plan);
             self.work.pop_front();
         }
-        told
+        effect
     }
 }
 
@@ -159,10 +159,10 @@ mod tests {
         let mut vi = vi(&[1, 3, 1]);
         let mut complete = vec![];
         assert_eq!(send_all(&mut vi, 3), [(0, false), (1, false), (2, false)]);
-        assert_eq!(vi.told(2, false, &mut complete), Told::Accepted);
+        assert_eq!(vi.acknowledged(2, false, &mut complete), Effect::GoOn);
         assert_eq!(complete.iter().map(|plan| plan.physical).collect::<Vec<_>>(), [0]);
         assert_eq!(send_all(&mut vi, 3), [(3, false), (4, false)]);
-        assert_eq!(vi.told(5, false, &mut complete), Told::Accepted);
+        assert_eq!(vi.acknowledged(5, false, &mut complete), Effect::GoOn);
         assert_eq!((complete.len(), vi.work.len()), (3, 0));
         assert!(!vi.may_send(3));
     }
@@ -172,14 +172,14 @@ mod tests {
         let mut vi = vi(&[1, 1, 1, 1]);
         let mut complete = vec![];
         send_all(&mut vi, 8);
-        assert_eq!(vi.told(1, true, &mut complete), Told::Refused);
+        assert_eq!(vi.acknowledged(1, true, &mut complete), Effect::GoBack);
         assert_eq!((complete.len(), vi.may_send(8)), (1, false));
-        assert_eq!(vi.told(1, true, &mut complete), Told::Nothing, "it waits already");
+        assert_eq!(vi.acknowledged(1, true, &mut complete), Effect::Nothing, "it waits already");
         vi.out.waits = false;
         assert_eq!(send_all(&mut vi, 8), [(1, true), (2, true), (3, true)]);
-        assert_eq!(vi.told(0, true, &mut complete), Told::Nothing, "an old reply");
-        assert_eq!(vi.told(5, false, &mut complete), Told::Nothing, "of what was not sent");
-        assert_eq!(vi.told(4, false, &mut complete), Told::Accepted);
+        assert_eq!(vi.acknowledged(0, true, &mut complete), Effect::Nothing, "an old reply");
+        assert_eq!(vi.acknowledged(5, false, &mut complete), Effect::Nothing, "of what was not sent");
+        assert_eq!(vi.acknowledged(4, false, &mut complete), Effect::GoOn);
         assert_eq!((complete.len(), vi.out.refusals), (4, 0));
     }
 

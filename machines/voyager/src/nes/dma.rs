@@ -174,7 +174,7 @@ impl DmaEngine {
     }
 
     /// The turn is over as far as requests are concerned: nothing of them is under way.
-    pub fn is_quiet(&self) -> bool {
+    pub fn is_quiescent(&self) -> bool {
         let is_between = match self.state {
             State::Idle => self.is_held || !self.owner.is_some_and(|owner| self.has_requests(owner)),
             state => self.is_held && state == State::Ready,
@@ -224,7 +224,7 @@ impl DmaEngine {
         self.transfer.is_some_and(|transfer| transfer.is_broken)
     }
 
-    /// The process has asked for what it may not.
+    /// The process has requested what it may not.
     fn refuse(&mut self, text: String, c: &mut Context<'_, '_>) {
         c.fault(self.current, text);
         self.state = State::Idle;

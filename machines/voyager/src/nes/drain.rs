@@ -58,8 +58,8 @@ impl Drain {
         self.is_leaving
     }
 
-    /// The firmware has heard it.
-    pub fn told(&mut self) {
+    /// The firmware has the event.
+    pub fn notified(&mut self) {
         self.is_leaving = false;
     }
 

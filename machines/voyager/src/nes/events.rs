@@ -1,4 +1,4 @@
-//! What an NES waits for: events of its own, and bus transactions by who asked for them.
+//! What an NES waits for: events of its own, and bus transactions by who requested them.
 
 chasqui_ni::events! {
     /// The NES's own events.
@@ -31,7 +31,7 @@ chasqui_ni::events! {
 }
 
 chasqui_ni::units! {
-    /// Who asked for a bus transaction.
+    /// Who requested a bus transaction.
     pub(super) enum Owner {
         /// Lines of a slot to send (Reclaim).
         Transmit,

@@ -197,11 +197,11 @@ impl ExpressTransmitter {
 
     /// Nothing is to be sent.
     pub fn is_empty(&self) -> bool {
-        (0..self.slots.len()).all(|slot| self.is_quiet(slot))
+        (0..self.slots.len()).all(|slot| self.is_quiescent(slot))
     }
 
     /// Nothing of `slot` is left to be sent.
-    pub fn is_quiet(&self, slot: usize) -> bool {
+    pub fn is_quiescent(&self, slot: usize) -> bool {
         self.slots[slot].messages.is_empty() && self.current.is_none_or(|(current, _)| current != slot)
     }
 

@@ -124,7 +124,7 @@ struct Home {
     priority: u8,
     /// Packets for it go to the miss queue, though it is resident.
     diverted: bool,
-    /// The firmware could not place a message, and is told when there may be room.
+    /// The firmware could not place a message, and is notified when there may be room.
     wants_room: bool,
     /// The latest transmit producer and receive consumer that the process has stored.
     stored: [u32; 2],
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn room_is_told_once_and_only_if_it_is_wanted() {
+    fn room_is_notified_once_and_only_if_it_is_wanted() {
         let mut homes = homes();
         assert!(!homes.take_want(0));
         homes.want_room(0);

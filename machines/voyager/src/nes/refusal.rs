@@ -3,8 +3,10 @@
 //! the sender's by a packet.
 
 use std::collections::VecDeque;
+use std::mem::offset_of;
 use std::ops::Range;
 
+use chasqui_abi::Envelope;
 use chasqui_engine::Packet;
 use chasqui_ni::Context;
 use chasqui_placement::ProcessId;
@@ -12,22 +14,28 @@ use chasqui_placement::ProcessId;
 use super::table::Destination;
 use super::transmit::{HEADER, packet_bytes, push_packet};
 use super::{NesEvent, Shared};
+use crate::registers::VoyagerDma;
 use crate::service_registers::{PACKET_DMA, PACKET_NOTICE, PACKET_REFUSAL, VoyagerPacket};
 
 /// Who sends a block: its site, and the process there.
 type Sender = (u32, ProcessId);
 
-/// Data of a notice where a packet has the process that sends it, and a slot nothing.
-const NOTICE_PROCESS: Range<usize> = 24..32;
+/// Of a notice's data, which are an envelope: its `sender`. A packet has the process there that sends the block; in a slot
+/// it is zero.
+const NOTICE_SENDER: Range<usize> =
+    offset_of!(Envelope, sender)..offset_of!(Envelope, sender) + size_of::<u64>();
+/// What comes before it is the request's.
+const _: () =
+    assert!(offset_of!(VoyagerDma, receiver) - offset_of!(VoyagerDma, notice) == NOTICE_SENDER.start);
 
 /// A notice's data, with the process that sends it.
 pub(super) fn name_sender(notice: &mut [u8], process: ProcessId) {
-    notice[NOTICE_PROCESS].copy_from_slice(&u64::from(process.0).to_le_bytes());
+    notice[NOTICE_SENDER].copy_from_slice(&u64::from(process.0).to_le_bytes());
 }
 
 /// A notice's data as software reads them.
 pub(super) fn hide_sender(notice: &mut [u8]) {
-    if let Some(process) = notice.get_mut(NOTICE_PROCESS) {
+    if let Some(process) = notice.get_mut(NOTICE_SENDER) {
         process.fill(0);
     }
 }
@@ -37,7 +45,7 @@ fn sender(packet: &Packet) -> Option<Sender> {
     let header = VoyagerPacket::from_bytes(&packet.bytes);
     let process = match u64::from(header.kind) {
         PACKET_DMA => header.flags,
-        PACKET_NOTICE => packet.bytes[HEADER + NOTICE_PROCESS.start],
+        PACKET_NOTICE => packet.bytes[HEADER..][NOTICE_SENDER][0],
         _ => return None,
     };
     Some((packet.source, ProcessId(process.into())))
@@ -48,7 +56,7 @@ fn sender(packet: &Packet) -> Option<Sender> {
 pub(super) struct Refuser {
     /// Of whom blocks have been refused: each is over, or will hear that it is.
     refused: Vec<Sender>,
-    /// To be told of it, and of which address.
+    /// Whose refusals are to be sent, and of which address.
     waiting: VecDeque<(Sender, u64)>,
     /// The first of these crosses the I-bus.
     is_crossing: bool,
@@ -92,7 +100,7 @@ impl Refuser {
 /// Data of a refusal: an address.
 const BYTES: u64 = size_of::<u64>() as u64;
 
-/// What the process is told whose block was refused by `packet`.
+/// The fault of the process whose block `packet` refuses, in words.
 pub(super) fn text(packet: &Packet, data: &[u8]) -> String {
     let address = u64::from_le_bytes(data[..BYTES as usize].try_into().expect("an address"));
     format!(

@@ -21,13 +21,10 @@ use crate::registers as r;
 use crate::service_registers::{self as sp, VoyagerPacket};
 
 const SSRAM: usize = sp::SSRAM_BYTES as usize;
-const SETTINGS: usize = 14;
-/// Among the settings.
-const EXPRESS_SLOTS: usize = 4;
-const BASIC_SLOTS: usize = 5;
-const SHARES: usize = 13;
-const SETTINGS_END: u64 = sp::SETTING_BASIC_QUEUES + 8 * SETTINGS as u64;
-const _: () = assert!(SETTINGS_END == sp::SETTING_SHARES + 8);
+const SETTING_BYTES: u64 = size_of::<u64>() as u64;
+/// Behind the last setting.
+const SETTINGS_END: u64 = sp::SETTING_SHARES + SETTING_BYTES;
+const SETTINGS: usize = ((SETTINGS_END - sp::SETTING_BASIC_QUEUES) / SETTING_BYTES) as usize;
 // Registers of the most slots that there may be don't meet those that follow.
 const _: () =
     assert!(sp::BASIC_TRANSMIT_PRODUCER + RESIDENT_BASIC_MAX * sp::BASIC_STRIDE <= sp::EXPRESS_SENT);
@@ -56,11 +53,36 @@ struct Answer {
     took: Option<MessageKey>,
 }
 
+/// What the firmware asks first: values by their registers, `SETTING_*`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settings([u64; SETTINGS]);
+
+impl Settings {
+    /// `values`: of all registers, each with its own.
+    fn new(values: [(u64, u64); SETTINGS]) -> Settings {
+        let mut all = [None; SETTINGS];
+        for (register, value) in values {
+            let before = all[Settings::index(register)].replace(value);
+            assert_eq!(before, None, "the setting at {register:#x} has two values");
+        }
+        Settings(all.map(|value| value.expect("each has one of as many values")))
+    }
+
+    fn index(register: u64) -> usize {
+        ((register - sp::SETTING_BASIC_QUEUES) / SETTING_BYTES) as usize
+    }
+
+    /// The value of `register`.
+    fn get(&self, register: u64) -> u64 {
+        self.0[Settings::index(register)]
+    }
+}
+
 /// The sP, and what waits for it.
 pub(super) struct Service {
     pub processor: FirmwareProcessor,
     pub parameters: parameters::Service,
-    settings: [u64; SETTINGS],
+    settings: Settings,
     accesses: Mailbox<Access>,
     /// Answers to loads that will be tried again.
     answers: Vec<Answer>,
@@ -84,7 +106,7 @@ pub(super) struct Service {
     pub staging: [u8; SSRAM],
 }
 
-/// What the firmware asks first.
+/// The settings of one site's firmware.
 pub(super) fn settings(
     names: QueueNames,
     queues: &parameters::Queues,
@@ -93,23 +115,23 @@ pub(super) fn settings(
     receive: Rings,
     (sites, here): (u32, u32),
     shares: usize,
-) -> [u64; SETTINGS] {
-    [
-        (names.count() - names.express_count()) as u64,
-        u64::from(receive.first.slots),
-        receive.first.base,
-        receive.first.bytes(),
-        queues.resident_express,
-        queues.resident_basic,
-        express.slots,
-        service.dram.bytes(),
-        names.express_count() as u64,
-        receive.first.slot_bytes,
-        express.tags,
-        sites.into(),
-        here.into(),
-        shares as u64,
-    ]
+) -> Settings {
+    Settings::new([
+        (sp::SETTING_BASIC_QUEUES, (names.count() - names.express_count()) as u64),
+        (sp::SETTING_SLOTS, u64::from(receive.first.slots)),
+        (sp::SETTING_RECEIVE_RING, receive.first.base),
+        (sp::SETTING_RING_BYTES, receive.first.bytes()),
+        (sp::SETTING_EXPRESS_SLOTS, queues.resident_express),
+        (sp::SETTING_BASIC_SLOTS, queues.resident_basic),
+        (sp::SETTING_EXPRESS_MESSAGES, express.slots),
+        (sp::SETTING_MEMORY, service.dram.bytes()),
+        (sp::SETTING_EXPRESS_QUEUES, names.express_count() as u64),
+        (sp::SETTING_STRIDE, receive.first.slot_bytes),
+        (sp::SETTING_PLACES, express.tags),
+        (sp::SETTING_SITES, sites.into()),
+        (sp::SETTING_SITE, here.into()),
+        (sp::SETTING_SHARES, shares as u64),
+    ])
 }
 
 impl Service {
@@ -120,7 +142,7 @@ impl Service {
     pub fn new(
         mut processor: FirmwareProcessor,
         parameters: parameters::Service,
-        settings: [u64; SETTINGS],
+        settings: Settings,
     ) -> Result<Service, String> {
         while let Some(at) = processor.run(Time::ZERO)? {
             match processor.takes_place(at) {
@@ -129,7 +151,7 @@ impl Service {
                     address: address @ sp::SETTING_BASIC_QUEUES..SETTINGS_END,
                     ..
                 }) => {
-                    processor.loaded(at, setting(&settings, address), Time::ZERO);
+                    processor.loaded(at, settings.get(address), Time::ZERO);
                 }
                 other => return Err(processor.describe(&format!("{other:x?} before the first event"))),
             }
@@ -166,11 +188,7 @@ impl Service {
     }
 }
 
-fn setting(settings: &[u64; SETTINGS], address: u64) -> u64 {
-    settings[((address - sp::SETTING_BASIC_QUEUES) / 8) as usize]
-}
-
-/// What the firmware is told about an access: what it is, and its queue or phantom queue.
+/// How the event ACCESS describes an access: what it is, and its queue or phantom queue.
 fn description(names: QueueNames, access: &Access) -> (u64, u64) {
     let queue = u64::from(access.queue.unwrap_or(0));
     match (Register::at(names, access.address), access.value.is_some()) {
@@ -248,11 +266,11 @@ impl Nes {
             Uncached::Store => {}
             Uncached::Load if service.answers.iter().any(|answer| answer.address == address) => return None,
             Uncached::Load => {
-                let asked = service.accesses.iter().any(|a| a.address == address && a.value.is_none());
-                if !asked && !self.is_served(self.register(address)) {
+                let waits = service.accesses.iter().any(|a| a.address == address && a.value.is_none());
+                if !waits && !self.is_served(self.register(address)) {
                     return None;
                 }
-                if !asked && has_room {
+                if !waits && has_room {
                     self.keep(address, None, None);
                     self.wake_service(c);
                 }
@@ -298,7 +316,7 @@ impl Nes {
         let access = Access { address, value, wide: None, queue: self.queue_of(register), name };
         self.shared.counters.served += 1;
         let service = self.service.as_mut().expect("somebody serves the access");
-        // A store that takes no time was not asked to wait.
+        // A store that takes no time has not waited.
         service.accesses.put_beyond(access);
     }
 
@@ -376,7 +394,7 @@ impl Nes {
             sp::EVENT => return self.next_event(),
             sp::RESULT => return service.result.take(),
             sp::ACCESS_VALUE => service.accesses.front().and_then(|a| a.value).unwrap_or(0),
-            sp::SETTING_BASIC_QUEUES..SETTINGS_END => setting(&service.settings, address),
+            sp::SETTING_BASIC_QUEUES..SETTINGS_END => service.settings.get(address),
             sp::OWN_TAKE => {
                 let message = self.receiver.own.pop();
                 self.receiver.taken(0, &mut self.shared, c);
@@ -431,8 +449,9 @@ impl Nes {
     /// The queue exists, and the hardware has `slot` for its kind.
     fn has_slot(&self, name: QueueName, slot: u8) -> bool {
         let Some(service) = &self.service else { return false };
-        let kind = if self.shared.homes.names.is_basic(name) { BASIC_SLOTS } else { EXPRESS_SLOTS };
-        self.shared.homes.all().contains(&name) && u64::from(slot) < service.settings[kind]
+        let is_basic = self.shared.homes.names.is_basic(name);
+        let slots = if is_basic { sp::SETTING_BASIC_SLOTS } else { sp::SETTING_EXPRESS_SLOTS };
+        self.shared.homes.all().contains(&name) && u64::from(slot) < service.settings.get(slots)
     }
 
     /// The firmware stores to `address`.
@@ -466,7 +485,7 @@ impl Nes {
                 self.express.push(self.express.own(), entry, &mut self.shared, c);
             }
             sp::OVERRUN => {
-                let (jobs, dram) = (service.settings[SHARES], service.parameters.dram);
+                let (jobs, dram) = (service.settings.get(sp::SETTING_SHARES), service.parameters.dram);
                 c.fault(
                     ProcessId(name.into()),
                     format!(
@@ -509,22 +528,22 @@ impl Nes {
             sp::KIND_MISS => self.receiver.show_missed(),
             sp::KIND_ROOM => drop(service.room.pop_front()),
             sp::KIND_LAUNCHED => service.launched = false,
-            sp::KIND_QUIET => service.watched = None,
+            sp::KIND_QUIESCENT => service.watched = None,
             sp::KIND_LEFT => service.has_left = false,
-            sp::KIND_TURN => self.drain.iter_mut().for_each(Drain::told),
+            sp::KIND_TURN => self.drain.iter_mut().for_each(Drain::notified),
             sp::KIND_OVER => drop(service.over.pop_front()),
             _ => {}
         }
         Some(event | kind)
     }
 
-    /// There may be something to say: asked whenever anything happens in the NES, and mostly there is not.
+    /// There may be an event: looked for whenever anything happens in the NES, and mostly there is none.
     fn may_have_event(&self) -> bool {
         let service = self.service.as_ref().expect("the firmware runs");
         let is_leaving = self.drain.as_ref().is_some_and(Drain::is_leaving);
-        let is_told =
+        let has_event =
             is_leaving || !service.accesses.is_empty() || !service.room.is_empty() || service.launched;
-        is_told
+        has_event
             || service.has_left
             || !service.over.is_empty()
             || self.receiver.own.has_message()
@@ -532,7 +551,7 @@ impl Nes {
             || self.receiver.next_missed().is_some()
     }
 
-    /// What there is to say of a `kind` of event, if there is one.
+    /// The event of a `kind`, without the kind, if there is one.
     fn event_of(&self, kind: u64) -> Option<u64> {
         let service = self.service.as_ref().filter(|service| service.mask >> kind & 1 != 0)?;
         let queue = |name: QueueName| u64::from(name) << 32;
@@ -555,21 +574,22 @@ impl Nes {
                 let is_leaving = self.drain.as_ref().is_some_and(Drain::is_leaving);
                 (is_leaving && self.has_sent_all()).then_some(0)
             }
-            _ => {
-                service.watched.filter(|&(name, slot)| self.is_quiet(name, slot)).map(|(name, _)| queue(name))
-            }
+            _ => service
+                .watched
+                .filter(|&(name, slot)| self.is_quiescent(name, slot))
+                .map(|(name, _)| queue(name)),
         }
     }
 
     /// What processes have sent has left for the network.
     fn has_sent_all(&self) -> bool {
-        self.transmitter.is_empty() && self.express.is_empty() && self.dma.is_quiet()
+        self.transmitter.is_empty() && self.express.is_empty() && self.dma.is_quiescent()
     }
 
     /// The hardware has nothing to send for the queue that was in `slot`.
-    fn is_quiet(&self, name: QueueName, slot: usize) -> bool {
+    fn is_quiescent(&self, name: QueueName, slot: usize) -> bool {
         let is_basic = self.shared.homes.names.is_basic(name);
-        if is_basic { self.transmitter.is_quiet(slot) } else { self.express.is_quiet(slot) }
+        if is_basic { self.transmitter.is_quiescent(slot) } else { self.express.is_quiescent(slot) }
     }
 
     fn answer_access(&mut self, value: u64) {
@@ -607,7 +627,7 @@ impl Nes {
             }
             (Some(value), ..) => self.store(c, register, value, access.name),
             (None, ..) => {
-                // A whole message: the processor gets the part that it asked for later.
+                // A whole message: the processor gets its part of it later.
                 let Loaded { reply, took } = self.load(c, register, 8);
                 let answer = Answer { address: access.address, value: reply.value, took };
                 self.service_mut().answers.push(answer);
@@ -643,7 +663,7 @@ impl Nes {
     fn basic_register(&mut self, address: u64) -> Option<&mut u32> {
         let offset = address.checked_sub(sp::BASIC_TRANSMIT_PRODUCER)?;
         let slot = (offset / sp::BASIC_STRIDE) as usize;
-        if slot as u64 >= self.service.as_ref()?.settings[BASIC_SLOTS] {
+        if slot as u64 >= self.service.as_ref()?.settings.get(sp::SETTING_BASIC_SLOTS) {
             return None;
         }
         Some(match offset % sp::BASIC_STRIDE + sp::BASIC_TRANSMIT_PRODUCER {

@@ -7,6 +7,7 @@ use super::queues::{QueueName, QueueNames, SP};
 use crate::registers::{
     EXPRESS_SOURCE_BITS, QUEUES, SP_QUEUE, TABLE_QUEUE_SHIFT, TABLE_SOURCE_SHIFT, TABLE_VALID,
 };
+use crate::service_registers::request_id;
 
 /// What a logical destination of a queue stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,16 +70,16 @@ impl DestinationTable {
         })
     }
 
-    /// What `process` calls `id` among the destinations of the sP's queue, or among the source ids of questions to it, which
-    /// lead there: from the sites' on each process has its own. So no question leads to what another process has connected.
+    /// What `process` calls `id` among the destinations of the sP's queue, or among the source ids of requests to it, which
+    /// lead there: from the sites' on each process has its own. So no request leads to what another process has connected.
     ///
     /// # Errors
     /// It is a site's, or no message has the bits for it.
-    fn way(&self, process: ProcessId, id: u16) -> Result<u16, String> {
+    fn request_id(&self, process: ProcessId, id: u16) -> Result<u16, String> {
         let (first, processes) = (self.nodes, self.names.processes as u32);
         let own = (1u32 << EXPRESS_SOURCE_BITS).saturating_sub(first + process.0).div_ceil(processes);
         match u32::from(id).checked_sub(first).filter(|&index| index < own) {
-            Some(index) => Ok((first + index * processes + process.0) as u16),
+            Some(index) => Ok(request_id(process.0, index, first, processes) as u16),
             None => Err(format!(
                 "destination table: {id} as a destination of the service processor's queue, or as a source id of messages \
                  to it; {own} from {first} on are allowed"
@@ -121,8 +122,9 @@ impl DestinationTable {
             ));
         }
         // By their sources the sPs know each other's messages.
-        let logical = if own == SP_QUEUE { self.way(process, logical)? } else { logical };
-        let source = if valid && u64::from(to) == SP_QUEUE { self.way(process, source)? } else { source };
+        let logical = if own == SP_QUEUE { self.request_id(process, logical)? } else { logical };
+        let source =
+            if valid && u64::from(to) == SP_QUEUE { self.request_id(process, source)? } else { source };
         let is_basic = |name: QueueName| name != SP && self.names.is_basic(name);
         let (queue, to) = (self.named(process, own as QueueName)?, self.named(process, to)?);
         if valid && is_basic(queue) != is_basic(to) {
@@ -151,6 +153,7 @@ mod tests {
     use chasqui_placement::MapBy;
 
     use super::*;
+    use crate::service_registers::requester;
 
     fn table() -> DestinationTable {
         DestinationTable::of_ranks(
@@ -250,14 +253,14 @@ mod tests {
     }
 
     #[test]
-    fn questions_lead_to_what_the_same_process_has_connected() {
+    fn requests_lead_to_what_the_same_process_has_connected() {
         let names = QueueNames { processes: 3, basic: 1 };
         let mut table = DestinationTable::of_ranks(NodeId(0), &Placement::one_a_node(vec![4; 3]), names);
         let mut sources = vec![];
         for process in (0..3).map(ProcessId) {
-            // A question bears a source id; at the site that is asked this is a destination of the sP's.
-            let question = TABLE_VALID | SP_QUEUE << TABLE_QUEUE_SHIFT | 7 << TABLE_SOURCE_SHIFT | 1;
-            assert_eq!(table.write(process, 0, 9, question), Ok(()));
+            // A request bears a source id; at the site that it goes to this is a destination of the sP's.
+            let request = TABLE_VALID | SP_QUEUE << TABLE_QUEUE_SHIFT | 7 << TABLE_SOURCE_SHIFT | 1;
+            assert_eq!(table.write(process, 0, 9, request), Ok(()));
             let source = table.find(names.express(process, 0), 9).unwrap().source;
             assert_eq!(table.write(process, SP_QUEUE, 7, TABLE_VALID | 5 << TABLE_SOURCE_SHIFT | 1), Ok(()));
             let answer = Destination { site: 1, queue: names.express(process, 0), source: 5 };
@@ -265,9 +268,29 @@ mod tests {
             sources.push(source);
         }
         assert_eq!(sources, [13, 14, 15]);
-        let last = |process| (0..=u16::MAX).rev().find(|&id| table.way(process, id).is_ok()).unwrap();
-        assert_eq!(table.way(ProcessId(0), last(ProcessId(0))), Ok(8191));
-        assert_eq!(table.way(ProcessId(1), last(ProcessId(1))), Ok(8189));
+        let last = |process| (0..=u16::MAX).rev().find(|&id| table.request_id(process, id).is_ok()).unwrap();
+        assert_eq!(table.request_id(ProcessId(0), last(ProcessId(0))), Ok(8191));
+        assert_eq!(table.request_id(ProcessId(1), last(ProcessId(1))), Ok(8189));
+    }
+
+    #[test]
+    fn an_id_is_of_one_process_and_none_is_a_sites() {
+        for (nodes, processes) in [(1, 1), (4, 3), (7, 16)] {
+            let names = QueueNames { processes: processes as usize, basic: 1 };
+            let jobs = vec![nodes; processes as usize];
+            let table = DestinationTable::of_ranks(NodeId(0), &Placement::one_a_node(jobs), names);
+            let mut all = vec![];
+            for process in (0..processes).map(ProcessId) {
+                for own in nodes as u16..nodes as u16 + 40 {
+                    let id = table.request_id(process, own).unwrap();
+                    assert_eq!(requester(id.into(), nodes, processes), process.0);
+                    all.push(id);
+                }
+            }
+            all.sort_unstable();
+            let first = nodes as u16;
+            assert_eq!(all, (first..first + 40 * processes as u16).collect::<Vec<_>>());
+        }
     }
 
     #[test]

@@ -114,7 +114,7 @@ impl Transmitter {
     }
 
     /// Nothing of `slot` is under way.
-    pub fn is_quiet(&self, slot: usize) -> bool {
+    pub fn is_quiescent(&self, slot: usize) -> bool {
         self.current != slot || self.state == State::Idle
     }
 

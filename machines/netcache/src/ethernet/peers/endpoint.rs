@@ -417,7 +417,7 @@ impl Endpoint {
         self.timeout = Time(timeout.clamp(TIMEOUT_MIN.0, TIMEOUT_MAX.0));
     }
 
-    /// What the rank is told with every segment: how far it has come, and the window.
+    /// What every segment acknowledges to the rank: how far it has come, and the window.
     pub fn offer(&self) -> (u32, u16) {
         (self.expected, WINDOW as u16)
     }
