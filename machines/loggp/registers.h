@@ -9,7 +9,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_LOGGP_INTERFACE 0x968a27b9u /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_LOGGP_INTERFACE 0x17a7abe4u /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 

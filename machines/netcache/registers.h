@@ -9,7 +9,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_NETCACHE_INTERFACE 0xdf41b757u /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_NETCACHE_INTERFACE 0x17329ddcu /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 

@@ -9,7 +9,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_TEMPLATE_INTERFACE 0x6e003f51u /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_TEMPLATE_INTERFACE 0xad0e75b4u /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 

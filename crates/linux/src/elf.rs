@@ -6,15 +6,18 @@
 use std::fmt;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use chasqui_dwarf::REGISTERS;
 use chasqui_memory::FlatMemory;
 use object::LittleEndian as LE;
 use object::elf::{self, FileHeader64, ProgramHeader64};
 use object::read::elf::{FileHeader, ProgramHeader};
 
+use crate::elf::debug::Debug;
 use crate::elf::symbols::Symbols;
 
+mod debug;
 mod extensions;
 mod symbols;
 

@@ -385,7 +385,7 @@ fn waiting(processes: &[ProcessView<'_>], end: Time) -> String {
     let waits: Vec<String> = processes
         .iter()
         .filter_map(|p| {
-            let what = p.waiting_for()?;
+            let what = p.waiting_for(&calls::name)?;
             Some(format!("{}{} waits for {what}", p.rank(), in_call(p)))
         })
         .collect();

@@ -9,7 +9,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_ETHERNET_INTERFACE 0xd0a5658eu /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_ETHERNET_INTERFACE 0x3e9385fdu /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 

@@ -9,7 +9,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_VIA_INTERFACE 0xf2300b55u /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_VIA_INTERFACE 0x5d18fdd2u /* Names all that is defined here and in chasqui/abi.h. */
 
 #define CHASQUI_VIA_DEVICE 0x4ull /* Number by which MPI_Init picks this device. */
 #define CHASQUI_VIA_REGION_DOORBELLS 0x0ull /* Region: doorbells, uncached, all that a process sees of the NIC. */
