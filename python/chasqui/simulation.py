@@ -17,7 +17,15 @@ from typing import Any
 
 from chasqui import core, firmware, stopping
 from chasqui.errors import STATUS_LOST, InputError
-from chasqui.text import STATUS_UNWRITTEN, draw, say, simulated_time, terminal_width
+from chasqui.text import (
+    STATUS_UNWRITTEN,
+    broken_pipe,
+    draw,
+    is_unread,
+    say,
+    simulated_time,
+    terminal_width,
+)
 
 RUNS = Path("runs")
 PROGRESS_AFTER_S = 1.0  # shorter runs show no progress line
@@ -109,6 +117,11 @@ class Result:
         return [self.summary["unshown"]] if "unshown" in self.summary else []
 
     @property
+    def is_unread(self) -> bool:
+        """Nothing reads the output any more: the run has stopped for that, unless it had ended."""
+        return bool(self.summary.get("unread"))
+
+    @property
     def status(self) -> int:
         statuses = [int(summary["exit_status"]) for summary in self.summaries]
         lost = [STATUS_LOST] if self.lost else []
@@ -195,7 +208,7 @@ class Watch:
             now = json.loads(report)
             if not now["within_line"]:
                 self._print(now)
-        return self.signal
+        return self.signal or unread()
 
     def _print(self, now: Mapping[str, Any]) -> None:
         note = "  stopping" if self.signal else ""
@@ -251,8 +264,14 @@ class Watch:
             self.clear()
 
 
+def unread() -> int | None:
+    """The signal for which a run stops, if nothing reads the command's output any more."""
+    return stopping.UNREAD if is_unread() else None
+
+
 def execute(job: Job) -> Result:
-    """Runs a job. Raises InputError when it can't start."""
+    """Runs a job. Raises InputError when it can't start, BrokenPipeError when nothing reads the
+    output any more: the results so far are kept."""
     if job.directory is not None:
         return _execute(job, job.directory)
     stem = f"{short_name(Path(job.program).name)}-{short_name(job.machine)}"
@@ -266,14 +285,21 @@ def _execute(job: Job, directory: Path) -> Result:
     sys.stdout.flush()
     with watch.listening():
         summary = core.run(request, watch)
-    return Result(directory, summary)
+    return _read(Result(directory, summary))
 
 
 def execute_quietly(job: Job, directory: Path, stop: Callable[[], int | None]) -> Result:
     """Runs a job without a word, in any thread, until it ends or `stop` names a signal for which to
-    end it. Raises InputError when it can't start."""
+    end it. Raises what `execute` does."""
     request = _request(job, directory, clear_line=False)
-    return Result(directory, core.run(request, lambda _: stop()))
+    return _read(Result(directory, core.run(request, lambda _: stop() or unread())))
+
+
+def _read(result: Result) -> Result:
+    """`result`, if anything reads what the command says of it."""
+    if result.is_unread:
+        raise broken_pipe()
+    return result
 
 
 def check(job: Job) -> None:

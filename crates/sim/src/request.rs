@@ -6,6 +6,13 @@ use std::path::PathBuf;
 use chasqui_placement::MapBy;
 use serde::Deserialize;
 
+/// Signals for which a run stops, by their numbers: as all architectures of Linux have them.
+pub(crate) const SIGHUP: i32 = 1;
+pub(crate) const SIGINT: i32 = 2;
+/// What reads the output has gone.
+pub(crate) const SIGPIPE: i32 = 13;
+pub(crate) const SIGTERM: i32 = 15;
+
 /// The request for a run.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -71,7 +71,7 @@ def invoke(arguments: list[str], name: str = "chasqui") -> int:
     import click
 
     from chasqui import stopping, text
-    from chasqui.cli.group import group
+    from chasqui.cli.group import Unread, group
     from chasqui.errors import STATUS_LOST, InputError
 
     try:
@@ -90,8 +90,8 @@ def invoke(arguments: list[str], name: str = "chasqui") -> int:
         cause = stop.__cause__ if isinstance(stop, click.Abort) else stop
         text.say(f"chasqui: stopped by {stopping.name_of(cause)}")
         return stopping.status_of(cause)
-    except BrokenPipeError as error:
-        return text.unwritten(error)
+    except (Unread, BrokenPipeError):
+        return text.unwritten(text.broken_pipe())
     except OSError as error:
         if text.failure_of_stdout() is not None:
             return text.unwritten(error)
