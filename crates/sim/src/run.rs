@@ -140,6 +140,7 @@ impl Plan {
         replay::check_record(request)?;
         let replay = replay::replay(request, machine, &resolved)?;
         let programs = programs(request, replay.as_ref(), machine, &resolved)?;
+        replay::check_program(request, replay.as_ref(), &programs[0].elf)?;
         let placement = placement(request, &programs)?;
         let ranks = programs.iter().map(|p| p.ranks).max().expect("there is a job");
         let watch = watch(&request.options, ranks)?;
