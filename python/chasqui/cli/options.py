@@ -161,7 +161,7 @@ def _host_files() -> Decorator:
 def _limits() -> list[Decorator]:
     return [
         click.option("--limit-time", metavar="TIME", help="End after this simulated time: '5 ms'."),
-        click.option("--limit-host-time", metavar="TIME", help="End after this time: '600 s'."),
+        click.option("--limit-host-time", metavar="TIME", help="End after this time: '10 min'."),
         click.option(
             "--limit-output", metavar="SIZE",
             help="End when the programs have written this much to their output and to files "
