@@ -205,6 +205,11 @@ def test_nothing_elsewhere_is_changed(
     assert f"{new} may only be read; --bind {data} without :ro would let it" in done.stderr
     done = chasqui(*LOGGP, "--bind", "../data:/elsewhere", *asks[3:], cwd=work)
     assert not new.exists()
+    # The hint is what would have to be given, HOST:GUEST.
+    inside = (*LOGGP, "--bind", "../data:/in:ro", "--", str(reacher), "make", "/in/new")
+    done = chasqui(*inside, cwd=work)
+    said = "/in/new may only be read; --bind ../data:/in without :ro would let it be changed"
+    assert said in done.stderr
     done = chasqui(*LOGGP, "--bind", "../data", *asks[3:], cwd=work)
     assert new.read_text() == "made"
     assert not (data / "file").exists()
