@@ -208,6 +208,23 @@ def test_what_mpiexec_knows(shim_directory: Path, hello: Path, chasqui: Run) -> 
         assert (done.returncode, done.stdout) == (0, "1.732\n" * 2), done.stderr
 
 
+def test_errors_of_variables_name_the_variable(chasqui: Run, hello: Path) -> None:
+    place = hello.with_name("file")
+    place.write_text("")
+    for variable, value, message in (
+        ("CHASQUI_TOOLCHAIN", "clang", "CHASQUI_TOOLCHAIN clang: there are zig and gnu"),
+        ("CHASQUI_CACHE_DIR", f"{place}", f"CHASQUI_CACHE_DIR: {place}/"),
+    ):
+        done = chasqui("cc", "hello.c", "-lm", env={variable: value})
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+        assert done.stderr.startswith(f"chasqui: {message}")
+    done = chasqui("cc", "--toolchain", "clang", "x.c", env={"CHASQUI_TOOLCHAIN": "gnu"})
+    assert done.stderr == "chasqui: --toolchain clang: there are zig and gnu\n"
+    done = chasqui("run", "./a", env={"CHASQUI_CACHE_DIR": str(place)})
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert done.stderr.startswith("chasqui: CHASQUI_CACHE_DIR: ")
+
+
 def test_steps_of_a_build(chasqui: Run, hello: Path) -> None:
     here = hello.parent
     assert chasqui("cc", "-O2", "-c", "hello.c").returncode == 0

@@ -98,6 +98,8 @@ SANITIZERS = (
 # Of compilers' and linkers' messages: a name, a header or a Fortran module that is not there.
 LACKING = re.compile(r"undefined|omp\.h|\.mod\b")
 
+TOOLCHAIN_VARIABLE = "CHASQUI_TOOLCHAIN"
+
 RV64GC = ("rv64gc", "rv64g", "rv64imafdc", "rv64imafd")
 OTHER_PROCESSORS = tuple(
     """
@@ -223,7 +225,7 @@ def expand_response_files(arguments: list[str]) -> list[str]:
 
 def plan(language: str, arguments: list[str]) -> Plan:
     """Reads the arguments. Raises InputError for what can't be done."""
-    wanted = os.environ.get("CHASQUI_TOOLCHAIN") or "zig"
+    wanted = os.environ.get(TOOLCHAIN_VARIABLE) or "zig"
     result = Plan(language, toolchain="gnu" if language == "fc" else wanted)
     rest = _own_options(result, expand_response_files(arguments))
     if language == "fc" and result.toolchain == "zig":

@@ -62,6 +62,7 @@ class Sandbox:
     limit_host_time: str | None = None
     limit_output: str | None = None  # None: as the host has room
     limit_memory: str | None = None  # None: as the host has
+    binds_by: str | None = None  # the variable that says binds, if not --bind: for messages
 
 
 SANDBOX = Sandbox()

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from chasqui import firmware, layout
-from chasqui.cache import MACHINES, PACKAGE, cache_directory
+from chasqui.cache import MACHINES, PACKAGE, cache_directory, not_made
 from chasqui.errors import InputError
 
 GUEST = (PACKAGE / "guest").resolve()
@@ -166,8 +166,12 @@ def locked(path: Path) -> Iterator[None]:
     """Holds the lock file `path`; other processes wait for it."""
     import fcntl
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "w") as handle:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = open(path, "w")  # noqa: SIM115 -- closed below
+    except OSError as error:
+        raise not_made(path.parent, error) from None
+    with handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 
@@ -285,7 +289,10 @@ def announce_first_build() -> None:
     """Says once why the first compilation takes so long."""
     marker = cache_directory() / "zig" / "global"
     if not marker.is_dir():
-        marker.mkdir(parents=True, exist_ok=True)
+        try:
+            marker.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise not_made(marker, error) from None
         print(
             "chasqui: building the guest's C library (first use only, about a minute)",
             file=sys.stderr,

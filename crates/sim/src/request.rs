@@ -80,6 +80,8 @@ fn slot() -> String {
 pub struct Sandbox {
     /// Files and folders of the host that they see besides the working directory, `HOST[:GUEST][:ro]` each.
     pub binds: Vec<String>,
+    /// By what the user has said so, if not by `--bind`: for messages.
+    pub binds_by: Option<String>,
     /// They see all of the host's files.
     pub host_files: bool,
     /// Simulated time after which the run ends, with its unit; none: it may go on.

@@ -24,7 +24,8 @@ pub(crate) fn mounts(sandbox: &Sandbox) -> Result<Arc<Mounts>, InputError> {
     }
     for text in &sandbox.binds {
         let bound = Bind::parse(text, &directory).and_then(|bind| mounts.bind(&bind));
-        bound.map_err(|why| InputError(format!("--bind {text}: {why}")))?;
+        let by = sandbox.binds_by.as_deref().unwrap_or("--bind");
+        bound.map_err(|why| InputError(format!("{by} {text}: {why}")))?;
     }
     if sandbox.host_files {
         mounts.show_host().map_err(|error| InputError(format!("--host-files: {error}")))?;

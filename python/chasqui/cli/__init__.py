@@ -83,6 +83,7 @@ def invoke(arguments: list[str], name: str = "chasqui") -> int:
         sys.stdout.flush()
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else name
+        _name_variable(error)
         return _bad_input(f"{_plain(error)} (see: {where} --help)")
     except InputError as error:
         return _bad_input(str(error))
@@ -101,6 +102,17 @@ def invoke(arguments: list[str], name: str = "chasqui") -> int:
         text.say(f"chasqui: {place}: {error.strerror}")
         return STATUS_LOST
     return status if isinstance(status, int) else 0
+
+
+def _name_variable(error: click.UsageError) -> None:
+    """A bad value of an option that an environment variable gave is that variable's."""
+    import click
+
+    if not isinstance(error, click.BadParameter) or error.ctx is None or error.param is None:
+        return
+    source = error.ctx.get_parameter_source(error.param.name or "")
+    if source == click.core.ParameterSource.ENVIRONMENT and error.param.envvar:
+        error.param_hint = str(error.param.envvar)
 
 
 def _plain(error: click.UsageError) -> str:
