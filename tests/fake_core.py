@@ -104,6 +104,7 @@ class FakeCore(types.ModuleType):
         self.requests: list[dict[str, Any]] = []
         self.answers: dict[str, dict[str, Any]] = {}
         self.parameters_ps = dict(PARAMETERS)
+        self.unknown = "unknown machine '{}'; there are: loggp"
 
     def version(self) -> str:
         return "0"
@@ -190,4 +191,4 @@ class FakeCore(types.ModuleType):
 
     def _known(self, machine: str) -> None:
         if machine.split("/", maxsplit=1)[0] not in ("loggp", "other", "loggp-a.toml"):
-            raise InputError(f"unknown machine '{machine}'; there are: loggp")
+            raise InputError(self.unknown.format(machine))

@@ -9,12 +9,15 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 from pathlib import Path
 
 import pytest
 from fake_core import PARAMETERS, FakeCore
 
+from chasqui import text, toolchain
 from chasqui.cli import invoke
+from chasqui.errors import InputError
 
 
 def test_run_reports_and_keeps_the_directory(
@@ -32,6 +35,53 @@ def test_run_reports_and_keeps_the_directory(
     assert "0.25 s, 4.0 million simulated instructions a second" in shown.err
     assert "limited by      waiting for messages" in shown.err
     assert "run directory   runs/ring-loggp-1" in shown.err
+
+
+def test_what_is_built_on_first_use_needs_no_stream_of_pythons(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its messages go to descriptor 2: where tests or notebooks capture output, sys.stderr has
+    none. A stream without one that can't be written is given up all the same."""
+    monkeypatch.setattr(toolchain, "zig", lambda: Path("/bin/true"))
+    toolchain.run_zig(["cc"], "a.c")
+    monkeypatch.setattr(toolchain, "zig", lambda: Path("/bin/false"))
+    with pytest.raises(InputError, match=r"zig could not build a\.c"):
+        toolchain.run_zig(["cc"], "a.c")
+    with pytest.raises(io.UnsupportedOperation):
+        sys.stderr.fileno()
+    text.abandon(sys.stderr)
+    assert text.unwritten(BrokenPipeError()) == 141
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "words", "message"),
+    [
+        ("CHASQUI_THREADS", "x", ["run"], "Invalid value for CHASQUI_THREADS: 'x' is neither auto"),
+        ("CHASQUI_MACHINE", "nosuch", ["run"], 'CHASQUI_MACHINE: machine "nosuch": there is no'),
+        ("CHASQUI_MACHINE", "nosuch", ["logp"], 'CHASQUI_MACHINE: machine "nosuch": there is no'),
+    ],
+)
+def test_errors_of_variables_name_the_variable(
+    fake_core: FakeCore,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    variable: str,
+    value: str,
+    words: list[str],
+    message: str,
+) -> None:
+    fake_core.unknown = 'machine "{}": there is no such machine'
+    monkeypatch.setenv(variable, value)
+    program = ["./x"] if words == ["run"] else []
+    assert invoke([*words, *program]) == 2
+    assert capsys.readouterr().err.startswith(f"chasqui: {message}")
+    # The option has precedence, and is to blame then.
+    option = {"CHASQUI_THREADS": "--threads", "CHASQUI_MACHINE": "-m"}[variable]
+    assert invoke([*words, option, value, *program]) == 2
+    assert variable not in capsys.readouterr().err
+    monkeypatch.setenv(variable, "")
+    assert invoke([*words, *program]) == 0
 
 
 def test_run_numbers_its_directories(fake_core: FakeCore) -> None:

@@ -121,10 +121,19 @@ def draw(text: str) -> bool:
 
 def abandon(stream: TextIO) -> None:
     """The stream can't be written any more: what it still gets, at the latest when the interpreter
-    flushes it, goes nowhere."""
+    flushes it, goes nowhere. One without a descriptor, as tests and notebooks have, is left."""
+    try:
+        descriptor = stream.fileno()
+    except io.UnsupportedOperation:
+        return
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, stream.fileno())
+    os.dup2(nowhere, descriptor)
     os.close(nowhere)
+
+
+def broken_pipe() -> BrokenPipeError:
+    """What a write raises where nothing reads."""
+    return BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
 def unwritten(error: OSError) -> int:

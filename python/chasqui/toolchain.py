@@ -48,6 +48,8 @@ ZIG_TOLERANT = [
 GNU_ALWAYS = ["-march=rv64gc", "-mabi=lp64d", "-fno-stack-protector"]
 GNU_PREFIX = "riscv64-linux-gnu-"
 
+STDERR = 2  # its descriptor; sys.stderr may be something without one
+
 LIBMPI_FLAGS = [
     *["-O2", "-g", "-std=gnu11", "-ffreestanding", "-fno-pic", "-Wall"],
     *["-ffunction-sections", "-fdata-sections", "-fno-asynchronous-unwind-tables"],
@@ -259,7 +261,7 @@ def _build_fortran(place: Path) -> None:
             (building / f"{name}.f90").write_text(make(binding, INCLUDE))
         command = [gnu("fc"), *GNU_ALWAYS, "-fno-pie", "-O2", "-ffree-line-length-none", "-c"]
         modules = [f"{name}.f90" for name in fortran.MODULES]
-        done = subprocess.run([*command, *modules], cwd=building, stdout=sys.stderr, check=False)
+        done = subprocess.run([*command, *modules], cwd=building, stdout=STDERR, check=False)
         if done.returncode != 0:
             raise InputError(f"gfortran could not build {modules}: its messages are above")
         (building / "generated").mkdir()
@@ -276,7 +278,7 @@ def run_zig(command: list[str], *arguments: str | Path) -> None:
     done = subprocess.run(
         [zig(), *command, *arguments],
         env=zig_environment(),
-        stdout=sys.stderr,
+        stdout=STDERR,
         stdin=subprocess.DEVNULL,
         check=False,
     )
