@@ -202,12 +202,55 @@ def test_compare_shows_machines_side_by_side(
     assert invoke(["compare", "loggp", "other", "-np", "2", "--", "./ring", "--", "-np"]) == 0
     assert fake_core.requests[1]["args"] == ["--", "-np"]
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "./ring on 2 ranks"
-    assert lines[3].split() == ["loggp", "2.5", "ms", "1.00", "20.0%", "3", "10.5"]
+    assert lines[0] == "./ring on 2 ranks: times between MPI_Init and MPI_Finalize"
+    assert lines[3].split() == ["loggp", "2.5", "ms", "1.00", "20.0%", "2.5", "ms", "3", "10.5"]
     assert lines[4].split()[:4] == ["other", "5", "ms", "0.50"]
     assert any(line.startswith("latency") and "land - ready" in line for line in lines)
     assert not any(line.startswith("first_use") for line in lines)  # no message has it
     assert "run directory runs/ring-other-1 (other)" in lines
+
+
+def calls(init_us: int, finalize_us: int, end_us: int) -> list[dict[str, object]]:
+    """Of a rank that was in MPI_Init and MPI_Finalize for so long, and 10 us in MPI_Recv."""
+    times = [("MPI_Init", init_us, init_us), ("MPI_Finalize", finalize_us, end_us)]
+    return [
+        {"name": name, "count": 1, "time_ps": time * 10**6, "left_ps": left * 10**6}
+        for name, time, left in [*times, ("MPI_Recv", 10, end_us - finalize_us)]
+    ]
+
+
+def test_compare_ranks_machines_by_the_time_between_init_and_finalize(
+    fake_core: FakeCore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One that takes long to begin is not the slower one for that."""
+
+    def answer(end_us: int, inits_us: list[int], finalize_us: int) -> dict[str, object]:
+        ranks = [
+            {
+                "rank": rank, "status": 0, "time_ps": end_us * 10**6,
+                "mpi_ps": (init + 10 + finalize_us) * 10**6,
+                "calls": calls(init, finalize_us, end_us),
+            }
+            for rank, init in enumerate(inits_us)
+        ]  # fmt: skip
+        return {"time_ps": end_us * 10**6, "ranks": ranks}
+
+    fake_core.answers["loggp"] = answer(1070, [100, 110], 160)  # 800 us from 110 to 910
+    fake_core.answers["other"] = answer(1370, [870, 850], 300)  # 200 us from 870 to 1070
+    assert invoke(["compare", "loggp", "other", "-np", "2", "--", "./ring"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split("  ")[1:3] == ["Init to Finalize", "speed-up"]
+    assert lines[3].split()[1:7] == ["800", "us", "1.00", "1.2%", "1.07", "ms"]
+    assert lines[4].split()[1:7] == ["200", "us", "4.00", "4.8%", "1.37", "ms"]
+    assert invoke(["compare", "loggp", "other", "-np", "2", "--json", "--", "./ring"]) == 0
+    first, second = json.loads(capsys.readouterr().out)
+    assert [each["init_to_finalize_ps"] for each in (first, second)] == [8 * 10**8, 2 * 10**8]
+    assert (second["time_ps"], second["speed_up"]) == (1_370_000_000, 4.0)
+    # A program without MPI has its whole time.
+    fake_core.answers.clear()
+    assert invoke(["compare", "loggp", "--csv", "--", "./plain"]) == 0
+    (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert row["init_to_finalize_ps"] == row["time_ps"] == "2500000000"
 
 
 def test_compare_goes_on_after_a_failure(

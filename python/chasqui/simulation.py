@@ -359,10 +359,38 @@ def _only(only: OnlyRank | None) -> dict[str, Any] | None:
     }
 
 
+def _call(rank: Mapping[str, Any], name: str) -> dict[str, int]:
+    """What a rank's summary says of its calls of one MPI function."""
+    none = {"count": 0, "time_ps": 0, "left_ps": 0}
+    return next((call for call in rank.get("calls", []) if call["name"] == name), none)
+
+
+def _initialised_ps(rank: Mapping[str, Any]) -> int:
+    """When a rank left MPI_Init; the start, if it was never there."""
+    return _call(rank, "MPI_Init")["left_ps"]
+
+
+def _finalizes_ps(rank: Mapping[str, Any]) -> int:
+    """When a rank entered MPI_Finalize; its end, if it was never there."""
+    call = _call(rank, "MPI_Finalize")
+    return call["left_ps"] - call["time_ps"] if call["count"] else int(rank["time_ps"])
+
+
+def main_part_ps(summary: Mapping[str, Any]) -> int:
+    """The time between MPI_Init and MPI_Finalize: from when the last rank leaves the first until
+    the last one enters the second. What connections and buffers take to set up is not in it."""
+    ranks = summary["ranks"]
+    return max(map(_finalizes_ps, ranks)) - max(map(_initialised_ps, ranks))
+
+
 def mpi_share(summary: Mapping[str, Any]) -> float | None:
-    """The part of the ranks' time that they spent in MPI calls, 0 to 1."""
-    total = sum(rank["time_ps"] for rank in summary["ranks"])
-    inside = sum(rank["mpi_ps"] for rank in summary["ranks"])
+    """The part of the ranks' time between MPI_Init and MPI_Finalize that they spent in MPI calls,
+    0 to 1."""
+    total = inside = 0
+    for rank in summary["ranks"]:
+        total += _finalizes_ps(rank) - _initialised_ps(rank)
+        around = [_call(rank, name)["time_ps"] for name in ("MPI_Init", "MPI_Finalize")]
+        inside += rank["mpi_ps"] - sum(around)
     return inside / total if total else None
 
 
