@@ -231,7 +231,9 @@ def plan(language: str, arguments: list[str]) -> Plan:
     if language == "fc" and result.toolchain == "zig":
         raise InputError("--toolchain zig: zig has no Fortran; leave it out")
     if result.toolchain not in ("zig", "gnu"):
-        raise InputError(f"--toolchain {result.toolchain}: there are zig and gnu")
+        given = language != "fc" and result.toolchain == wanted and TOOLCHAIN_VARIABLE in os.environ
+        by = TOOLCHAIN_VARIABLE if given else "--toolchain"
+        raise InputError(f"{by} {result.toolchain}: there are zig and gnu")
     position = 0
     while position < len(rest):
         argument = rest[position]
@@ -535,9 +537,8 @@ def help_text(language: str) -> str:
     return HELP.format(language="cc", name="C", gcc="gcc", suffix="c", shim="mpicc")
 
 
-def main(language: str, name: str = "chasqui", arguments: list[str] | None = None) -> NoReturn:
-    """The compiler command; `name` is what the user typed."""
-    given = sys.argv[1:] if arguments is None else arguments
+def main(language: str, given: list[str]) -> NoReturn:
+    """The compiler command with the arguments that were given."""
     try:
         if given == ["--help"]:
             sys.exit(_print(help_text(language)))

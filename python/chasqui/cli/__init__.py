@@ -43,13 +43,11 @@ def main() -> NoReturn:
     if len(sys.argv) > 1 and sys.argv[1] in ("cc", "c++", "fc"):
         from chasqui import compiler
 
-        compiler.main(sys.argv[1], f"chasqui {sys.argv[1]}", sys.argv[2:])
+        compiler.main(sys.argv[1], sys.argv[2:])
+    if sys.argv[1:2] == ["mpiexec"]:
+        # `chasqui run` as other launchers are called, by the command of that name (wrappers).
+        _exit(["run", *sys.argv[2:]], name="mpiexec")
     _exit(sys.argv[1:])
-
-
-def mpiexec() -> NoReturn:
-    """The `mpiexec` command: `chasqui run` on the machine that CHASQUI_MACHINE names."""
-    _exit(["run", *sys.argv[1:]], name="mpiexec")
 
 
 def _exit(arguments: list[str], name: str = "chasqui") -> NoReturn:
