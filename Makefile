@@ -80,7 +80,7 @@ $(STAMPS)/venv: $(STAMPS)/prerequisites
 	@touch $@
 
 # Whatever goes into the wheel. A new file is noticed too: its folder is newer.
-PACKAGE_SOURCES := pyproject.toml README.md Cargo.toml $(wildcard examples/*.[ch] examples/own/* docs/measured.json docs/*/*.csv) $(shell \
+PACKAGE_SOURCES := pyproject.toml README.md Cargo.toml $(wildcard wrappers/data/libexec/chasqui/* wrappers/data/libexec/chasqui/bin/*) $(wildcard examples/*.[ch] examples/own/* docs/measured.json docs/*/*.csv) $(shell \
   find python crates machines guest -name __pycache__ -prune -o \
     \( -name '*.rs' -o -name '*.toml' -o -name '*.[chS]' -o -name '*.ld' -o -name 'layout.txt' -o -name '*.py' -o -name '*.pyi' -o -type d \) -print)
 
@@ -99,7 +99,6 @@ $(STAMPS)/toolchain: $(filter guest machines guest/% machines/%.c machines/%.h,$
 $(STAMPS)/install: $(PACKAGE_SOURCES) $(STAMPS)/lock $(STAMPS)/compiler
 	@echo 'make: building the simulator (some minutes, the first time)'
 	$(BIN)/python -m pip install -q --no-build-isolation .
-	$(BIN)/python -m chasqui.shims
 	@touch $@
 
 $(STAMPS)/dev: $(STAMPS)/install $(STAMPS)/toolchain

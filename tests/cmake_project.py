@@ -11,8 +11,9 @@ from pathlib import Path
 CMAKE = str(Path(sys.executable).with_name("cmake"))
 # language: the variable that names its compiler, and the wrapper
 COMPILERS = {"C": ("CC", "mpicc"), "Fortran": ("FC", "mpifort")}
-# How a project comes to MPI: by its compiler alone, or also by CMake's own search.
-WAYS = ["compiler", "find_package"]
+# How a project comes to MPI: by its compiler alone, or also by CMake's own search; or by the file
+# that says which compilers there are.
+WAYS = ["compiler", "find_package", "toolchain"]
 
 
 def build(source: Path, language: str, way: str, shims: Path) -> Path:
@@ -25,8 +26,11 @@ def build(source: Path, language: str, way: str, shims: Path) -> Path:
         f"target_link_libraries({source.stem} {libraries})\n"
     )
     variable, wrapper = COMPILERS[language]
-    environment = {**os.environ, variable: str(shims / wrapper)}
-    for step in ([CMAKE, "-S", ".", "-B", "build"], [CMAKE, "--build", "build"]):
+    environment, options = {**os.environ, variable: str(shims / wrapper)}, []
+    if way == "toolchain":
+        environment = dict(os.environ)
+        options = [f"-DCMAKE_TOOLCHAIN_FILE={shims.parent / 'toolchain.cmake'}"]
+    for step in ([CMAKE, "-S", ".", "-B", "build", *options], [CMAKE, "--build", "build"]):
         done = subprocess.run(
             step, cwd=source.parent, env=environment, capture_output=True, text=True, check=False
         )

@@ -86,17 +86,9 @@ def chasqui(tmp_path: Path) -> Run:
 
 
 @pytest.fixture(scope="session")
-def shim_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """mpicc and the others, for this interpreter."""
-    from chasqui import shims
-
-    place = tmp_path_factory.mktemp("shims")
-    for name, text in shims.scripts().items():
-        path = place / name
-        # -I would hide a package that is found through PYTHONPATH, as in a plain checkout.
-        path.write_text(text if "PYTHONPATH" not in os.environ else text.replace(" -I ", " "))
-        path.chmod(0o755)
-    return place
+def shim_directory() -> Path:
+    """Where the installed package has mpicc and the others."""
+    return Path(sys.prefix) / "libexec" / "chasqui" / "bin"
 
 
 def shared_place(factory: pytest.TempPathFactory, name: str) -> Path:

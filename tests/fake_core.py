@@ -104,6 +104,7 @@ class FakeCore(types.ModuleType):
         self.requests: list[dict[str, Any]] = []
         self.answers: dict[str, dict[str, Any]] = {}
         self.parameters_ps = dict(PARAMETERS)
+        self.unknown = "unknown machine '{}'; there are: loggp"
 
     def version(self) -> str:
         return "0"
@@ -170,24 +171,26 @@ class FakeCore(types.ModuleType):
             size, _, trips, count, *_ = map(int, request["args"])
             rows = stream_and_pings(size, count, trips, **self.parameters_ps)
             write_messages(directory / "messages.parquet", rows)
+        answer = self.answers.get(request["machine"], {})
+        time_ps = answer.get("time_ps", 2_500_000_000)
         summary = {
             "outcome": "interrupted" if signal else "finished",
             "exit_status": 128 + signal if signal else 0,
             "message": "",
-            "time_ps": 2_500_000_000,
+            "time_ps": time_ps,
             "instructions": 1_000_000,
             "messages": 3,
             "ranks": [
-                {"rank": rank, "status": 0, "time_ps": 2_500_000_000, "mpi_ps": 500_000_000}
+                {"rank": rank, "status": 0, "time_ps": time_ps, "mpi_ps": time_ps // 5}
                 for rank in range(request["ranks"])
             ],
             "stages": STAGES,
             "limited_by": "waiting for messages",
             "host": {"simulation_s": 0.25, "instructions_millions_per_s": 4.0},
-            **self.answers.get(request["machine"], {}),
+            **answer,
         }
         return json.dumps(summary)
 
     def _known(self, machine: str) -> None:
         if machine.split("/", maxsplit=1)[0] not in ("loggp", "other", "loggp-a.toml"):
-            raise InputError(f"unknown machine '{machine}'; there are: loggp")
+            raise InputError(self.unknown.format(machine))

@@ -251,7 +251,7 @@ WRONG = {
     "gives_up": (1, "abort();", 128 + signal.SIGABRT, "fault", ["rank 0"]),
     "deadlock": (
         2, "MPI_Recv(&number, 1, MPI_INT, 1 - rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);", 125,
-        "deadlock", ["rank 0", "rank 1", "MPI_Recv"],
+        "deadlock", [f"rank {r} in MPI_Recv waits for a message from rank {1 - r}" for r in (0, 1)],
     ),
     "one_left": (
         2, "if (rank == 0) MPI_Recv(&number, 1, MPI_INT, 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);",

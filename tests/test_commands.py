@@ -9,12 +9,15 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 from pathlib import Path
 
 import pytest
 from fake_core import PARAMETERS, FakeCore
 
+from chasqui import text, toolchain
 from chasqui.cli import invoke
+from chasqui.errors import InputError
 
 
 def test_run_reports_and_keeps_the_directory(
@@ -32,6 +35,53 @@ def test_run_reports_and_keeps_the_directory(
     assert "0.25 s, 4.0 million simulated instructions a second" in shown.err
     assert "limited by      waiting for messages" in shown.err
     assert "run directory   runs/ring-loggp-1" in shown.err
+
+
+def test_what_is_built_on_first_use_needs_no_stream_of_pythons(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its messages go to descriptor 2: where tests or notebooks capture output, sys.stderr has
+    none. A stream without one that can't be written is given up all the same."""
+    monkeypatch.setattr(toolchain, "zig", lambda: Path("/bin/true"))
+    toolchain.run_zig(["cc"], "a.c")
+    monkeypatch.setattr(toolchain, "zig", lambda: Path("/bin/false"))
+    with pytest.raises(InputError, match=r"zig could not build a\.c"):
+        toolchain.run_zig(["cc"], "a.c")
+    with pytest.raises(io.UnsupportedOperation):
+        sys.stderr.fileno()
+    text.abandon(sys.stderr)
+    assert text.unwritten(BrokenPipeError()) == 141
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "words", "message"),
+    [
+        ("CHASQUI_THREADS", "x", ["run"], "Invalid value for CHASQUI_THREADS: 'x' is neither auto"),
+        ("CHASQUI_MACHINE", "nosuch", ["run"], 'CHASQUI_MACHINE: machine "nosuch": there is no'),
+        ("CHASQUI_MACHINE", "nosuch", ["logp"], 'CHASQUI_MACHINE: machine "nosuch": there is no'),
+    ],
+)
+def test_errors_of_variables_name_the_variable(
+    fake_core: FakeCore,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    variable: str,
+    value: str,
+    words: list[str],
+    message: str,
+) -> None:
+    fake_core.unknown = 'machine "{}": there is no such machine'
+    monkeypatch.setenv(variable, value)
+    program = ["./x"] if words == ["run"] else []
+    assert invoke([*words, *program]) == 2
+    assert capsys.readouterr().err.startswith(f"chasqui: {message}")
+    # The option has precedence, and is to blame then.
+    option = {"CHASQUI_THREADS": "--threads", "CHASQUI_MACHINE": "-m"}[variable]
+    assert invoke([*words, option, value, *program]) == 2
+    assert variable not in capsys.readouterr().err
+    monkeypatch.setenv(variable, "")
+    assert invoke([*words, *program]) == 0
 
 
 def test_run_numbers_its_directories(fake_core: FakeCore) -> None:
@@ -152,12 +202,55 @@ def test_compare_shows_machines_side_by_side(
     assert invoke(["compare", "loggp", "other", "-np", "2", "--", "./ring", "--", "-np"]) == 0
     assert fake_core.requests[1]["args"] == ["--", "-np"]
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "./ring on 2 ranks"
-    assert lines[3].split() == ["loggp", "2.5", "ms", "1.00", "20.0%", "3", "10.5"]
+    assert lines[0] == "./ring on 2 ranks: times between MPI_Init and MPI_Finalize"
+    assert lines[3].split() == ["loggp", "2.5", "ms", "1.00", "20.0%", "2.5", "ms", "3", "10.5"]
     assert lines[4].split()[:4] == ["other", "5", "ms", "0.50"]
     assert any(line.startswith("latency") and "land - ready" in line for line in lines)
     assert not any(line.startswith("first_use") for line in lines)  # no message has it
     assert "run directory runs/ring-other-1 (other)" in lines
+
+
+def calls(init_us: int, finalize_us: int, end_us: int) -> list[dict[str, object]]:
+    """Of a rank that was in MPI_Init and MPI_Finalize for so long, and 10 us in MPI_Recv."""
+    times = [("MPI_Init", init_us, init_us), ("MPI_Finalize", finalize_us, end_us)]
+    return [
+        {"name": name, "count": 1, "time_ps": time * 10**6, "left_ps": left * 10**6}
+        for name, time, left in [*times, ("MPI_Recv", 10, end_us - finalize_us)]
+    ]
+
+
+def test_compare_ranks_machines_by_the_time_between_init_and_finalize(
+    fake_core: FakeCore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One that takes long to begin is not the slower one for that."""
+
+    def answer(end_us: int, inits_us: list[int], finalize_us: int) -> dict[str, object]:
+        ranks = [
+            {
+                "rank": rank, "status": 0, "time_ps": end_us * 10**6,
+                "mpi_ps": (init + 10 + finalize_us) * 10**6,
+                "calls": calls(init, finalize_us, end_us),
+            }
+            for rank, init in enumerate(inits_us)
+        ]  # fmt: skip
+        return {"time_ps": end_us * 10**6, "ranks": ranks}
+
+    fake_core.answers["loggp"] = answer(1070, [100, 110], 160)  # 800 us from 110 to 910
+    fake_core.answers["other"] = answer(1370, [870, 850], 300)  # 200 us from 870 to 1070
+    assert invoke(["compare", "loggp", "other", "-np", "2", "--", "./ring"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split("  ")[1:3] == ["Init to Finalize", "speed-up"]
+    assert lines[3].split()[1:7] == ["800", "us", "1.00", "1.2%", "1.07", "ms"]
+    assert lines[4].split()[1:7] == ["200", "us", "4.00", "4.8%", "1.37", "ms"]
+    assert invoke(["compare", "loggp", "other", "-np", "2", "--json", "--", "./ring"]) == 0
+    first, second = json.loads(capsys.readouterr().out)
+    assert [each["init_to_finalize_ps"] for each in (first, second)] == [8 * 10**8, 2 * 10**8]
+    assert (second["time_ps"], second["speed_up"]) == (1_370_000_000, 4.0)
+    # A program without MPI has its whole time.
+    fake_core.answers.clear()
+    assert invoke(["compare", "loggp", "--csv", "--", "./plain"]) == 0
+    (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert row["init_to_finalize_ps"] == row["time_ps"] == "2500000000"
 
 
 def test_compare_goes_on_after_a_failure(

@@ -386,7 +386,7 @@ def test_a_missing_compiler_is_said_clearly(
 ) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(SystemExit) as caught:
-        compiler.main("fc", "mpif90", ["x.f90"])
+        compiler.main("fc", ["x.f90"])
     assert caught.value.code == 2
     assert capfd.readouterr().err == (
         "chasqui: riscv64-linux-gnu-gfortran was not found; "

@@ -185,6 +185,17 @@ def test_the_working_directory_is_seen_by_the_shells_name(
 
 
 @pytest.mark.core
+def test_a_wrong_bind_is_its_giver_s(chasqui: Run, reacher: Path, tmp_path: Path) -> None:
+    words = (*map(str, LOGGP), "--", str(reacher))
+    for bind in ("nosuch", "a:b:c", "/tmp:/proc"):
+        done = chasqui(*words[:-2], "--bind", bind, *words[-2:], env={"CHASQUI_BIND": "other"})
+        assert done.stderr.startswith(f"chasqui: --bind {bind}: ")
+        done = chasqui(*words, env={"CHASQUI_BIND": bind})
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert done.stderr.startswith(f"chasqui: CHASQUI_BIND {bind}: "), done.stderr
+
+
+@pytest.mark.core
 def test_nothing_elsewhere_is_changed(
     chasqui: Run, reacher: Path, places: tuple[Path, Path]
 ) -> None:
@@ -205,6 +216,11 @@ def test_nothing_elsewhere_is_changed(
     assert f"{new} may only be read; --bind {data} without :ro would let it" in done.stderr
     done = chasqui(*LOGGP, "--bind", "../data:/elsewhere", *asks[3:], cwd=work)
     assert not new.exists()
+    # The hint is what would have to be given, HOST:GUEST.
+    inside = (*LOGGP, "--bind", "../data:/in:ro", "--", str(reacher), "make", "/in/new")
+    done = chasqui(*inside, cwd=work)
+    said = "/in/new may only be read; --bind ../data:/in without :ro would let it be changed"
+    assert said in done.stderr
     done = chasqui(*LOGGP, "--bind", "../data", *asks[3:], cwd=work)
     assert new.read_text() == "made"
     assert not (data / "file").exists()
@@ -354,6 +370,7 @@ def test_every_command_that_runs_programs_takes_them(fake_core: FakeCore) -> Non
                 "limit_host_time": None,
                 "limit_output": "1 GiB",
                 "limit_memory": None,
+                "binds_by": None,
             }
 
 

@@ -24,7 +24,7 @@ from conftest import ROOT, Compiler
 from simulated import EXAMPLES, command, two_at_a_time
 from test_determinism import differences
 
-from chasqui import messages
+from chasqui import linked, messages
 from chasqui.cli import invoke
 from chasqui.experiment import Replay, Run, running
 
@@ -358,6 +358,32 @@ def test_what_differs_from_the_recording_is_said(
     assert done.returncode == status, done.stderr
     for text in said:
         assert text in done.stderr
+
+
+def test_another_program_is_refused(compile_c: Compiler, tmp_path: Path) -> None:
+    """With equal arguments, and the same name: of the recorded program what is loaded counts, not
+    its debugging information."""
+    program = compile_c("asks", ASKS)
+    stripped = tmp_path / "stripped"
+    shutil.copy(program, stripped)
+    linked.strip(stripped)
+    assert stripped.stat().st_size < program.stat().st_size / 2
+    another = compile_c("asks", ASKS.replace("took", "takes"))
+    file = tmp_path / "asks.recording"
+    made = command("record", "-np", "2", "-o", file, "--", program, directory=tmp_path)
+    assert made.returncode == 0, made.stderr
+    before = sorted(tmp_path.rglob("*"))
+    only = ["run", "--only-rank", "0", "--arrivals", str(file), "--env", "CASE=time", "--out"]
+    done = command(*only, "no", "--", another, directory=tmp_path)
+    said = (
+        f"chasqui: {file} is of another program than {another}: of asks, as it was compiled then; "
+    )
+    assert (done.returncode, done.stderr.startswith(said)) == (2, True), done.stderr
+    assert done.stderr.count("\n") == 1
+    assert sorted(tmp_path.rglob("*")) == before
+    for same in (program, stripped):
+        done = command(*only, f"of-{same.name}", "--", same, directory=tmp_path)
+        assert done.returncode == 0, done.stderr
 
 
 def test_what_cannot_be_recorded_or_replayed_is_said(

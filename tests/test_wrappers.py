@@ -1,7 +1,7 @@
 """The compiler commands: flags pass through, and configure scripts, makefiles and CMake can use
 them as their compiler.
 
-Use this when chasqui.compiler, chasqui.toolchain or chasqui.shims change.
+Use this when chasqui.compiler, chasqui.toolchain or wrappers/ change.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from importlib import metadata
 from pathlib import Path
 
 import cmake_project
@@ -18,7 +19,7 @@ import elf
 import pytest
 from conftest import Run
 
-from chasqui import compiler, layout, shims, toolchain
+from chasqui import compiler, layout, toolchain
 from chasqui.errors import InputError
 
 HELLO = """\
@@ -208,6 +209,23 @@ def test_what_mpiexec_knows(shim_directory: Path, hello: Path, chasqui: Run) -> 
         assert (done.returncode, done.stdout) == (0, "1.732\n" * 2), done.stderr
 
 
+def test_errors_of_variables_name_the_variable(chasqui: Run, hello: Path) -> None:
+    place = hello.with_name("file")
+    place.write_text("")
+    for variable, value, message in (
+        ("CHASQUI_TOOLCHAIN", "clang", "CHASQUI_TOOLCHAIN clang: there are zig and gnu"),
+        ("CHASQUI_CACHE_DIR", f"{place}", f"CHASQUI_CACHE_DIR: {place}/"),
+    ):
+        done = chasqui("cc", "hello.c", "-lm", env={variable: value})
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+        assert done.stderr.startswith(f"chasqui: {message}")
+    done = chasqui("cc", "--toolchain", "clang", "x.c", env={"CHASQUI_TOOLCHAIN": "gnu"})
+    assert done.stderr == "chasqui: --toolchain clang: there are zig and gnu\n"
+    done = chasqui("run", "./a", env={"CHASQUI_CACHE_DIR": str(place)})
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert done.stderr.startswith("chasqui: CHASQUI_CACHE_DIR: ")
+
+
 def test_steps_of_a_build(chasqui: Run, hello: Path) -> None:
     here = hello.parent
     assert chasqui("cc", "-O2", "-c", "hello.c").returncode == 0
@@ -338,8 +356,13 @@ def test_show(chasqui: Run, hello: Path, shim_directory: Path) -> None:
 
 
 def test_shims(shim_directory: Path, hello: Path) -> None:
+    """The wheel brings them, and pip puts them there."""
     names = {path.name for path in shim_directory.iterdir()}
-    assert {"mpicc", "mpicxx", "mpic++", "mpifort", "mpif77", "mpif90", "mpiexec"} <= names
+    compilers = {"mpicc", "mpicxx", "mpic++", "mpiCC", "mpifort", "mpif77", "mpif90"}
+    assert names == compilers | {"mpiexec", "mpirun"}
+    assert all(os.access(path, os.X_OK) for path in shim_directory.iterdir())
+    installed = {str(each) for each in metadata.files("chasqui-sim") or ()}
+    assert all(any(each.endswith(f"libexec/chasqui/bin/{n}") for each in installed) for n in names)
     subprocess.run([shim_directory / "mpicc", "hello.c", "-lm"], cwd=hello.parent, check=True)
     assert elf.is_static(hello.with_name("a.out"))
     done = subprocess.run(
@@ -348,8 +371,21 @@ def test_shims(shim_directory: Path, hello: Path) -> None:
     assert (done.returncode, done.stderr) == (2, "chasqui: -np 0: at least 1 rank is needed\n")
 
 
-def test_the_shims_are_where_the_manual_says() -> None:
-    assert shims.directory().parts[-3:] == ("libexec", "chasqui", "bin")
+def test_shims_by_other_names(shim_directory: Path, tmp_path: Path) -> None:
+    """By a symbolic link, a relative name, the name alone."""
+    (tmp_path / "cc").symlink_to(shim_directory / "mpicc")
+    (tmp_path / "here").symlink_to(shim_directory)
+    path = {**os.environ, "PATH": f"{shim_directory}:{os.environ['PATH']}"}
+    for name in (tmp_path / "cc", "./cc", "here/mpicc", "mpicc"):
+        done = subprocess.run(
+            [name, "-showme:libs"],
+            cwd=tmp_path,
+            env=path,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert "mpi" in done.stdout
 
 
 def test_a_configure_script(shim_directory: Path, tmp_path: Path) -> None:

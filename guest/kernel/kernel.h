@@ -49,6 +49,9 @@ struct frame {
     uint64_t status;
     uint64_t hart; /* where the process's thread is, of several harts; the stack pointer stays a multiple of 16 */
 };
+/* For the simulator's reports. */
+_Static_assert(offsetof(struct frame, pc) == CHASQUI_KERNEL_FRAME_PC, "frame: pc");
+_Static_assert(offsetof(struct frame, x) == CHASQUI_KERNEL_FRAME_X1, "frame: x");
 
 enum { RETURN_ADDRESS = 1 - 1, SP = 2 - 1, A0 = 10 - 1, A7 = 17 - 1 }; /* in frame.x */
 

@@ -40,6 +40,8 @@
 #define CHASQUI_KERNEL_CONTROL_TYPE 0x71ull /* Type of the `ioctl` requests that are a driver's in the kernel (`_IOC_TYPE`): 'q'. */
 #define CHASQUI_KERNEL_FAST_CALL 0x700ull /* Number of the system call that goes past the kernel's table of calls to its driver: a fast trap. Linux has none so high. */
 #define CHASQUI_KERNEL_SOCKET_BUFFER_BYTES 0x10000ull /* Data that a socket holds in each direction [bytes], a power of two. */
+#define CHASQUI_KERNEL_FRAME_PC 0x0ull /* Where [bytes] what a trap saves has the address of the process's instruction. */
+#define CHASQUI_KERNEL_FRAME_X1 0x8ull /* Where it has register x1, and behind it the others up to x31. */
 #define CHASQUI_KERNEL_NOT_SUPPORTED 0xfffffffffffffffeull /* Error of a function that there is not (`SBI_ERR_NOT_SUPPORTED`). */
 #define CHASQUI_KERNEL_INVALID_PARAMETER 0xfffffffffffffffdull /* Error of an argument that can't be (`SBI_ERR_INVALID_PARAM`). */
 #define CHASQUI_KERNEL_INVALID_ADDRESS 0xfffffffffffffffbull /* Error of an address that there is not (`SBI_ERR_INVALID_ADDRESS`). */

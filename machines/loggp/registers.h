@@ -10,7 +10,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_LOGGP_INTERFACE 0x218aabf7u /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_LOGGP_INTERFACE 0xa111f6eu /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 

@@ -10,7 +10,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_NETCACHE_INTERFACE 0x6af8433du /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_NETCACHE_INTERFACE 0x77fad428u /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 

@@ -10,7 +10,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_VOYAGER_INTERFACE 0xe2ce102bu /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_VOYAGER_INTERFACE 0x9990501cu /* Names all that is defined here and in chasqui/abi.h. */
 
 #define CHASQUI_VOYAGER_DEVICE 0x2ull /* Number by which MPI_Init picks this device. */
 #define CHASQUI_VOYAGER_REGION_POINTERS 0x0ull /* Region: uncached pointers, a page for each Basic queue pair of the process. */

@@ -98,6 +98,8 @@ SANITIZERS = (
 # Of compilers' and linkers' messages: a name, a header or a Fortran module that is not there.
 LACKING = re.compile(r"undefined|omp\.h|\.mod\b")
 
+TOOLCHAIN_VARIABLE = "CHASQUI_TOOLCHAIN"
+
 RV64GC = ("rv64gc", "rv64g", "rv64imafdc", "rv64imafd")
 OTHER_PROCESSORS = tuple(
     """
@@ -223,13 +225,15 @@ def expand_response_files(arguments: list[str]) -> list[str]:
 
 def plan(language: str, arguments: list[str]) -> Plan:
     """Reads the arguments. Raises InputError for what can't be done."""
-    wanted = os.environ.get("CHASQUI_TOOLCHAIN") or "zig"
+    wanted = os.environ.get(TOOLCHAIN_VARIABLE) or "zig"
     result = Plan(language, toolchain="gnu" if language == "fc" else wanted)
     rest = _own_options(result, expand_response_files(arguments))
     if language == "fc" and result.toolchain == "zig":
         raise InputError("--toolchain zig: zig has no Fortran; leave it out")
     if result.toolchain not in ("zig", "gnu"):
-        raise InputError(f"--toolchain {result.toolchain}: there are zig and gnu")
+        given = language != "fc" and result.toolchain == wanted and TOOLCHAIN_VARIABLE in os.environ
+        by = TOOLCHAIN_VARIABLE if given else "--toolchain"
+        raise InputError(f"{by} {result.toolchain}: there are zig and gnu")
     position = 0
     while position < len(rest):
         argument = rest[position]
@@ -533,9 +537,8 @@ def help_text(language: str) -> str:
     return HELP.format(language="cc", name="C", gcc="gcc", suffix="c", shim="mpicc")
 
 
-def main(language: str, name: str = "chasqui", arguments: list[str] | None = None) -> NoReturn:
-    """The compiler command; `name` is what the user typed."""
-    given = sys.argv[1:] if arguments is None else arguments
+def main(language: str, given: list[str]) -> NoReturn:
+    """The compiler command with the arguments that were given."""
     try:
         if given == ["--help"]:
             sys.exit(_print(help_text(language)))

@@ -15,6 +15,7 @@ from typing import Any
 
 from chasqui import core, firmware
 from chasqui.errors import InputError
+from chasqui.text import broken_pipe, is_unread
 
 ELF_EXECUTABLE = b"\x7fELF"
 SIGNATURES = (".reference_output", ".signature")
@@ -95,6 +96,8 @@ def run_all(
             for result in pool.map(one, tests):
                 results.append(result)
                 progress(len(results), len(tests))
+                if is_unread():
+                    raise broken_pipe()
         except BaseException:
             # What runs ends soon: instructions are limited. What waits is not begun.
             pool.shutdown(wait=False, cancel_futures=True)

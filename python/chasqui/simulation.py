@@ -17,7 +17,15 @@ from typing import Any
 
 from chasqui import core, firmware, stopping
 from chasqui.errors import STATUS_LOST, InputError
-from chasqui.text import STATUS_UNWRITTEN, draw, say, simulated_time, terminal_width
+from chasqui.text import (
+    STATUS_UNWRITTEN,
+    broken_pipe,
+    draw,
+    is_unread,
+    say,
+    simulated_time,
+    terminal_width,
+)
 
 RUNS = Path("runs")
 PROGRESS_AFTER_S = 1.0  # shorter runs show no progress line
@@ -54,6 +62,7 @@ class Sandbox:
     limit_host_time: str | None = None
     limit_output: str | None = None  # None: as the host has room
     limit_memory: str | None = None  # None: as the host has
+    binds_by: str | None = None  # the variable that says binds, if not --bind: for messages
 
 
 SANDBOX = Sandbox()
@@ -107,6 +116,11 @@ class Result:
     def unshown(self) -> list[str]:
         """Why not all of the ranks' output came to the terminal, in a line if there is one."""
         return [self.summary["unshown"]] if "unshown" in self.summary else []
+
+    @property
+    def is_unread(self) -> bool:
+        """Nothing reads the output any more: the run has stopped for that, unless it had ended."""
+        return bool(self.summary.get("unread"))
 
     @property
     def status(self) -> int:
@@ -195,7 +209,7 @@ class Watch:
             now = json.loads(report)
             if not now["within_line"]:
                 self._print(now)
-        return self.signal
+        return self.signal or unread()
 
     def _print(self, now: Mapping[str, Any]) -> None:
         note = "  stopping" if self.signal else ""
@@ -251,8 +265,14 @@ class Watch:
             self.clear()
 
 
+def unread() -> int | None:
+    """The signal for which a run stops, if nothing reads the command's output any more."""
+    return stopping.UNREAD if is_unread() else None
+
+
 def execute(job: Job) -> Result:
-    """Runs a job. Raises InputError when it can't start."""
+    """Runs a job. Raises InputError when it can't start, BrokenPipeError when nothing reads the
+    output any more: the results so far are kept."""
     if job.directory is not None:
         return _execute(job, job.directory)
     stem = f"{short_name(Path(job.program).name)}-{short_name(job.machine)}"
@@ -266,14 +286,21 @@ def _execute(job: Job, directory: Path) -> Result:
     sys.stdout.flush()
     with watch.listening():
         summary = core.run(request, watch)
-    return Result(directory, summary)
+    return _read(Result(directory, summary))
 
 
 def execute_quietly(job: Job, directory: Path, stop: Callable[[], int | None]) -> Result:
     """Runs a job without a word, in any thread, until it ends or `stop` names a signal for which to
-    end it. Raises InputError when it can't start."""
+    end it. Raises what `execute` does."""
     request = _request(job, directory, clear_line=False)
-    return Result(directory, core.run(request, lambda _: stop()))
+    return _read(Result(directory, core.run(request, lambda _: stop() or unread())))
+
+
+def _read(result: Result) -> Result:
+    """`result`, if anything reads what the command says of it."""
+    if result.is_unread:
+        raise broken_pipe()
+    return result
 
 
 def check(job: Job) -> None:
@@ -332,10 +359,38 @@ def _only(only: OnlyRank | None) -> dict[str, Any] | None:
     }
 
 
+def _call(rank: Mapping[str, Any], name: str) -> dict[str, int]:
+    """What a rank's summary says of its calls of one MPI function."""
+    none = {"count": 0, "time_ps": 0, "left_ps": 0}
+    return next((call for call in rank.get("calls", []) if call["name"] == name), none)
+
+
+def _initialised_ps(rank: Mapping[str, Any]) -> int:
+    """When a rank left MPI_Init; the start, if it was never there."""
+    return _call(rank, "MPI_Init")["left_ps"]
+
+
+def _finalizes_ps(rank: Mapping[str, Any]) -> int:
+    """When a rank entered MPI_Finalize; its end, if it was never there."""
+    call = _call(rank, "MPI_Finalize")
+    return call["left_ps"] - call["time_ps"] if call["count"] else int(rank["time_ps"])
+
+
+def main_part_ps(summary: Mapping[str, Any]) -> int:
+    """The time between MPI_Init and MPI_Finalize: from when the last rank leaves the first until
+    the last one enters the second. What connections and buffers take to set up is not in it."""
+    ranks = summary["ranks"]
+    return max(map(_finalizes_ps, ranks)) - max(map(_initialised_ps, ranks))
+
+
 def mpi_share(summary: Mapping[str, Any]) -> float | None:
-    """The part of the ranks' time that they spent in MPI calls, 0 to 1."""
-    total = sum(rank["time_ps"] for rank in summary["ranks"])
-    inside = sum(rank["mpi_ps"] for rank in summary["ranks"])
+    """The part of the ranks' time between MPI_Init and MPI_Finalize that they spent in MPI calls,
+    0 to 1."""
+    total = inside = 0
+    for rank in summary["ranks"]:
+        total += _finalizes_ps(rank) - _initialised_ps(rank)
+        around = [_call(rank, name)["time_ps"] for name in ("MPI_Init", "MPI_Finalize")]
+        inside += rank["mpi_ps"] - sum(around)
     return inside / total if total else None
 
 

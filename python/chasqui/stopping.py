@@ -8,6 +8,7 @@ import signal
 from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+UNREAD = signal.SIGPIPE  # never sent to us: a write fails instead, or a look at the pipe says so
 
 
 class Interrupted(KeyboardInterrupt):
@@ -24,7 +25,10 @@ def status(number: int) -> int:
 
 
 def status_of(stop: BaseException | None) -> int:
-    """The same, of the exception that ended the command: Python's own is Ctrl-C's."""
+    """The same, of the exception that ended the command: Python's own is Ctrl-C's, that of a pipe
+    which nothing reads is SIGPIPE's."""
+    if isinstance(stop, BrokenPipeError):
+        return status(UNREAD)
     return stop.status if isinstance(stop, Interrupted) else status(signal.SIGINT)
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
+import select
 import shutil
+import signal
+import stat
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -17,7 +21,9 @@ if TYPE_CHECKING:
 
 PS_PER_NS = 1_000
 SHORT_CELL = len("15 to 20 %")
-STATUS_UNWRITTEN = 1  # of a closed pipe it is click's, too
+STATUS_UNWRITTEN = 1
+# Of a pipe that nothing reads any more, as shells have it for a command that SIGPIPE ended.
+STATUS_UNREAD = 128 + signal.SIGPIPE
 
 
 def simulated_time(ps: float) -> str:
@@ -178,19 +184,43 @@ def draw(text: str) -> bool:
 
 def abandon(stream: TextIO) -> None:
     """The stream can't be written any more: what it still gets, at the latest when the interpreter
-    flushes it, goes nowhere."""
+    flushes it, goes nowhere. One without a descriptor, as tests and notebooks have, is left."""
+    try:
+        descriptor = stream.fileno()
+    except io.UnsupportedOperation:
+        return
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, stream.fileno())
+    os.dup2(nowhere, descriptor)
     os.close(nowhere)
+
+
+def broken_pipe() -> BrokenPipeError:
+    """What a write raises where nothing reads."""
+    return BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
 def unwritten(error: OSError) -> int:
     """Says that stdout can't be written, as on a full disk; the exit status. That a pipe is not
     read any more is nothing to say."""
     abandon(sys.stdout)
-    if not isinstance(error, BrokenPipeError):
-        say(f"chasqui: standard output can't be written: {error.strerror}")
+    if isinstance(error, BrokenPipeError):
+        return STATUS_UNREAD
+    say(f"chasqui: standard output can't be written: {error.strerror}")
     return STATUS_UNWRITTEN
+
+
+def is_unread() -> bool:
+    """Standard output is a pipe or a socket, and nothing reads it any more: a write would fail. So
+    what works for long before it writes need not go on. A terminal says so by SIGHUP."""
+    try:
+        kind = os.fstat(1).st_mode
+    except OSError:
+        return False
+    if not (stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind)):
+        return False
+    output = select.poll()
+    output.register(1, 0)
+    return bool(output.poll(0))  # POLLERR of a pipe, POLLHUP of a socket
 
 
 class Stdout(io.TextIOWrapper):

@@ -16,7 +16,10 @@ from chasqui.files import Shape, check_shape, damaged, read_json
 from chasqui.text import simulated_time
 
 FILE = "timeline.json"
-UNITS_PS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
+UNITS_PS = {
+    **{"ps": 1, "ns": 10**3, "us": 10**6, "µs": 10**6, "ms": 10**9},
+    **{"s": 10**12, "min": 60 * 10**12, "h": 3600 * 10**12},
+}
 
 # Sizes in pixels.
 WIDTH = 1200
@@ -140,7 +143,7 @@ def window(text: str, extent: tuple[int, int]) -> tuple[int, int]:
 
 
 def _time(text: str) -> int:
-    match = re.fullmatch(r"(\d{1,20}(?:\.\d{1,20})?)\s*([a-z]+)", text)
+    match = re.fullmatch(r"(\d{1,20}(?:\.\d{1,20})?)\s*([a-zµ]+)", text)
     if match is None or match[2] not in UNITS_PS:
         raise InputError(f"{text!r} is no time: a number with its unit is expected, as in 1.2ms")
     return int(Fraction(match[1]) * UNITS_PS[match[2]])

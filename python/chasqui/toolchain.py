@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from chasqui import firmware, layout
-from chasqui.cache import MACHINES, PACKAGE, cache_directory
+from chasqui.cache import MACHINES, PACKAGE, cache_directory, not_made
 from chasqui.errors import InputError
 
 GUEST = (PACKAGE / "guest").resolve()
@@ -47,6 +47,8 @@ ZIG_TOLERANT = [
 ]
 GNU_ALWAYS = ["-march=rv64gc", "-mabi=lp64d", "-fno-stack-protector"]
 GNU_PREFIX = "riscv64-linux-gnu-"
+
+STDERR = 2  # its descriptor; sys.stderr may be something without one
 
 LIBMPI_FLAGS = [
     *["-O2", "-g", "-std=gnu11", "-ffreestanding", "-fno-pic", "-Wall"],
@@ -166,8 +168,12 @@ def locked(path: Path) -> Iterator[None]:
     """Holds the lock file `path`; other processes wait for it."""
     import fcntl
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "w") as handle:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = open(path, "w")  # noqa: SIM115 -- closed below
+    except OSError as error:
+        raise not_made(path.parent, error) from None
+    with handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 
@@ -255,7 +261,7 @@ def _build_fortran(place: Path) -> None:
             (building / f"{name}.f90").write_text(make(binding, INCLUDE))
         command = [gnu("fc"), *GNU_ALWAYS, "-fno-pie", "-O2", "-ffree-line-length-none", "-c"]
         modules = [f"{name}.f90" for name in fortran.MODULES]
-        done = subprocess.run([*command, *modules], cwd=building, stdout=sys.stderr, check=False)
+        done = subprocess.run([*command, *modules], cwd=building, stdout=STDERR, check=False)
         if done.returncode != 0:
             raise InputError(f"gfortran could not build {modules}: its messages are above")
         (building / "generated").mkdir()
@@ -272,7 +278,7 @@ def run_zig(command: list[str], *arguments: str | Path) -> None:
     done = subprocess.run(
         [zig(), *command, *arguments],
         env=zig_environment(),
-        stdout=sys.stderr,
+        stdout=STDERR,
         stdin=subprocess.DEVNULL,
         check=False,
     )
@@ -285,7 +291,10 @@ def announce_first_build() -> None:
     """Says once why the first compilation takes so long."""
     marker = cache_directory() / "zig" / "global"
     if not marker.is_dir():
-        marker.mkdir(parents=True, exist_ok=True)
+        try:
+            marker.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise not_made(marker, error) from None
         print(
             "chasqui: building the guest's C library (first use only, about a minute)",
             file=sys.stderr,

@@ -10,7 +10,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_TEMPLATE_INTERFACE 0x3222037bu /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_TEMPLATE_INTERFACE 0x4533e5a2u /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 

@@ -380,6 +380,8 @@ pub fn text() -> String {
         defines("PACKET_", crate::packet::CONSTANTS),
         defines("CONTEXT_", crate::context::CONSTANTS),
         defines("MARK_", crate::mark::CONSTANTS),
+        defines("REQUEST_", crate::request::CONSTANTS),
+        defines("COMMUNICATOR_", crate::communicator::CONSTANTS),
         crate::NiRegion::definition(),
         crate::NiIdentification::definition(),
         crate::NiPlacement::definition(),

@@ -72,6 +72,10 @@ crate::guest_constants! {
     pub const FAST_CALL: u64 = 0x700;
     /// Data that a socket holds in each direction [bytes], a power of two.
     pub const SOCKET_BUFFER_BYTES: u64 = 65536;
+    /// Where [bytes] what a trap saves has the address of the process's instruction.
+    pub const FRAME_PC: u64 = 0;
+    /// Where it has register x1, and behind it the others up to x31.
+    pub const FRAME_X1: u64 = 8;
     /// Error of a function that there is not (`SBI_ERR_NOT_SUPPORTED`).
     pub const NOT_SUPPORTED: i64 = -2;
     /// Error of an argument that can't be (`SBI_ERR_INVALID_PARAM`).

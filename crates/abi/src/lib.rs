@@ -175,11 +175,53 @@ pub mod context {
         pub const EACH: u16 = 4;
         /// Of its messages: those of nonblocking and persistent collectives, of which each operation has tags of its own.
         pub const NONBLOCKING: u16 = 2;
+        /// Those by which the members of a new communicator agree on it.
+        pub const CREATION: u16 = 3;
     }
 
     crate::guest_functions! {
         /// Whether messages of a context may be counted by key: keys of nonblocking collectives would be too many.
         pub fn is_lasting(context: u64) -> bool { context % u64::from(EACH) != u64::from(NONBLOCKING) }
+    }
+}
+
+/// A request, as the MPI library has it in memory: what reports of waiting processes read.
+pub mod request {
+    crate::guest_constants! {
+        /// Where [bytes] a posted receive has what it matches: from the lowest bit on tag (32), context (16), sender (16).
+        pub const KEY: u64 = 0;
+        /// The sender of a receive from any.
+        pub const ANY_SOURCE: u16 = 0xffff;
+        /// Where a byte is that says whether the request is complete, and behind it what it is.
+        pub const COMPLETE: u64 = 40;
+        /// That is a send.
+        pub const SEND: u8 = 1;
+        /// A receive.
+        pub const RECEIVE: u8 = 2;
+        /// Where the address of its communicator is.
+        pub const COMMUNICATOR: u64 = 120;
+        /// Where a send has its message's envelope.
+        pub const ENVELOPE: u64 = 160;
+    }
+}
+
+/// A communicator, likewise.
+pub mod communicator {
+    crate::guest_constants! {
+        /// Where [bytes] its size is.
+        pub const SIZE: u64 = 4;
+        /// Where the address of its processes' world ranks is, 16 bits each; 0: they are the ranks.
+        pub const WORLD: u64 = 24;
+        /// Where its context is.
+        pub const CONTEXT: u64 = 32;
+        /// Where the address of its name is, 0: it has none.
+        pub const NAME: u64 = 96;
+        /// Length of a name, at most.
+        pub const NAME_BYTES: u64 = 128;
+        /// Handle of MPI_COMM_WORLD.
+        pub const HANDLE_WORLD: u64 = 0x101;
+        /// Handle of MPI_COMM_SELF.
+        pub const HANDLE_SELF: u64 = 0x102;
     }
 }
 

@@ -182,6 +182,8 @@ const DURATION: Kind = Kind {
         unit("µs", 1_000_000),
         unit("ms", 1_000_000_000),
         unit("s", 1_000_000_000_000),
+        unit("min", 60_000_000_000_000),
+        unit("h", 3_600_000_000_000_000),
     ],
 };
 const FREQUENCY: Kind = Kind {
@@ -231,7 +233,7 @@ const CYCLES: Kind = Kind {
 
 quantity! {
     /// A length of time, a whole number of picoseconds.
-    Duration, DURATION, from_ps, ps, true, "ps, ns, us, µs, ms, s",
+    Duration, DURATION, from_ps, ps, true, "ps, ns, us, µs, ms, s, min, h",
     |value| DURATION.show(value, &["ps", "ns", "us", "ms", "s"])
 }
 quantity! {

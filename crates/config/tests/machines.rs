@@ -457,7 +457,7 @@ fn every_problem_is_reported_at_once() {
     assert_eq!(
         error.to_string(),
         "machine \"voyager\" has 4 problems:\n  \
-         machines/voyager/machine.toml:10: node.dram.first_chunk: \"MHz\" is not a unit of duration; allowed: ps, ns, us, µs, ms, s (as in \"20 ns\")\n  \
+         machines/voyager/machine.toml:10: node.dram.first_chunk: \"MHz\" is not a unit of duration; allowed: ps, ns, us, µs, ms, s, min, h (as in \"20 ns\")\n  \
          machines/voyager/machine.toml:18: ni.slot: 128 has no unit; allowed: B, kB, KiB, MB, MiB, GB, GiB (as in \"32 KiB\")\n  \
          --set ni.slto=1: ni.slto is not a parameter; did you mean ni.slot?\n  \
          --set node.checked=1: node.checked: 1 is neither true nor false"

@@ -21,7 +21,8 @@ pub(crate) type Next = *const Block;
 
 /// A receiver of marks.
 pub trait Marks {
-    /// `hart` has executed a mark with this code, call and value of its register. True: that is all, and the hart goes on.
+    /// `hart` has executed a mark with this code, call and value of its register, and is at the instruction behind it. True:
+    /// that is all, and the hart goes on.
     /// False: it halts ([`Halt::Mark`]), for the caller to deal with it.
     fn take(&mut self, hart: &mut Hart, code: u32, call: u32, value: u64) -> bool;
 }

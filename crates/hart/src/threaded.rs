@@ -374,6 +374,8 @@ mod own {
         end::<TIMED>(h, f, p, 0);
         let bits = m.imm as u32;
         let (code, call, value) = (bits & 31, bits >> 5 & 127, h.x(m.rs1));
+        // Who takes it may ask where the hart is.
+        h.state.pc = f.block.end;
         if f.marks.take(h, code, call, value) {
             // An observation may have ended.
             h.port.refresh(&mut f.view);

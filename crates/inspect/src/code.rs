@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use chasqui_dwarf::has_code;
 use chasqui_hart::{Insn, Op, decode};
-use object::elf::{SHF_EXECINSTR, STT_GNU_IFUNC};
-use object::{Object, ObjectSection, ObjectSymbol, Section, SectionFlags, SymbolFlags, SymbolKind};
+use object::elf::STT_GNU_IFUNC;
+use object::{Object, ObjectSection, ObjectSymbol, SymbolFlags, SymbolKind};
 
 use crate::flow::{self, Value};
 
@@ -201,12 +202,6 @@ fn is_chooser(symbol: &object::Symbol) -> bool {
 /// `$x` and `$d` are mapping symbols (RISC-V psABI), `.L` local labels; sections have names like `.text`.
 pub(crate) fn is_label(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('$') && !name.starts_with('.')
-}
-
-/// Whether a section holds instructions.
-pub(crate) fn has_code(section: &Section) -> bool {
-    let SectionFlags::Elf { sh_flags, .. } = section.flags() else { return false };
-    sh_flags.0 & SHF_EXECINSTR.0 != 0
 }
 
 fn functions(file: &object::File) -> Vec<Function> {

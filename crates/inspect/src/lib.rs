@@ -2,7 +2,7 @@
 //! archives, executables and shared libraries, of RISC-V and of other processors.
 //!
 //! Reading order: this file (what is reported), `uses.rs` (objects, by their relocations), `code.rs`
-//! (linked RISC-V programs, by their instructions), `system_calls.rs`, `lines.rs`.
+//! (linked RISC-V programs, by their instructions), `system_calls.rs`.
 
 use std::path::Path;
 
@@ -14,7 +14,6 @@ mod code;
 #[cfg(test)]
 mod damaged;
 mod flow;
-mod lines;
 mod system_calls;
 mod uses;
 

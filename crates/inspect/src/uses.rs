@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use chasqui_dwarf::{Layout, Lines};
 use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget, SectionFlags, SectionIndex};
 
 use crate::code::{Program, is_label};
-use crate::lines::{Layout, Lines};
 use crate::{Place, Use, is_mpi};
 
 type Places = BTreeMap<String, Vec<Place>>;

@@ -6,15 +6,18 @@
 use std::fmt;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use chasqui_dwarf::REGISTERS;
 use chasqui_memory::FlatMemory;
 use object::LittleEndian as LE;
 use object::elf::{self, FileHeader64, ProgramHeader64};
 use object::read::elf::{FileHeader, ProgramHeader};
 
+use crate::elf::debug::Debug;
 use crate::elf::symbols::Symbols;
 
+mod debug;
 mod extensions;
 mod symbols;
 
@@ -86,6 +89,12 @@ pub struct Elf {
     executable_stack: bool,
     symbols: Symbols,
     missing_extensions: Vec<String>,
+    /// What is added to the file's addresses.
+    bias: u64,
+    /// Where the file's headers end, if they are at its beginning [bytes].
+    headers_end: usize,
+    /// Read when it is first asked for: after a fault, or a deadlock.
+    debug: OnceLock<Debug>,
 }
 
 impl Elf {
@@ -160,6 +169,9 @@ impl Elf {
             executable_stack: stack.is_some_and(|h| h.p_flags.get(LE) & elf::PF_X == elf::PF_X),
             symbols: Symbols::read(header, &bytes, bias),
             missing_extensions: extensions::missing(header, &bytes),
+            bias,
+            headers_end: HEADER_BYTES + if offset == HEADER_BYTES as u64 { size_of_val(headers) } else { 0 },
+            debug: OnceLock::new(),
             segments,
             bytes: bytes.into(),
         })
@@ -248,6 +260,55 @@ impl Elf {
     /// The addresses of the symbol that holds `address`.
     pub fn extent(&self, address: u64) -> Option<Range<u64>> {
         self.symbols.extent(address)
+    }
+
+    /// `file:line` of the instruction at `address`, if the program has debugging information of it.
+    pub fn line(&self, address: u64) -> Option<String> {
+        self.debug().lines.at(address.checked_sub(self.bias)?)
+    }
+
+    /// The registers of the caller of the function that holds `address` and has `x` in them: see [`Frames::caller`].
+    ///
+    /// [`Frames::caller`]: chasqui_dwarf::Frames::caller
+    pub fn caller(
+        &self,
+        address: u64,
+        x: &[u64; REGISTERS],
+        read: &mut dyn FnMut(u64) -> Option<u64>,
+    ) -> Option<[u64; REGISTERS]> {
+        self.debug().frames.caller(address.checked_sub(self.bias)?, x, read)
+    }
+
+    fn debug(&self) -> &Debug {
+        self.debug.get_or_init(|| Debug::read(&self.bytes))
+    }
+
+    /// Fills `to` with what the file puts at `address`. False: it puts nothing there.
+    pub fn read(&self, address: u64, to: &mut [u8]) -> bool {
+        let from = self.segments.iter().find_map(|segment| {
+            let at = address.checked_sub(segment.address)?;
+            let end = at.checked_add(to.len() as u64)?;
+            (end <= segment.file_bytes).then_some((segment.file_offset + at) as usize)
+        });
+        let bytes = from.and_then(|from| self.bytes.get(from..from + to.len()));
+        bytes.map(|bytes| to.copy_from_slice(bytes)).is_some()
+    }
+
+    /// A number that tells programs apart by what of them is loaded, and where it begins: symbols and debugging information
+    /// make no difference (FNV-1a, 64 bits).
+    pub fn fingerprint(&self) -> u64 {
+        let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        let mut hash = self.entry.to_le_bytes().into_iter().fold(0xcbf2_9ce4_8422_2325, fnv);
+        for segment in &self.segments {
+            let Segment { address, memory_bytes, file_offset, file_bytes, read, write, execute } = *segment;
+            let head = [address, memory_bytes, file_bytes, read.into(), write.into(), execute.into()];
+            hash = head.into_iter().flat_map(u64::to_le_bytes).fold(hash, fnv);
+            // The file's headers say where its sections are, which makes no difference to the program.
+            let (from, end) = (file_offset as usize, (file_offset + file_bytes) as usize);
+            let contents = &self.bytes[from.max(self.headers_end).min(end)..end];
+            hash = contents.iter().copied().fold(hash, fnv);
+        }
+        hash
     }
 
     /// Address of the symbol called `name`.

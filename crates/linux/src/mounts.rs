@@ -20,6 +20,8 @@ pub struct Bind {
     pub guest: String,
     /// The process may not change it.
     pub read_only: bool,
+    /// `HOST[:GUEST]`, as it was given.
+    pub given: String,
 }
 
 impl Bind {
@@ -53,7 +55,7 @@ impl Bind {
             Some(guest) => normal(guest),
             None => normal(host.to_str().ok_or("the name is no UTF-8")?),
         };
-        Ok(Bind { host, guest, read_only })
+        Ok(Bind { host, guest, read_only, given: rest.into() })
     }
 }
 
@@ -62,6 +64,8 @@ impl Bind {
 pub(crate) struct Mount {
     pub target: Target,
     pub read_only: bool,
+    /// What it is bound by, `HOST[:GUEST]`; empty: it is there without that.
+    pub given: String,
 }
 
 /// What of the host's is mounted.
@@ -112,7 +116,7 @@ impl Mounts {
         let working = directory.canonicalize()?;
         let working = normal(&working.to_string_lossy());
         let mut mounts = Mounts { working, alias: None, ..Mounts::default() };
-        mounts.mount(mounts.working.clone(), directory, false)?;
+        mounts.mount(mounts.working.clone(), directory, false, "")?;
         Ok(mounts)
     }
 
@@ -144,7 +148,7 @@ impl Mounts {
         if !self.bound.insert(at.clone()) {
             return Err(format!("something else is bound at {}", bind.guest));
         }
-        self.mount(at.clone(), &bind.host, bind.read_only)
+        self.mount(at.clone(), &bind.host, bind.read_only, &bind.given)
             .map_err(|error| format!("{}: {error}", bind.host.display()))?;
         self.check_reached(&bind.guest, &at)
     }
@@ -156,14 +160,14 @@ impl Mounts {
     pub fn show_host(&mut self) -> io::Result<()> {
         for at in ["/", SHARED_MEMORY] {
             if !self.mounts.contains_key(at) && Path::new(at).is_dir() {
-                self.mount(at.into(), Path::new(at), false)?;
+                self.mount(at.into(), Path::new(at), false, "")?;
             }
         }
         Ok(())
     }
 
-    fn mount(&mut self, at: String, host: &Path, read_only: bool) -> io::Result<()> {
-        self.mounts.insert(at, Mount { target: Target::open(host)?, read_only });
+    fn mount(&mut self, at: String, host: &Path, read_only: bool, given: &str) -> io::Result<()> {
+        self.mounts.insert(at, Mount { target: Target::open(host)?, read_only, given: given.into() });
         Ok(())
     }
 

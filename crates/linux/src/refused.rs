@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 pub struct Refused<'a> {
     /// The file, as the process calls it.
     pub place: &'a str,
-    /// What of the host's would have to be bound, or is.
+    /// What of the host's would have to be bound; or how it is, `HOST[:GUEST]`.
     pub bind: &'a str,
     /// The process meant to change or make it.
     pub changes: bool,

@@ -363,7 +363,7 @@ fn what_is_bound_read_only_cannot_be_changed() {
     let host = Host::new("kept");
     let before = contents(&host.base().join("kept"));
     let mut m = host.with_binds();
-    let (kept, file) = (host.name("kept"), host.name("kept/file"));
+    let file = host.name("kept/file");
     assert_eq!(read(&mut m, &file).unwrap(), "kept");
     assert_eq!(m.open(&file, CREATE), EROFS);
     assert_eq!(m.open(&file, 0o1), EROFS);
@@ -373,7 +373,11 @@ fn what_is_bound_read_only_cannot_be_changed() {
     assert_eq!([unlink(&mut m, &file), truncate(&mut m, &file), access(&mut m, &file, 2)], [EROFS; 3]);
     assert_eq!(access(&mut m, &file, 4), 0);
     assert_eq!(rename(&mut m, &file, &host.name("kept/moved")), EROFS);
-    assert!(m.host.refused.contains(&(file, kept)));
+    assert!(m.host.refused.contains(&(file, "../kept".into())), "what it is bound by");
+    // By another name, too: the hint is HOST:GUEST.
+    let mut other = host.machine(&["../kept:/in:ro"]);
+    assert_eq!(unlink(&mut other, "/in/file"), EROFS);
+    assert_eq!(other.host.refused, [("/in/file".into(), "../kept:/in".into())]);
     assert_eq!(contents(&host.base().join("kept")), before);
     // The working directory, too, if that is asked for.
     let mut m = host.machine(&[".:ro"]);

@@ -4,13 +4,14 @@
 //! joins them to [`Messages`] when the run ends. [`RankLife`] turns a rank's marks
 //! ([`chasqui_abi::mark`]) into stamps. [`RunDirectory`] writes the results.
 //!
-//! Reading order: `stage.rs`, `recorder.rs`, `rank_life.rs`, `messages.rs`, `messages_file.rs`, `differences.rs`,
+//! Reading order: `stage.rs`, `recorder.rs`, `rank_life.rs` (and `waiting.rs`), `messages.rs`, `messages_file.rs`, `differences.rs`,
 //! `statistics.rs`, `profile/mod.rs`, `run_directory.rs`; for recordings `kept.rs`, `recording.rs`, `recording_file.rs`.
 //!
 //! Invariant: what is written depends on the stamps alone, not on the order in which partitions
 //! made or merged them. Whatever belongs to the host goes to `host.json`.
 
 mod differences;
+mod guest;
 mod kept;
 mod messages;
 mod messages_file;
@@ -26,13 +27,14 @@ mod stage;
 mod statistics;
 mod summary;
 mod timeline;
+mod waiting;
 mod whole_file;
 
 pub use differences::{Distribution, MechanismUse};
 pub use kept::{Keep, Kept, SentMessage};
 pub use messages::{Message, Messages};
 pub use profile::{CAUSES, Cause, Profile, Profiled, Spent, write_folded, write_profile, write_speedscope};
-pub use rank_life::{CALLS, CallTotals, Interval, RankLife};
+pub use rank_life::{CALLS, CallTotals, Interval, RankLife, Site};
 pub use recorder::{Description, Recorder};
 pub use recording::{RankEnd, Recorded, Recording, RecordingError, Unrecordable};
 pub use run_directory::{Lost, RunDirectory, RunError, Stream};

@@ -1,13 +1,14 @@
 //! A rank's marks, turned into stamps: which call each of its threads is in, what it sends, posts and
 //! waits for.
 
+use crate::guest;
 use crate::kept::{Keep, Kept};
 use crate::recorder::Recorder;
 use crate::stage::{MessageId, Stage};
+use crate::waiting;
 use chasqui_abi::{ENVELOPE_NUMBERED_HERE, Envelope, mark};
 use chasqui_config::Duration;
 use rustc_hash::FxHashMap;
-use std::mem::offset_of;
 
 /// Numbers that a call may have: 7 bits of the mark.
 pub const CALLS: usize = 128;
@@ -24,6 +25,8 @@ pub struct CallTotals {
     pub time_ps: u64,
     /// When [ps] it last returned.
     pub left_ps: u64,
+    /// The part [ps] of it in which its thread waited: could go on only when something came.
+    pub waiting_ps: u64,
 }
 
 /// A call's interval, for the timeline.
@@ -37,6 +40,22 @@ pub struct Interval {
     pub leave_ps: u64,
     /// Hart of the node whose thread made it.
     pub hart: u16,
+}
+
+/// Where a thread was as it entered its outermost MPI call. While the call lasts, what lies on its stack above
+/// `stack_pointer` stays: that tells who called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Site {
+    /// Address in the call's function.
+    pub pc: u64,
+    /// Register `ra`.
+    pub return_address: u64,
+    /// Register `sp`.
+    pub stack_pointer: u64,
+    /// Register `s0`, which may hold the address of the stack frame.
+    pub frame_pointer: u64,
+    /// The call's first arguments, `a0` to `a2`: the mark is the first that a function does with them.
+    pub arguments: [u64; 3],
 }
 
 /// The outermost call that a thread is in.
@@ -64,6 +83,8 @@ struct Request {
 #[derive(Clone, Debug, Default)]
 struct ThreadLife {
     current: Option<Current>,
+    /// The latest call that was entered from outside of MPI, which may have returned: its number, and where that was.
+    entered: (u8, Site),
     /// Calls within the current one.
     nested: Vec<u8>,
     /// Messages whose send began in the current call.
@@ -80,6 +101,8 @@ struct ThreadLife {
     blocked: u64,
     /// Address of the text that says what it waits for; 0: none.
     waiting: u64,
+    /// When [ps] it began to wait; `None`: it does not.
+    waits_since: Option<u64>,
 }
 
 impl ThreadLife {
@@ -172,13 +195,19 @@ impl RankLife {
                 None => self.stray += 1,
             },
             mark::DONE => self.complete(recorder, hart, value, now_ps),
-            mark::BLOCKED => self.threads[hart].blocked = value,
+            mark::BLOCKED => {
+                self.threads[hart].blocked = value;
+                self.waits(hart, value != 0, now_ps);
+            }
             mark::PROTOCOL => match self.threads[hart].sending {
                 Some(id) => recorder.protocol(id, value as u32),
                 None => self.stray += 1,
             },
-            mark::WAITING => self.threads[hart].waiting = value,
-            mark::QUEUED => match read_envelope(value, memory).and_then(|e| self.message_of(&e)) {
+            mark::WAITING => {
+                self.threads[hart].waiting = value;
+                self.waits(hart, value != 0, now_ps);
+            }
+            mark::QUEUED => match guest::envelope(value, memory).and_then(|e| self.message_of(&e)) {
                 Some(id) => {
                     self.unexpected += 1;
                     self.kept.arrive(id);
@@ -188,11 +217,11 @@ impl RankLife {
             mark::COPIED => self.copied_aside += 1,
             mark::YIELDED => {}
             mark::DATA => self.threads[hart].data = Some(value),
-            mark::CARRY => match read_envelope(value, memory) {
+            mark::CARRY => match guest::envelope(value, memory) {
                 Some(envelope) => recorder.carry(MessageId::of(&envelope)),
                 None => self.stray += 1,
             },
-            mark::TAKEN => match (read_envelope(value, memory), recorder.taken()) {
+            mark::TAKEN => match (guest::envelope(value, memory), recorder.taken()) {
                 (Some(envelope), Some(id)) => drop(self.numbered.insert(envelope.sequence, id)),
                 _ => self.stray += 1,
             },
@@ -231,6 +260,32 @@ impl RankLife {
         self.close(hart, current, now_ps);
     }
 
+    /// The hart has just executed the mark `CALL`, at `site`. Calls that the library makes to itself don't count.
+    #[inline]
+    pub fn entered_at(&mut self, hart: usize, site: Site) {
+        let thread = &mut self.threads[hart];
+        if let Some(current) = thread.current.filter(|_| thread.nested.is_empty()) {
+            thread.entered = (current.number, site);
+        }
+    }
+
+    /// Where the thread on hart `hart` entered the MPI call that it is in, or was in when the run ended, if it was in one.
+    pub fn site(&self, hart: usize) -> Option<&Site> {
+        let thread = &self.threads[hart];
+        let is_within = thread.current.is_some() || thread.blocked != 0 || thread.waiting != 0;
+        is_within.then_some(&thread.entered.1)
+    }
+
+    /// The thread begins to wait, or goes on waiting; or it does so no longer, as `waits` says.
+    fn waits(&mut self, hart: usize, waits: bool, now_ps: u64) {
+        let thread = &mut self.threads[hart];
+        if waits {
+            thread.waits_since.get_or_insert(now_ps);
+        } else if let (Some(since_ps), Some(current)) = (thread.waits_since.take(), thread.current) {
+            self.totals[usize::from(current.number)].waiting_ps += now_ps.saturating_sub(since_ps);
+        }
+    }
+
     /// Accounts for the hart's current call and leaves it.
     fn close(&mut self, hart: usize, current: Current, now_ps: u64) {
         let totals = &mut self.totals[usize::from(current.number)];
@@ -246,6 +301,7 @@ impl RankLife {
         } else if self.timeline_max > 0 {
             self.timeline_left_out += 1;
         }
+        self.waits(hart, false, now_ps);
         let thread = &mut self.threads[hart];
         thread.current = None;
         thread.nested.clear();
@@ -261,7 +317,7 @@ impl RankLife {
         memory: &mut dyn FnMut(u64, &mut [u8]) -> bool,
     ) {
         let data = self.threads[hart].data.take();
-        let envelope = read_envelope(at, memory).filter(|e| e.source == self.rank);
+        let envelope = guest::envelope(at, memory).filter(|e| e.source == self.rank);
         let Some((envelope, id)) = envelope.and_then(|e| Some((e, MessageId::of(&e)?))) else {
             self.stray += 1;
             return;
@@ -286,7 +342,7 @@ impl RankLife {
         now_ps: u64,
         memory: &mut dyn FnMut(u64, &mut [u8]) -> bool,
     ) {
-        let Some(envelope) = read_envelope(at, memory) else {
+        let Some(envelope) = guest::envelope(at, memory) else {
             self.stray += 1;
             return;
         };
@@ -323,7 +379,7 @@ impl RankLife {
         memory: &mut dyn FnMut(u64, &mut [u8]) -> bool,
     ) {
         let matching = self.threads[hart].matching.take();
-        let (Some(address), Some(envelope)) = (matching, read_envelope(at, memory)) else {
+        let (Some(address), Some(envelope)) = (matching, guest::envelope(at, memory)) else {
             self.stray += 1;
             return;
         };
@@ -445,75 +501,67 @@ impl RankLife {
     }
 
     /// What the thread on hart `hart` waits for, in words, for a deadlock's report; `None` when it waits for
-    /// nothing.
-    pub fn waiting_for(&self, hart: usize, memory: &mut dyn FnMut(u64, &mut [u8]) -> bool) -> Option<String> {
+    /// nothing. `name` names a call by its number.
+    pub fn waiting_for(
+        &self,
+        hart: usize,
+        name: &dyn Fn(u32) -> &'static str,
+        memory: &mut dyn FnMut(u64, &mut [u8]) -> bool,
+    ) -> Option<String> {
         let thread = &self.threads[hart];
-        if let Some(text) = read_text(thread.waiting, memory) {
-            return Some(text);
+        if let Some(text) = guest::text(thread.waiting, WAITING_BYTES_MAX, memory) {
+            return Some(self.waiting_in_call(thread, &text, name, memory));
         }
         if thread.blocked == 0 {
             return None;
         }
-        let state = match self.requests.get(&thread.blocked) {
-            Some(Request { message: Some(id), .. }) => {
+        let words = waiting::of_request(thread.blocked, memory);
+        Some(match (self.requests.get(&thread.blocked), words) {
+            (Some(Request { message: Some(id), .. }), _) => {
                 format!("a receive, the rest of message {} from rank {}", id.sequence, id.source)
             }
-            Some(Request { post_ps: Some(ps), .. }) => {
+            (Some(Request { post_ps: Some(ps), .. }), Some(words)) => {
+                format!("{words} (receive posted at {})", Duration::from_ps(*ps))
+            }
+            (Some(Request { post_ps: Some(ps), .. }), None) => {
                 format!("a receive posted at {}, which no message has matched", Duration::from_ps(*ps))
             }
-            _ => "a request that is not a posted receive".to_string(),
-        };
-        Some(format!("{state} (request {:#x})", thread.blocked))
+            (_, Some(words)) => words,
+            _ => format!("a request that is not a posted receive ({:#x})", thread.blocked),
+        })
     }
-}
 
-/// The fields of the envelope at `address` that the records need.
-fn read_envelope(address: u64, memory: &mut dyn FnMut(u64, &mut [u8]) -> bool) -> Option<Envelope> {
-    let mut raw = [0; size_of::<Envelope>()];
-    if !memory(address, &mut raw) {
-        return None;
-    }
-    macro_rules! field {
-        ($field:ident: $type:ty) => {
-            <$type>::from_le_bytes(
-                *raw[offset_of!(Envelope, $field)..]
-                    .first_chunk()
-                    .expect("the field lies within the envelope"),
-            )
-        };
-    }
-    Some(Envelope {
-        kind: field!(kind: u8),
-        flags: field!(flags: u8),
-        context: field!(context: u16),
-        source: field!(source: u16),
-        destination: field!(destination: u16),
-        tag: field!(tag: i32),
-        sequence: field!(sequence: u32),
-        bytes: field!(bytes: u64),
-        ..Envelope::default()
-    })
-}
-
-/// The NUL-terminated text at `address`, shortened, with control characters made visible.
-fn read_text(address: u64, memory: &mut dyn FnMut(u64, &mut [u8]) -> bool) -> Option<String> {
-    if address == 0 {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    for at in (address..address.saturating_add(WAITING_BYTES_MAX)).take_while(|at| *at != u64::MAX) {
-        let mut byte = [0];
-        // Byte by byte, since the text may end just before a page that isn't mapped.
-        if !memory(at, &mut byte) || byte == [0] {
-            break;
+    /// The same of a thread that waits for what `text` says, with what is known besides.
+    fn waiting_in_call(
+        &self,
+        thread: &ThreadLife,
+        text: &str,
+        name: &dyn Fn(u32) -> &'static str,
+        memory: &mut dyn FnMut(u64, &mut [u8]) -> bool,
+    ) -> String {
+        let (number, site) = &thread.entered;
+        let call = name(u32::from(*number));
+        let text = text.strip_prefix(call).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(text);
+        if let Some(words) = waiting::of_probe(call, &site.arguments, memory) {
+            return words;
         }
-        bytes.push(byte[0]);
+        let more = waiting::of_several(call, &site.arguments, memory).or_else(|| self.of_collectives(memory));
+        match more {
+            Some(more) => format!("{text}: {more}"),
+            None => text.to_string(),
+        }
     }
-    let text: String = String::from_utf8_lossy(&bytes)
-        .chars()
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect();
-    (!text.is_empty()).then_some(text)
+
+    /// What the receives of nonblocking collectives wait for.
+    fn of_collectives(&self, memory: &mut dyn FnMut(u64, &mut [u8]) -> bool) -> Option<String> {
+        let open = self.requests.iter().filter(|(_, request)| request.message.is_none());
+        let mut open: Vec<_> = open.map(|(address, request)| (request.post_ps, *address)).collect();
+        open.sort_unstable();
+        let open = open.into_iter().filter(|&(_, address)| waiting::is_of_nonblocking(address, memory));
+        let open: Vec<u64> = open.map(|(_, address)| address).collect();
+        let words = open.into_iter().filter_map(|address| waiting::of_request(address, memory));
+        waiting::listed(&words.collect::<Vec<_>>())
+    }
 }
 
 #[cfg(test)]

@@ -49,6 +49,8 @@ pub struct Recording {
     pub machine: String,
     /// Base name of the program.
     pub program: String,
+    /// What tells it from other programs: that of its file's loaded parts.
+    pub fingerprint: u64,
     /// Its arguments, without its name.
     pub arguments: Vec<String>,
     /// The ranks' ends, in their order.

@@ -3,8 +3,8 @@
 //!
 //! Columns: `kind` (`message` or `end`), `destination`, `source`, `context`, `tag`, `sequence`, `synchronous`,
 //! `arrive_ps`, `receive` (0: no receive took it), `data`. Of an end the destination is the rank, the tag its exit
-//! status, `arrive_ps` the time, and the data are its standard output. Machine, program and arguments are key-value
-//! metadata, and a checksum of the whole file: a rank that is simulated with damaged data would compute something, and
+//! status, `arrive_ps` the time, and the data are its standard output. Machine, program, its fingerprint and
+//! its arguments are key-value metadata, and a checksum of the whole file: a rank that is simulated with damaged data would compute something, and
 //! nothing would say what. The same recording gives the same bytes.
 
 use std::collections::HashSet;
@@ -18,10 +18,11 @@ use crate::stage::MessageId;
 use crate::whole_file::write_whole;
 
 /// Version of the layout, and the metadata's names.
-const VERSION: &str = "2";
+const VERSION: &str = "3";
 const VERSION_KEY: &str = "chasqui.recording_version";
 const MACHINE_KEY: &str = "chasqui.machine";
 const PROGRAM_KEY: &str = "chasqui.program";
+const FINGERPRINT_KEY: &str = "chasqui.program_fingerprint";
 const ARGUMENTS_KEY: &str = "chasqui.arguments";
 
 const SCHEMA: &str = "message recording {
@@ -71,6 +72,7 @@ impl Recording {
     /// When `out` can't be written.
     pub fn write_to(&self, out: &mut (dyn Write + Send)) -> io::Result<()> {
         let arguments = serde_json::to_string(&self.arguments).expect("texts");
+        let fingerprint = format!("{:016x}", self.fingerprint);
         let layout = Layout {
             schema: SCHEMA,
             words: "kind",
@@ -79,6 +81,7 @@ impl Recording {
                 (VERSION_KEY, VERSION),
                 (MACHINE_KEY, &self.machine),
                 (PROGRAM_KEY, &self.program),
+                (FINGERPRINT_KEY, &fingerprint),
                 (ARGUMENTS_KEY, &arguments),
             ],
             group_rows: GROUP_ROWS,
@@ -149,9 +152,11 @@ impl Recording {
             file.metadata(key).map(str::to_string).ok_or_else(|| error(&format_args!("it lacks {key}")))
         };
         let arguments = serde_json::from_str(&text(ARGUMENTS_KEY)?).map_err(|e| error(&e))?;
+        let fingerprint = u64::from_str_radix(&text(FINGERPRINT_KEY)?, 16).map_err(|e| error(&e))?;
         let mut recording = Recording {
             machine: text(MACHINE_KEY)?,
             program: text(PROGRAM_KEY)?,
+            fingerprint,
             arguments,
             ..Recording::default()
         };
@@ -284,6 +289,7 @@ mod tests {
         Recording {
             machine: "netcache/ldtct".into(),
             program: "ring".into(),
+            fingerprint: random.below(u64::MAX),
             arguments: vec!["-l".into(), "2 \"é\"".into()],
             ends: vec![end(0), end(3), end(-1)],
             messages,

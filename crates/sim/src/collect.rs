@@ -14,6 +14,7 @@ use chasqui_record::{
 
 use crate::calls;
 use crate::limits::limited_by;
+use crate::request::{SIGHUP, SIGINT, SIGPIPE, SIGTERM};
 use crate::sandbox::{Limits, Reached};
 
 /// What it exits with after a deadlock.
@@ -38,11 +39,6 @@ pub(crate) struct End {
     /// The limits that it had.
     pub limits: Limits,
 }
-
-/// Signals by their numbers: as all architectures of Linux have them.
-const SIGHUP: i32 = 1;
-const SIGINT: i32 = 2;
-const SIGTERM: i32 = 15;
 
 /// What is left of a machine that has run.
 pub(crate) struct Remains {
@@ -263,6 +259,7 @@ fn verdict(
             SIGINT => "the user".to_string(),
             SIGTERM => "SIGTERM".to_string(),
             SIGHUP => "SIGHUP".to_string(),
+            SIGPIPE => "the end of what reads its output".to_string(),
             other => format!("signal {other}"),
         };
         let text = format!("stopped by {by} at {}{}", job_end.time, places(processes));
@@ -385,7 +382,7 @@ fn waiting(processes: &[ProcessView<'_>], end: Time) -> String {
     let waits: Vec<String> = processes
         .iter()
         .filter_map(|p| {
-            let what = p.waiting_for()?;
+            let what = p.waiting_for(&calls::name)?;
             Some(format!("{}{} waits for {what}", p.rank(), in_call(p)))
         })
         .collect();

@@ -2,9 +2,40 @@
 
 use chasqui_memory::Stall;
 use chasqui_node::{Core, ProcessView};
+use chasqui_record::CallTotals;
+
+use crate::calls;
 
 /// What a program does that communicates all the time.
 pub(crate) const WAITING: &str = "waiting in MPI calls";
+/// What a short program does: it begins.
+const INIT: &str = "MPI_Init";
+
+/// How the time [ps] of a rank's threads in MPI calls is divided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct InCalls {
+    /// In `MPI_Init`, whatever they do there.
+    init: u64,
+    /// In the others, while they could not go on.
+    waiting: u64,
+    /// In the others, while they could.
+    working: u64,
+}
+
+impl InCalls {
+    fn of(totals: &[CallTotals]) -> InCalls {
+        let mut sum = InCalls::default();
+        for (number, call) in totals.iter().enumerate() {
+            if calls::name(number as u32) == INIT {
+                sum.init += call.time_ps;
+            } else {
+                sum.waiting += call.waiting_ps;
+                sum.working += call.time_ps.saturating_sub(call.waiting_ps);
+            }
+        }
+        sum
+    }
+}
 
 /// The largest share of the ranks' time, in words for the last line of a run.
 pub(crate) fn limited_by(processes: &[ProcessView<'_>], time_ps: u64) -> String {
@@ -18,6 +49,8 @@ pub(crate) fn limited_by(processes: &[ProcessView<'_>], time_ps: u64) -> String 
         ("stores waiting for lines or the bus".into(), 0),
         ("system calls and page faults".into(), 0),
         ("waiting for other threads".into(), 0),
+        (INIT.into(), 0),
+        ("work in MPI calls".into(), 0),
     ];
     let mut total = 0;
     for p in processes {
@@ -30,7 +63,8 @@ pub(crate) fn limited_by(processes: &[ProcessView<'_>], time_ps: u64) -> String 
         let elapsed = p.ended().map_or(time_ps, |(at, _)| at.0) * p.started() as u64;
         total += u128::from(time_ps) * p.started() as u128;
         let all: u64 = Stall::ALL.into_iter().map(stalled).sum();
-        shares[0].1 += p.life().mpi_ps();
+        let in_calls = InCalls::of(p.life().totals());
+        shares[0].1 += in_calls.waiting;
         shares[1].1 += elapsed.saturating_sub(p.life().mpi_ps() + all + software + blocked);
         shares[2].1 += stalled(Stall::Data);
         shares[3].1 += stalled(Stall::Instruction);
@@ -39,11 +73,28 @@ pub(crate) fn limited_by(processes: &[ProcessView<'_>], time_ps: u64) -> String 
         shares[6].1 += stalled(Stall::WriteBuffer) + stalled(Stall::Posted);
         shares[7].1 += software;
         shares[8].1 += blocked;
+        shares[9].1 += in_calls.init;
+        shares[10].1 += in_calls.working;
     }
     match shares.into_iter().max_by_key(|(_, ps)| *ps) {
         Some((what, ps)) if total > 0 => {
             format!("{what} ({} % of the ranks' time)", u128::from(ps) * 100 / total)
         }
         _ => "nothing: no time passed".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is done in `MPI_Init`, as clearing memory, is not waiting; nor is the rest that a call does itself.
+    #[test]
+    fn working_is_not_waiting() {
+        let mut totals = [CallTotals::default(); 10];
+        totals[1] = CallTotals { count: 1, time_ps: 670, waiting_ps: 20, ..CallTotals::default() };
+        totals[8] = CallTotals { count: 3, time_ps: 200, waiting_ps: 150, ..CallTotals::default() };
+        totals[4] = CallTotals { count: 3, time_ps: 30, ..CallTotals::default() };
+        assert_eq!(InCalls::of(&totals), InCalls { init: 670, waiting: 150, working: 80 });
     }
 }

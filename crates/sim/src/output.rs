@@ -99,6 +99,11 @@ impl Streams {
         self.screen().within_line
     }
 
+    /// Nothing reads any more what is shown.
+    pub fn is_unread(&self) -> bool {
+        self.screen().unread
+    }
+
     fn screen(&self) -> std::sync::MutexGuard<'_, Screen> {
         self.screen.lock().expect("no writer panics")
     }
@@ -167,6 +172,8 @@ struct Screen {
     shown: BTreeSet<String>,
     /// Why the first of what could not be shown was not.
     lost: Option<String>,
+    /// Something was to be shown where nothing reads it any more: a closed pipe.
+    unread: bool,
 }
 
 /// Returns the cursor and erases the line (ECMA-48 EL).
@@ -175,10 +182,11 @@ const CLEAR_LINE: &[u8] = b"\r\x1b[K";
 impl Screen {
     fn new(progress: bool) -> Screen {
         let terminal = [std::io::stdout().is_terminal(), std::io::stderr().is_terminal()];
-        Screen { progress, terminal, within_line: false, shown: BTreeSet::new(), lost: None }
+        Screen { progress, terminal, within_line: false, shown: BTreeSet::new(), lost: None, unread: false }
     }
 
-    /// What can't be shown is no reason to stop the simulation; that a pipe is read no longer is nothing to say.
+    /// What can't be shown on a full disk is no reason to stop the simulation; that a pipe is read no longer is, and nothing
+    /// to say.
     fn show(&mut self, stream: Stream, bytes: &[u8]) {
         if self.progress && !self.within_line {
             let _ = std::io::stderr().write_all(CLEAR_LINE);
@@ -189,10 +197,12 @@ impl Screen {
             }
             Stream::Error => ("error", std::io::stderr().write_all(bytes)),
         };
-        if let Err(error) = shown
-            && error.kind() != ErrorKind::BrokenPipe
-        {
-            self.lost.get_or_insert_with(|| format!("standard {name} can't be written: {error}"));
+        match shown {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => self.unread = true,
+            Err(error) => {
+                self.lost.get_or_insert_with(|| format!("standard {name} can't be written: {error}"));
+            }
+            Ok(()) => {}
         }
         if self.terminal[usize::from(stream == Stream::Error)] {
             self.within_line = !bytes.ends_with(b"\n");

@@ -8,6 +8,7 @@ use chasqui_engine::{Interrupt, Time};
 use serde::Serialize;
 
 use crate::output::Streams;
+use crate::request::SIGPIPE;
 use crate::sandbox::{Limits, Reached};
 
 /// How far a run is.
@@ -132,7 +133,8 @@ impl<'a> Reporter<'a> {
             rate_mips: instructions as f64 / host_seconds / 1e6,
             within_line: self.streams.within_line(),
         };
-        calls.signal = (calls.progress)(now);
+        // As a write to the pipe has it for other commands (POSIX write(), EPIPE).
+        calls.signal = (calls.progress)(now).or(self.streams.is_unread().then_some(SIGPIPE));
         calls.reached = self.limits.reached(self.begin.elapsed());
         if calls.is_end() {
             self.stops.store(true, Ordering::Relaxed);

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use chasqui_config::Resolved;
+use chasqui_linux::Elf;
 use chasqui_machine::replay::{Pace, Peers, Replay};
 use chasqui_machine::{Job, Machine};
 use chasqui_node::NodeConfiguration;
@@ -75,6 +76,24 @@ pub(crate) fn replay(
     Ok(Some(Replay { rank: only.rank as u32, recording: Arc::new(recording), pace }))
 }
 
+/// The recorded messages are of the program that runs, and of no other: it would wait for others, or take them for its own.
+pub(crate) fn check_program(
+    request: &Request,
+    replay: Option<&Replay>,
+    program: &Elf,
+) -> Result<(), InputError> {
+    let (Some(only), Some(Replay { recording, .. })) = (&request.only_rank, replay) else { return Ok(()) };
+    if recording.fingerprint == program.fingerprint() {
+        return Ok(());
+    }
+    Err(InputError(format!(
+        "{} is of another program than {}: of {}, as it was compiled then; record this one (chasqui record), or run that one",
+        only.arrivals.display(),
+        request.program.display(),
+        recording.program
+    )))
+}
+
 /// Ranks of the job that `request` describes.
 pub(crate) fn ranks(request: &Request, replay: Option<&Replay>) -> i64 {
     replay.map_or(request.ranks, |replay| i64::from(replay.recording.ranks()))
@@ -127,6 +146,7 @@ fn record(
     let mut recording = Recording {
         machine: results.summary.machine.clone(),
         program: job.program.name().to_string(),
+        fingerprint: job.program.fingerprint(),
         arguments: request.args.clone(),
         ends: ends(&results.summary, directory)?,
         messages: vec![],

@@ -6,6 +6,13 @@ use std::path::PathBuf;
 use chasqui_placement::MapBy;
 use serde::Deserialize;
 
+/// Signals for which a run stops, by their numbers: as all architectures of Linux have them.
+pub(crate) const SIGHUP: i32 = 1;
+pub(crate) const SIGINT: i32 = 2;
+/// What reads the output has gone.
+pub(crate) const SIGPIPE: i32 = 13;
+pub(crate) const SIGTERM: i32 = 15;
+
 /// The request for a run.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -73,6 +80,8 @@ fn slot() -> String {
 pub struct Sandbox {
     /// Files and folders of the host that they see besides the working directory, `HOST[:GUEST][:ro]` each.
     pub binds: Vec<String>,
+    /// By what the user has said so, if not by `--bind`: for messages.
+    pub binds_by: Option<String>,
     /// They see all of the host's files.
     pub host_files: bool,
     /// Simulated time after which the run ends, with its unit; none: it may go on.

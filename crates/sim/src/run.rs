@@ -26,7 +26,7 @@ use crate::limits::WAITING;
 use crate::output::{JobOutput, Streams};
 use crate::progress::{OnProgress, Over, Reporter};
 use crate::replay;
-use crate::request::{Options, Request};
+use crate::request::{Options, Request, SIGPIPE};
 use crate::room;
 use crate::sandbox::{self, Limits};
 use crate::trace_window;
@@ -47,6 +47,9 @@ pub struct Report {
     /// What of the results could not be written, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<String>,
+    /// Nothing reads the ranks' output any more: a closed pipe. The run has stopped for that, unless it had ended.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unread: bool,
     /// Why not all of the ranks' output came to the terminal, or where it is led to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unshown: Option<String>,
@@ -80,6 +83,7 @@ pub fn run(request: &Request, progress: OnProgress<'_>) -> Result<Report, InputE
     let simulation_s = simulation.elapsed().as_secs_f64();
     let together = (threads.count(), built.engine.steps_together());
     let (mut lost, unshown) = streams.finish();
+    let unread = streams.is_unread() || end.signal == Some(SIGPIPE);
     let mut remains = Remains::of(built);
     let mut summaries = vec![];
     for ((id, job), directory) in (0..).map(JobId).zip(&jobs).zip(&directories) {
@@ -95,11 +99,12 @@ pub fn run(request: &Request, progress: OnProgress<'_>) -> Result<Report, InputE
         lost.note(directory.write_host(&host));
         let directory = directory.path().to_path_buf();
         let host = host.clone();
-        Report { summary, host, directory, others: vec![], lost: vec![], unshown: None, advice: None }
+        let (others, lost) = (vec![], vec![]);
+        Report { summary, host, directory, others, lost, unread: false, unshown: None, advice: None }
     });
     let first = reports.next().expect("there is a job");
     let others = reports.collect();
-    Ok(Report { others, lost: lost.lines(), unshown, advice, ..first })
+    Ok(Report { others, lost: lost.lines(), unread, unshown, advice, ..first })
 }
 
 /// Whether [`run`] could begin. Nothing is written.
@@ -135,6 +140,7 @@ impl Plan {
         replay::check_record(request)?;
         let replay = replay::replay(request, machine, &resolved)?;
         let programs = programs(request, replay.as_ref(), machine, &resolved)?;
+        replay::check_program(request, replay.as_ref(), &programs[0].elf)?;
         let placement = placement(request, &programs)?;
         let ranks = programs.iter().map(|p| p.ranks).max().expect("there is a job");
         let watch = watch(&request.options, ranks)?;

@@ -24,7 +24,8 @@ pub(crate) fn mounts(sandbox: &Sandbox) -> Result<Arc<Mounts>, InputError> {
     }
     for text in &sandbox.binds {
         let bound = Bind::parse(text, &directory).and_then(|bind| mounts.bind(&bind));
-        bound.map_err(|why| InputError(format!("--bind {text}: {why}")))?;
+        let by = sandbox.binds_by.as_deref().unwrap_or("--bind");
+        bound.map_err(|why| InputError(format!("{by} {text}: {why}")))?;
     }
     if sandbox.host_files {
         mounts.show_host().map_err(|error| InputError(format!("--host-files: {error}")))?;
@@ -161,6 +162,15 @@ mod tests {
         assert_eq!((limits.time, limits.output_bytes), (Some(Time(2_000_000)), 3 << 10));
         assert!(matches!(limits.reached(Duration::ZERO), Some(Reached::Memory(4097..))));
         assert_eq!(limits.reached(Duration::from_millis(1500)), Some(Reached::HostTime));
+        for (text, seconds) in [("10 min", 600), ("1.5h", 5_400), ("0.1 min", 6)] {
+            let limits = Limits::of(&request(|sandbox| {
+                sandbox.limit_time = Some(text.into());
+                sandbox.limit_host_time = Some(text.into());
+            }));
+            let limits = limits.expect(text);
+            assert_eq!(limits.host_time, Some(Duration::from_secs(seconds)), "{text}");
+            assert_eq!(limits.time, Some(Time(seconds * 1_000_000_000_000)), "{text}");
+        }
         let wrong = Limits::of(&request(|sandbox| sandbox.limit_time = Some("5".into())));
         assert!(wrong.expect_err("no unit").to_string().starts_with("--limit-time: "));
     }

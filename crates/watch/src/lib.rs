@@ -4,8 +4,10 @@
 //! clock is accounted for: by [`Watch::after`] for the time of instructions, by [`Watch::pass`] for everything
 //! else that moves it.
 //!
-//! `stack.rs` follows calls; `profiler.rs` counts; `trace.rs` writes; `symbols.rs` has the names of addresses.
+//! `stack.rs` follows calls; `profiler.rs` counts; `trace.rs` writes; `symbols.rs` has the names of addresses,
+//! `callers.rs` the calls that are under way.
 
+mod callers;
 mod profiler;
 mod stack;
 mod symbols;
@@ -17,6 +19,7 @@ use chasqui_hart::{Decoder, Halt, HaltAtMarks, Hart, Insn, Observer, Op};
 use chasqui_memory::{LentBus, Stall, Waits};
 use chasqui_record::{Cause, Profile, Profiled};
 
+pub use callers::{Registers, callers, trapped};
 use profiler::Profiler;
 pub use symbols::{Named, Symbols};
 use trace::Trace;

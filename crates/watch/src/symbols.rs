@@ -40,20 +40,34 @@ impl Symbols {
         self.image(address).extent(address)
     }
 
-    /// `address` with its symbol.
-    pub fn place(&self, address: u64) -> String {
-        match self.symbolize(address) {
-            Some(symbol) => format!("{address:#x} ({})", Named(symbol)),
-            None => format!("{address:#x}"),
-        }
+    /// The registers of the caller of the function that holds `address` and has `x` in them ([`Elf::caller`]).
+    pub fn caller_of(
+        &self,
+        address: u64,
+        x: &[u64; 32],
+        read: &mut dyn FnMut(u64) -> Option<u64>,
+    ) -> Option<[u64; 32]> {
+        self.image(address).caller(address, x, read)
     }
 
-    /// The address that a call returns to, with the symbol of the call: that of a function which never returns may be
+    /// `address` with its symbol and, where the program has debugging information of it, its line.
+    pub fn place(&self, address: u64) -> String {
+        self.place_of(address, address)
+    }
+
+    /// The address that a call returns to, with symbol and line of the call: that of a function which never returns may be
     /// the last instruction of its own function.
     pub fn caller(&self, return_address: u64) -> String {
-        match return_address.checked_sub(1).and_then(|call| self.symbolize(call)) {
-            Some((name, offset)) => format!("{return_address:#x} ({})", Named((name, offset + 1))),
-            None => format!("{return_address:#x}"),
+        self.place_of(return_address, return_address.saturating_sub(1))
+    }
+
+    /// `address`, with the symbol and the line of the instruction that holds `within`.
+    fn place_of(&self, address: u64, within: u64) -> String {
+        let Some((name, offset)) = self.symbolize(within) else { return format!("{address:#x}") };
+        let named = Named((name, offset + (address - within)));
+        match self.image(within).line(within) {
+            Some(line) => format!("{address:#x} ({named}, {line})"),
+            None => format!("{address:#x} ({named})"),
         }
     }
 }

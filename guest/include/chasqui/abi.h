@@ -32,6 +32,7 @@
 
 #define CHASQUI_CONTEXT_EACH 0x4ull /* Contexts of a communicator. */
 #define CHASQUI_CONTEXT_NONBLOCKING 0x2ull /* Of its messages: those of nonblocking and persistent collectives, of which each operation has tags of its own. */
+#define CHASQUI_CONTEXT_CREATION 0x3ull /* Those by which the members of a new communicator agree on it. */
 
 #define CHASQUI_MARK_CALL 0x1ull /* An MPI call is entered; `imm[11:5]` = call number (`guest/mpi/runtime/calls.h`); `rs1` = x0. */
 #define CHASQUI_MARK_RETURN 0x2ull /* The MPI call returns; `imm[11:5]` = call number; `rs1` = x0. */
@@ -57,6 +58,22 @@
 #define CHASQUI_MARK_QUEUED 0x12ull /* A message that no posted receive takes joins those that wait; `rs1` = address of its envelope. */
 #define CHASQUI_MARK_COPIED 0x13ull /* The data of such a message are copied aside until its receive comes; `rs1` = address of its envelope. */
 #define CHASQUI_MARK_YIELDED 0x14ull /* The process has polled in vain and given its hart up, and begins to count its polls anew. */
+
+#define CHASQUI_REQUEST_KEY 0x0ull /* Where [bytes] a posted receive has what it matches: from the lowest bit on tag (32), context (16), sender (16). */
+#define CHASQUI_REQUEST_ANY_SOURCE 0xffffull /* The sender of a receive from any. */
+#define CHASQUI_REQUEST_COMPLETE 0x28ull /* Where a byte is that says whether the request is complete, and behind it what it is. */
+#define CHASQUI_REQUEST_SEND 0x1ull /* That is a send. */
+#define CHASQUI_REQUEST_RECEIVE 0x2ull /* A receive. */
+#define CHASQUI_REQUEST_COMMUNICATOR 0x78ull /* Where the address of its communicator is. */
+#define CHASQUI_REQUEST_ENVELOPE 0xa0ull /* Where a send has its message's envelope. */
+
+#define CHASQUI_COMMUNICATOR_SIZE 0x4ull /* Where [bytes] its size is. */
+#define CHASQUI_COMMUNICATOR_WORLD 0x18ull /* Where the address of its processes' world ranks is, 16 bits each; 0: they are the ranks. */
+#define CHASQUI_COMMUNICATOR_CONTEXT 0x20ull /* Where its context is. */
+#define CHASQUI_COMMUNICATOR_NAME 0x60ull /* Where the address of its name is, 0: it has none. */
+#define CHASQUI_COMMUNICATOR_NAME_BYTES 0x80ull /* Length of a name, at most. */
+#define CHASQUI_COMMUNICATOR_HANDLE_WORLD 0x101ull /* Handle of MPI_COMM_WORLD. */
+#define CHASQUI_COMMUNICATOR_HANDLE_SELF 0x102ull /* Handle of MPI_COMM_SELF. */
 
 struct chasqui_ni_region {
     uint64_t bytes; /* Length [bytes], a multiple of the page; 0: no such region. */

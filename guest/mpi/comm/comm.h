@@ -3,6 +3,7 @@
 #define CHASQUI_COMM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "chasqui/abi.h"
@@ -35,7 +36,7 @@ enum {
     CONTEXT_POINT = 0,
     CONTEXT_COLLECTIVE = 1,
     CONTEXT_NONBLOCKING = CHASQUI_CONTEXT_NONBLOCKING,
-    CONTEXT_CREATION = 3,
+    CONTEXT_CREATION = CHASQUI_CONTEXT_CREATION,
     CONTEXTS = CHASQUI_CONTEXT_EACH
 };
 /* Communicators that may have their own at a time. */
@@ -65,12 +66,20 @@ struct communicator {
     uint64_t spare[3];
 };
 _Static_assert(sizeof(struct communicator) == 128, "an index into chq_comms is a shift");
+/* The simulator reads these of a process that waits when the run ends. */
+_Static_assert(offsetof(struct communicator, size) == CHASQUI_COMMUNICATOR_SIZE, "communicator: size");
+_Static_assert(offsetof(struct communicator, world) == CHASQUI_COMMUNICATOR_WORLD, "communicator: world");
+_Static_assert(offsetof(struct communicator, context) == CHASQUI_COMMUNICATOR_CONTEXT, "communicator: context");
+_Static_assert(offsetof(struct communicator, name) == CHASQUI_COMMUNICATOR_NAME, "communicator: name");
+_Static_assert(MPI_MAX_OBJECT_NAME <= CHASQUI_COMMUNICATOR_NAME_BYTES, "communicator: name");
 
 /* predefined handles: 0x100 null, 0x101 world, 0x102 self. */
 extern struct communicator chq_comms[3];
 #define chq_world (chq_comms[1])
 #define chq_self (chq_comms[2])
 enum { COMM_HANDLE_FIRST = 0x100 };
+_Static_assert(COMM_HANDLE_FIRST + 1 == CHASQUI_COMMUNICATOR_HANDLE_WORLD, "MPI_COMM_WORLD");
+_Static_assert(COMM_HANDLE_FIRST + 2 == CHASQUI_COMMUNICATOR_HANDLE_SELF, "MPI_COMM_SELF");
 
 /* Whatever the handle is, the result may be read; its `valid` says so. */
 static inline struct communicator *comm_of(MPI_Comm handle)

@@ -82,6 +82,14 @@ struct request {
 _Static_assert(offsetof(struct request, buffer) == CHASQUI_MARK_REQUEST_BUFFER, "request: buffer");
 _Static_assert(offsetof(struct request, type) == CHASQUI_MARK_REQUEST_TYPE, "request: type");
 _Static_assert(offsetof(struct request, got) == CHASQUI_MARK_REQUEST_GOT, "request: got");
+/* And these of a process that waits when the run ends. */
+_Static_assert(offsetof(struct request, node.key) == CHASQUI_REQUEST_KEY, "request: key");
+_Static_assert(offsetof(struct request, complete) == CHASQUI_REQUEST_COMPLETE, "request: complete");
+_Static_assert(offsetof(struct request, kind) == CHASQUI_REQUEST_COMPLETE + 1, "request: kind");
+_Static_assert(offsetof(struct request, comm) == CHASQUI_REQUEST_COMMUNICATOR, "request: comm");
+_Static_assert(offsetof(struct request, envelope) == CHASQUI_REQUEST_ENVELOPE, "request: envelope");
+_Static_assert((int)REQUEST_SEND == CHASQUI_REQUEST_SEND && (int)REQUEST_RECEIVE == CHASQUI_REQUEST_RECEIVE, "kinds");
+_Static_assert((int)MATCH_ANY_SOURCE == CHASQUI_REQUEST_ANY_SOURCE, "any source");
 
 /* A send that was complete when its call returned: one object serves them all. */
 extern struct request chq_sent;

@@ -10,7 +10,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_ETHERNET_INTERFACE 0x53bc9e38u /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_ETHERNET_INTERFACE 0x691c931bu /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 

@@ -10,7 +10,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_VIA_INTERFACE 0x7fec78b3u /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_VIA_INTERFACE 0xb1bce4f4u /* Names all that is defined here and in chasqui/abi.h. */
 
 #define CHASQUI_VIA_DEVICE 0x4ull /* Number by which MPI_Init picks this device. */
 #define CHASQUI_VIA_REGION_DOORBELLS 0x0ull /* Region: doorbells, uncached, all that a process sees of the NIC. */

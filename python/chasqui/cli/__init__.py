@@ -43,13 +43,11 @@ def main() -> NoReturn:
     if len(sys.argv) > 1 and sys.argv[1] in ("cc", "c++", "fc"):
         from chasqui import compiler
 
-        compiler.main(sys.argv[1], f"chasqui {sys.argv[1]}", sys.argv[2:])
+        compiler.main(sys.argv[1], sys.argv[2:])
+    if sys.argv[1:2] == ["mpiexec"]:
+        # `chasqui run` as other launchers are called, by the command of that name (wrappers).
+        _exit(["run", *sys.argv[2:]], name="mpiexec")
     _exit(sys.argv[1:])
-
-
-def mpiexec() -> NoReturn:
-    """The `mpiexec` command: `chasqui run` on the machine that CHASQUI_MACHINE names."""
-    _exit(["run", *sys.argv[1:]], name="mpiexec")
 
 
 def _exit(arguments: list[str], name: str = "chasqui") -> NoReturn:
@@ -71,7 +69,7 @@ def invoke(arguments: list[str], name: str = "chasqui") -> int:
     import click
 
     from chasqui import stopping, text
-    from chasqui.cli.group import group
+    from chasqui.cli.group import Unread, group
     from chasqui.errors import STATUS_LOST, InputError
 
     try:
@@ -83,6 +81,7 @@ def invoke(arguments: list[str], name: str = "chasqui") -> int:
         sys.stdout.flush()
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else name
+        _name_variable(error)
         return _bad_input(f"{_plain(error)} (see: {where} --help)")
     except InputError as error:
         return _bad_input(str(error))
@@ -90,8 +89,8 @@ def invoke(arguments: list[str], name: str = "chasqui") -> int:
         cause = stop.__cause__ if isinstance(stop, click.Abort) else stop
         text.say(f"chasqui: stopped by {stopping.name_of(cause)}")
         return stopping.status_of(cause)
-    except BrokenPipeError as error:
-        return text.unwritten(error)
+    except (Unread, BrokenPipeError):
+        return text.unwritten(text.broken_pipe())
     except OSError as error:
         if text.failure_of_stdout() is not None:
             return text.unwritten(error)
@@ -101,6 +100,17 @@ def invoke(arguments: list[str], name: str = "chasqui") -> int:
         text.say(f"chasqui: {place}: {error.strerror}")
         return STATUS_LOST
     return status if isinstance(status, int) else 0
+
+
+def _name_variable(error: click.UsageError) -> None:
+    """A bad value of an option that an environment variable gave is that variable's."""
+    import click
+
+    if not isinstance(error, click.BadParameter) or error.ctx is None or error.param is None:
+        return
+    source = error.ctx.get_parameter_source(error.param.name or "")
+    if source == click.core.ParameterSource.ENVIRONMENT and error.param.envvar:
+        error.param_hint = str(error.param.envvar)
 
 
 def _plain(error: click.UsageError) -> str:

@@ -16,7 +16,7 @@ def _command(language: str) -> click.Command:
     )
     @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
     def command(arguments: tuple[str, ...]) -> None:
-        compiler.main(language, f"chasqui {language}", list(arguments))
+        compiler.main(language, list(arguments))
 
     return command
 

@@ -14,10 +14,15 @@ from chasqui.errors import InputError
 if TYPE_CHECKING:
     from chasqui.comparison import Row
 
-HELP = """Runs PROGRAM on each MACHINE and prints one table: simulated time, speed-up against the
-first machine, share of the time in MPI calls, messages, their mean latency [ns]. Further tables
-have the mean time of messages in each stage [ns], the mechanisms that carried them (on machines
-with several), and the run directories.
+HELP = """Runs PROGRAM on each MACHINE and prints one table: simulated time between MPI_Init and
+MPI_Finalize, speed-up against the first machine and share of MPI calls in that time, the time of
+the whole run, messages, their mean latency [ns]. Further tables have the mean time of messages in
+each stage [ns], the mechanisms that carried them (on machines with several), and the run
+directories.
+
+The time between them is from when the last rank leaves MPI_Init until the last one enters
+MPI_Finalize. What a machine takes to connect its ranks and to clear its buffers is in the whole run
+alone, of which it is most where a program is as short as the examples are.
 
 A machine on which the program fails is a row with the reason. The exit status is the largest of
 all runs. If one of them cannot start, none does, and the status is 2.
@@ -115,7 +120,7 @@ def _show(rows: list[Row], title: str, *, as_json: bool, as_csv: bool) -> None:
     elif as_csv:
         _write_csv(comparison.as_json(rows))
     else:
-        print("\n".join([title, *report(rows)]))
+        print("\n".join([f"{title}: times between MPI_Init and MPI_Finalize", *report(rows)]))
 
 
 def report(rows: list[Row]) -> list[str]:
@@ -123,22 +128,31 @@ def report(rows: list[Row]) -> list[str]:
     from chasqui import comparison
     from chasqui.text import number, simulated_time, table
 
-    header = ["machine", "simulated time", "speed-up", "MPI share", "messages", "latency [ns]", ""]
+    header = [
+        *["machine", "Init to Finalize", "speed-up", "MPI share", "whole run"],
+        *["messages", "latency [ns]", ""],
+    ]
+
+    def time(ps: int | None) -> str:
+        return simulated_time(ps) if ps is not None else "-"
+
     cells = []
     for entry, row in zip(comparison.as_json(rows), rows, strict=True):
         share, faster = entry["mpi_share"], entry["speed_up"]
         cells.append(
             [
                 row.machine,
-                simulated_time(entry["time_ps"]) if entry["time_ps"] is not None else "-",
+                time(entry["init_to_finalize_ps"]),
                 f"{faster:.2f}" if faster is not None else "-",
                 f"{share:.1%}" if share is not None else "-",
+                time(entry["time_ps"]),
                 number(entry["messages"]),
                 number(entry["latency_ns"], 4),
-                row.reason or "",
+                (row.reason or "").partition("\n")[0],
             ]
         )
-    lines = [table(header, cells, left=(0, 6))]
+    lines = [table(header, cells, left=(0, 7))]
+    lines += [f"{row.machine}: {row.reason}" for row in rows if row.reason and "\n" in row.reason]
     names = comparison.stage_names(rows)
     ran = [row for row in rows if row.stages()]
     if names and ran:

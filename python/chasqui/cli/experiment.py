@@ -30,7 +30,7 @@ below runs/. The same machine gives the same results, to the bit.
 
 \b
 Exit status: 0; 1 if a simulation did not end well; 2 for bad input, before anything runs; 130 after
-Ctrl-C, 143 after SIGTERM, 129 after SIGHUP.
+Ctrl-C, 143 after SIGTERM, 129 after SIGHUP, 141 when nothing reads the output any more.
 
 \b
 Examples:

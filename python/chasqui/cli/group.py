@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 import click
 
 from chasqui.cli import COMMANDS
 
 
+class Unread(Exception):  # noqa: N818 -- a reader may have what it wanted
+    """Nothing reads standard output any more. A BrokenPipeError would be click's affair, which has
+    an exit status of its own for it."""
+
+
 class LazyGroup(click.Group):
     """A group whose list of commands needs none of their modules."""
+
+    def make_context(self, *arguments: Any, **others: Any) -> click.Context:
+        try:
+            return super().make_context(*arguments, **others)
+        except BrokenPipeError as error:
+            raise Unread from error
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise Unread from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)

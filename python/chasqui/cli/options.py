@@ -47,10 +47,6 @@ class Count(click.types.IntParamType):
 COUNT = Count()
 
 
-def default_machine() -> str:
-    return os.environ.get("CHASQUI_MACHINE") or DEFAULT_MACHINE
-
-
 def _ranks() -> Decorator:
     return click.option(
         "-np", "-n", "ranks", type=COUNT, default=1, show_default=True, metavar="RANKS",
@@ -76,11 +72,28 @@ def _map_by() -> Decorator:
 
 
 def machine() -> Decorator:
-    return click.option(
-        "--machine", "-m", "machine", metavar="MACHINE", default=default_machine,
+    option = click.option(
+        "--machine", "-m", "machine", metavar="MACHINE", default=DEFAULT_MACHINE,
+        envvar="CHASQUI_MACHINE",
         help="NAME, NAME/VARIANT, or a .toml file (default: $CHASQUI_MACHINE, else loggp). "
         "`chasqui machines` lists them.",
     )  # fmt: skip
+
+    def decorated(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def named(*arguments: Any, machine: str, **others: Any) -> Any:
+            try:
+                return function(*arguments, machine=machine, **others)
+            except InputError as error:
+                variable = _variable_of("machine")
+                if variable and str(error).startswith(f'machine "{machine}"'):
+                    raise InputError(f"{variable}: {error}") from None
+                raise
+
+        result: Callable[..., Any] = option(named)
+        return result
+
+    return decorated
 
 
 def sets() -> Decorator:
@@ -132,14 +145,23 @@ def sandbox(function: Callable[..., Any]) -> Callable[..., Any]:
         from chasqui.simulation import Sandbox
 
         sandbox = Sandbox(
-            binds, host_files, limit_time, limit_host_time, limit_output, limit_memory
-        )
+            binds, host_files, limit_time, limit_host_time, limit_output, limit_memory,
+            binds_by=_variable_of("binds"),
+        )  # fmt: skip
         return function(*arguments, sandbox=sandbox, **others)
 
     result: Callable[..., Any] = gathered
     for option in (*reversed(_limits()), _host_files(), _binds()):
         result = option(result)
     return result
+
+
+def _variable_of(name: str) -> str | None:
+    """The environment variable that gave the option, if one did: errors name it."""
+    context = click.get_current_context()
+    if context.get_parameter_source(name) != click.core.ParameterSource.ENVIRONMENT:
+        return None
+    return next(str(each.envvar) for each in context.command.params if each.name == name)
 
 
 def _binds() -> Decorator:
@@ -161,7 +183,7 @@ def _host_files() -> Decorator:
 def _limits() -> list[Decorator]:
     return [
         click.option("--limit-time", metavar="TIME", help="End after this simulated time: '5 ms'."),
-        click.option("--limit-host-time", metavar="TIME", help="End after this time: '600 s'."),
+        click.option("--limit-host-time", metavar="TIME", help="End after this time: '10 min'."),
         click.option(
             "--limit-output", metavar="SIZE",
             help="End when the programs have written this much to their output and to files "

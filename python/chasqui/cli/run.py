@@ -24,8 +24,9 @@ goes to the terminal and to the run directory, beside summary.json, stats.json, 
 Exit status: 2 if the run could not start (arguments, executable, machine); else the largest status
 of the ranks; 128 + signal after a fault, 125 after a deadlock, 124 at --limit-time, at
 --limit-host-time, or if simulated time would pass its end (212 days), 153 at --limit-output, 137 at
---limit-memory, 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP (all three keep the results so
-far); at least 74 if a result could not be written (a full disk), 1 if standard output could not.
+--limit-memory, 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP, 141 when nothing reads the
+output any more (all four keep the results so far); at least 74 if a result could not be written (a
+full disk), 1 if standard output could not.
 
 \b
 With --only-rank one rank is simulated, and a recording (`chasqui record`) stands for the others.

@@ -99,8 +99,8 @@ impl Call<'_> {
             return Ok(spot);
         }
         let mounts = self.process.paths.mounts.clone();
-        let (folder, _) = mounts.around(&spot.place).expect("it is mounted");
-        let refused = Refused { place: &spot.place, bind: folder, changes: true, is_seen: true };
+        let (_, mount) = mounts.around(&spot.place).expect("it is mounted");
+        let refused = Refused { place: &spot.place, bind: &mount.given, changes: true, is_seen: true };
         self.report(&refused);
         Err(Errno::EROFS.into())
     }

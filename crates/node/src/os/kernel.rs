@@ -18,6 +18,7 @@ use chasqui_hart::{Halt, State};
 use chasqui_linux::space::Backing;
 use chasqui_linux::{Elf, ElfError, Outcome};
 use chasqui_memory::{DEVICE_BASE, Fault, FlatMemory, PAGE_BYTES, pte};
+use chasqui_watch::{Registers, trapped};
 
 use super::position::Position;
 use super::scheduler::{HART, phase};
@@ -469,12 +470,13 @@ impl Os {
         [cause, pc, value, return_address, ..]: [u64; 6],
         memory: &mut FlatMemory,
     ) -> Option<Answer> {
-        let position = Position { pc, return_address: Some(return_address) };
+        let registers = self.trapped_registers(harts, index);
+        let position = Position { pc, return_address: Some(return_address), registers };
         match halt_of(cause, value) {
             Some(halt) => self.end_by_fault(harts, index, halt, position, memory),
             None => {
                 let what = format!("exception {cause:#x} of the process");
-                self.fault_at(harts, index, SIGABRT, &what, Position::at(pc));
+                self.fault_at(harts, index, SIGABRT, &what, position.where_code_is());
             }
         }
         None
@@ -541,6 +543,15 @@ impl Os {
     pub(super) fn trapped_at(&self, harts: &Harts, index: usize) -> Option<u64> {
         let in_kernel = harts[index].hart.supervisor().is_some_and(|s| s.is_current);
         if in_kernel || self.is_elsewhere(harts, index) { self.told(harts, index, 0) } else { None }
+    }
+
+    /// The registers of that process there, as the kernel has saved them, if it is in the hart and they are found.
+    pub(super) fn trapped_registers(&self, harts: &Harts, index: usize) -> Option<Registers> {
+        if self.is_elsewhere(harts, index) {
+            return None;
+        }
+        let (symbols, hart) = (&self.on(harts, index).symbols, &harts[index].hart);
+        trapped(symbols, &Registers::of(hart), &mut |at, bytes| hart.port.peek_virtual(at, bytes))
     }
 
     /// What the kernel on hart `index` says that its process sleeps for.

@@ -1,8 +1,8 @@
 //! What a hart's marks tell: stages of messages' lives, and who is to know of them at once.
 
 use chasqui_abi::mark;
-use chasqui_hart::{Hart, Marks};
-use chasqui_record::{RankLife, Recorder};
+use chasqui_hart::{Hart, Marks, State};
+use chasqui_record::{RankLife, Recorder, Site};
 
 use crate::harts::Spin;
 
@@ -29,9 +29,23 @@ impl Marking<'_> {
         let (now, port) = (hart.now().0, &hart.port);
         let memory = &mut |address, bytes: &mut [u8]| port.peek_virtual(address, bytes);
         self.life.mark(self.recorder, self.index, code, call, value, now, memory);
-        if code == mark::RETURN {
-            self.spin.returned(hart);
+        match code {
+            mark::CALL => self.life.entered_at(self.index, site(hart)),
+            mark::RETURN => self.spin.returned(hart),
+            _ => {}
         }
+    }
+}
+
+/// Where `hart` is: behind a mark, at the beginning of an MPI call.
+fn site(hart: &Hart) -> Site {
+    let State { x, pc, .. } = &hart.state;
+    Site {
+        pc: *pc,
+        return_address: x[1],
+        stack_pointer: x[2],
+        frame_pointer: x[8],
+        arguments: [x[10], x[11], x[12]],
     }
 }
 

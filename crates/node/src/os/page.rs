@@ -115,7 +115,7 @@ impl Os {
         };
         // Where there is code the pc says where the program is.
         let is_lost = matches!(fault, Halt::Fault(Fault::Page { access: Access::Execute, .. }));
-        let position = if is_lost { position } else { Position::at(position.pc) };
+        let position = if is_lost { position } else { position.where_code_is() };
         self.fault_at(harts, index, signal, &what, position);
     }
 }

@@ -4,16 +4,28 @@ use std::sync::Arc;
 
 use chasqui_engine::Time;
 use chasqui_linux::{Elf, Wait};
+use chasqui_watch::{Registers, callers};
 
 use super::position::Position;
 use super::{Ended, Os, ProcessView};
 use crate::harts::{Activity, Harts};
 
+/// Calls that led to a call of MPI, as far as they are listed.
+const CALLS_LISTED: usize = 3;
+
+/// Whether a function is one of Fortran's names of MPI's: it calls the function of C.
+fn is_fortran_binding(name: &str) -> bool {
+    name.strip_prefix('p').unwrap_or(name).starts_with("mpi_") && name.ends_with('_')
+}
+
 impl Os {
     /// Ends the process on hart `index` by `signal`, because of what is said in `what` and the hart does.
     pub(super) fn fault(&mut self, harts: &mut Harts, index: usize, signal: i32, what: &str) {
-        let pc = self.trapped_at(harts, index).unwrap_or(harts[index].hart.state.pc);
-        self.fault_at(harts, index, signal, what, Position::at(pc));
+        let position = match self.trapped_at(harts, index) {
+            Some(pc) => Position { registers: self.trapped_registers(harts, index), ..Position::at(pc) },
+            None => Position::of(&harts[index].hart).where_code_is(),
+        };
+        self.fault_at(harts, index, signal, what, position);
     }
 
     /// The same, of the instruction at `position`.
@@ -31,7 +43,9 @@ impl Os {
             true => format!(", hart {index},"),
             false => String::new(),
         };
-        let text = format!("{}{on_hart} at {now}: {what}, {}", process.rank, position.text(&process.symbols));
+        let port = &harts[index].hart.port;
+        let place = position.text(&process.symbols, &mut |at, bytes| port.peek_virtual(at, bytes));
+        let text = format!("{}{on_hart} at {now}: {what}, {place}", process.rank);
         self.end(harts, index, Ended::Fault { signal, text });
     }
 }
@@ -58,27 +72,58 @@ impl ProcessView<'_> {
         }
     }
 
-    /// The pc of each thread with its symbol, in words.
+    /// Reads the memory of the process, as the thread on hart `index` sees it; a page that was never used is as its file has
+    /// it.
+    fn memory(&self, index: usize) -> impl FnMut(u64, &mut [u8]) -> bool {
+        let (port, elf) = (&self.harts[index].hart.port, self.elf());
+        move |address, bytes| port.peek_virtual(address, bytes) || elf.read(address, bytes)
+    }
+
+    /// Where the thread on hart `index` called MPI, if it is there, in words: `; called at` a place, from another.
+    fn called_at(&self, index: usize) -> String {
+        let Some(site) = self.process.life.site(self.process.thread(index)) else { return String::new() };
+        let mut registers = Registers { pc: site.pc, x: [0; 32] };
+        for (number, value) in [(1, site.return_address), (2, site.stack_pointer), (8, site.frame_pointer)] {
+            registers.x[number] = value;
+        }
+        let symbols = &self.process.symbols;
+        let mut calls = callers(symbols, &registers, &mut self.memory(index));
+        if calls.is_empty() {
+            calls.push(site.return_address);
+        }
+        let is_binding = |&back: &u64| {
+            let function = back.checked_sub(1).and_then(|call| symbols.symbolize(call));
+            function.is_some_and(|(name, _)| is_fortran_binding(name))
+        };
+        let program = calls.into_iter().skip_while(is_binding).take(CALLS_LISTED);
+        let places: Vec<String> = program.map(|back| symbols.caller(back)).collect();
+        if places.is_empty() { String::new() } else { format!("; called at {}", places.join(", from ")) }
+    }
+
+    /// Where each thread is, with symbol and line, in words, and where it has called MPI.
     pub fn places(&self) -> String {
+        let place = |i| format!("pc {}{}", self.place(i), self.called_at(i));
         match self.alive()[..] {
-            [one] => format!("pc {}", self.place(one)),
+            [one] => place(one),
             ref alive => {
-                let each = alive.iter().map(|&i| format!("hart {i}: pc {}", self.place(i)));
+                let each = alive.iter().map(|&i| format!("hart {i}: {}", place(i)));
                 each.collect::<Vec<_>>().join(", ")
             }
         }
     }
 
-    /// What the process waits for, if it can't go on by itself; nothing, once it has ended, alone or with its job.
-    pub fn waiting_for(&self) -> Option<String> {
+    /// What the process waits for, if it can't go on by itself, and where it has called MPI; nothing, once it has ended,
+    /// alone or with its job. `name` names an MPI call by its number.
+    pub fn waiting_for(&self, name: &dyn Fn(u32) -> &'static str) -> Option<String> {
         if self.process.is_over() {
             return None;
         }
         let alive = self.alive();
+        let waits = |i| format!("{}{}", self.thread_waits_for(i, name), self.called_at(i));
         if let [one] = alive[..] {
-            return Some(self.thread_waits_for(one));
+            return Some(waits(one));
         }
-        let each = alive.iter().map(|&i| format!("hart {i} for {}", self.thread_waits_for(i)));
+        let each = alive.iter().map(|&i| format!("hart {i} for {}", waits(i)));
         (!alive.is_empty()).then(|| format!("its threads: {}", each.collect::<Vec<_>>().join("; ")))
     }
 
@@ -87,7 +132,7 @@ impl ProcessView<'_> {
         !self.process.is_over() && self.harts().any(|core| core.waits_beyond_time())
     }
 
-    fn thread_waits_for(&self, index: usize) -> String {
+    fn thread_waits_for(&self, index: usize, name: &dyn Fn(u32) -> &'static str) -> String {
         let place = self.place(index);
         let core = &self.harts[index];
         let is_elsewhere = self.os.is_elsewhere(self.harts, index);
@@ -99,8 +144,8 @@ impl ProcessView<'_> {
         } else {
             None
         };
-        let read = &mut |address, bytes: &mut [u8]| core.hart.port.peek_virtual(address, bytes);
-        match (&core.activity, self.process.life.waiting_for(self.process.thread(index), read)) {
+        let thread = self.process.thread(index);
+        match (&core.activity, self.process.life.waiting_for(thread, name, &mut self.memory(index))) {
             (Activity::Blocked(Wait::Futex { address }, _), _) => {
                 format!("another thread at the futex {address:#x}, pc {place}")
             }

@@ -1,12 +1,17 @@
 use super::*;
 use crate::Messages;
 use mark::*;
+use std::mem::offset_of;
 
 const INIT: u32 = 1;
 const SEND_CALL: u32 = 2;
 const RECV_CALL: u32 = 3;
 const IRECV_CALL: u32 = 4;
 const WAIT_CALL: u32 = 5;
+
+fn name(_: u32) -> &'static str {
+    "MPI_Call"
+}
 
 /// Envelopes lie at `sequence * 256 + source * 64 + 4096`, a text at 64; those of source 3 have sequences
 /// that are numbered here.
@@ -79,7 +84,10 @@ fn a_blocking_send() {
     let description = message.description.expect("SEND describes it");
     assert_eq!((description.destination, description.tag, description.context), (3, -5, 9));
     assert_eq!((description.bytes, message.protocol), (1_000, Some(2)));
-    assert_eq!(life.totals()[SEND_CALL as usize], CallTotals { count: 1, time_ps: 50, left_ps: 150 });
+    assert_eq!(
+        life.totals()[SEND_CALL as usize],
+        CallTotals { count: 1, time_ps: 50, left_ps: 150, waiting_ps: 0 }
+    );
     assert_eq!((life.mpi_ps(), life.unknown_marks(), life.stray_marks()), (50, 0, 0));
 }
 
@@ -107,7 +115,42 @@ fn a_blocking_receive() {
     ];
     assert_eq!(stages(&messages, OTHER), expected);
     assert_eq!(life.stray_marks(), 0);
-    assert_eq!(life.waiting_for(0, &mut memory), None);
+    let totals = CallTotals { count: 1, time_ps: 50, left_ps: 250, waiting_ps: 236 - 211 };
+    assert_eq!(life.totals()[RECV_CALL as usize], totals);
+    assert_eq!((life.waiting_for(0, &name, &mut memory), life.site(0)), (None, None));
+}
+
+#[test]
+fn waiting_is_what_its_marks_say() {
+    let begin = [(CALL, WAIT_CALL, 0, 100), (WAITING, 0, 64, 110)];
+    let (mut life, _) = live(&begin);
+    life.finish(160);
+    assert_eq!(life.totals()[WAIT_CALL as usize].waiting_ps, 50, "up to the end of the run");
+    // Both marks end it; a wait within a wait is one.
+    let more =
+        [(BLOCKED, 0, 5, 120), (BLOCKED, 0, 0, 130), (WAITING, 0, 0, 140), (RETURN, WAIT_CALL, 0, 150)];
+    let (life, _) = live(&[&begin[..], &more].concat());
+    assert_eq!(life.totals()[WAIT_CALL as usize].waiting_ps, 20);
+}
+
+#[test]
+fn a_call_s_site_is_that_of_the_outermost() {
+    let mut life = RankLife::new(0, 1, 0);
+    let mut recorder = Recorder::new(0, 1);
+    let site = |pc| Site { pc, ..Site::default() };
+    for (code, call, pc, expected) in [
+        (CALL, WAIT_CALL, 1, Some(1)),
+        (CALL, RECV_CALL, 2, Some(1)),
+        (RETURN, RECV_CALL, 3, Some(1)),
+        (RETURN, WAIT_CALL, 4, None),
+        (CALL, SEND_CALL, 5, Some(5)),
+    ] {
+        life.mark(&mut recorder, 0, code, call, 0, 10, &mut memory);
+        if code == CALL {
+            life.entered_at(0, site(pc));
+        }
+        assert_eq!(life.site(0).map(|site| site.pc), expected);
+    }
 }
 
 #[test]
@@ -134,7 +177,10 @@ fn a_nonblocking_receive_completed_by_a_later_wait() {
         (Stage::Done, 420),
     ];
     assert_eq!(stages(&messages, OTHER), expected);
-    assert_eq!(life.totals()[WAIT_CALL as usize], CallTotals { count: 2, time_ps: 25, left_ps: 420 });
+    assert_eq!(
+        life.totals()[WAIT_CALL as usize],
+        CallTotals { count: 2, time_ps: 25, left_ps: 420, waiting_ps: 0 }
+    );
     let intervals: Vec<(u8, u64, u64)> =
         life.timeline().0.iter().map(|i| (i.call, i.enter_ps, i.leave_ps)).collect();
     assert_eq!(intervals, [(4, 300, 310), (5, 320, 325), (5, 400, 420)]);
@@ -288,7 +334,10 @@ fn marks_of_threads_do_not_mix() {
         (message.protocol, message.time(Stage::Call), message.time(Stage::SendReturn))
     });
     assert_eq!(sent, [(Some(1), Some(10), Some(30)), (Some(2), Some(11), Some(41))]);
-    assert_eq!(life.totals()[RECV_CALL as usize], CallTotals { count: 2, time_ps: 20 + 30, left_ps: 41 });
+    assert_eq!(
+        life.totals()[RECV_CALL as usize],
+        CallTotals { count: 2, time_ps: 20 + 30, left_ps: 41, waiting_ps: 0 }
+    );
     assert_eq!((life.totals()[INIT as usize].count, life.stray_marks()), (0, 0));
 }
 
@@ -306,10 +355,10 @@ fn each_thread_waits_for_its_own() {
     );
     let calls = [0, 1, 2].map(|hart| life.current_call(hart));
     assert_eq!(calls, [Some((RECV_CALL, 1_000)), Some((WAIT_CALL, 2_000)), None]);
-    let receive = "a receive posted at 2.5 ns, which no message has matched (request 0x70)";
+    let receive = "a receive posted at 2.5 ns, which no message has matched";
     let waits = [Some(receive), Some("message from 1, tag 7"), None];
     for finished in [false, true] {
-        let found = [0, 1, 2].map(|hart| life.waiting_for(hart, &mut memory));
+        let found = [0, 1, 2].map(|hart| life.waiting_for(hart, &name, &mut memory));
         assert_eq!(found.each_ref().map(Option::as_deref), waits, "finished: {finished}");
         life.finish(5_000);
     }
@@ -366,26 +415,26 @@ fn marks_out_of_place_are_counted() {
 fn what_a_blocked_rank_waits_for() {
     let posted = [(CALL, RECV_CALL, 0, 1_000), (POST, 0, 0x70, 1_500), (BLOCKED, 0, 0x70, 1_600)];
     let (mut life, _) = live(&posted);
-    let receive = "a receive posted at 1.5 ns, which no message has matched (request 0x70)";
-    assert_eq!(life.waiting_for(0, &mut memory).as_deref(), Some(receive));
+    let receive = "a receive posted at 1.5 ns, which no message has matched";
+    assert_eq!(life.waiting_for(0, &name, &mut memory).as_deref(), Some(receive));
     assert_eq!(life.current_call(0), Some((RECV_CALL, 1_000)));
     life.finish(5_000);
     assert_eq!(
-        life.waiting_for(0, &mut memory).as_deref(),
+        life.waiting_for(0, &name, &mut memory).as_deref(),
         Some(receive),
         "the end of the run doesn't hide it"
     );
     assert_eq!(life.mpi_ps(), 4_000);
     let with = |more: &[Mark]| {
         let (life, _) = live(&[&posted[..], more].concat());
-        life.waiting_for(0, &mut memory)
+        life.waiting_for(0, &name, &mut memory)
     };
     assert_eq!(with(&[(WAITING, 0, 64, 1_700)]).as_deref(), Some("message from 1, tag 7"));
     assert_eq!(with(&[(WAITING, 0, 2_000, 1_700)]).as_deref(), Some(receive), "a wild text address");
     assert_eq!(with(&[(BLOCKED, 0, 0, 1_700)]), None);
     assert_eq!(with(&[(RETURN, RECV_CALL, 0, 1_700)]), None);
     let matched = with(&[(MATCH_REQUEST, 0, 0x70, 1_700), (MATCH, 0, envelope(OTHER), 1_700)]);
-    assert_eq!(matched.as_deref(), Some("a receive, the rest of message 8 from rank 2 (request 0x70)"));
-    let sending = "a request that is not a posted receive (request 0x5)";
+    assert_eq!(matched.as_deref(), Some("a receive, the rest of message 8 from rank 2"));
+    let sending = "a request that is not a posted receive (0x5)";
     assert_eq!(with(&[(BLOCKED, 0, 5, 1_700)]).as_deref(), Some(sending));
 }

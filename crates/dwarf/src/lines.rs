@@ -2,23 +2,29 @@
 
 use std::collections::HashMap;
 
-use crate::code::has_code;
 use gimli::{AttributeValue, DebugLine, DebugLineOffset, EndianSlice, LineProgramHeader, LittleEndian};
-use object::elf;
+use object::elf::{self, SHF_EXECINSTR};
 use object::{
     Architecture, Object, ObjectKind, ObjectSection, ObjectSymbol, Relocation, RelocationFlags,
-    RelocationTarget, SectionIndex,
+    RelocationTarget, Section, SectionFlags, SectionIndex,
 };
 
 type Slice<'a> = EndianSlice<'a, LittleEndian>;
 
+/// Whether a section holds instructions.
+pub fn has_code(section: &Section) -> bool {
+    let SectionFlags::Elf { sh_flags, .. } = section.flags() else { return false };
+    sh_flags.0 & SHF_EXECINSTR.0 != 0
+}
+
 /// Where sections lie. In an object every one begins at 0: those with code get addresses of their own.
-pub(crate) struct Layout {
+pub struct Layout {
     bases: HashMap<SectionIndex, u64>,
 }
 
 impl Layout {
-    pub(crate) fn new(file: &object::File) -> Layout {
+    /// That of `file`.
+    pub fn new(file: &object::File) -> Layout {
         let mut bases = HashMap::new();
         if file.kind() == ObjectKind::Relocatable {
             let mut next = 0x1000;
@@ -32,7 +38,7 @@ impl Layout {
     }
 
     /// The address of a place in a section of an object.
-    pub(crate) fn address(&self, section: SectionIndex, offset: u64) -> u64 {
+    pub fn address(&self, section: SectionIndex, offset: u64) -> u64 {
         self.bases.get(&section).map_or(u64::MAX, |base| base.wrapping_add(offset))
     }
 
@@ -47,14 +53,15 @@ impl Layout {
 
 /// The line table of a file; empty without debugging information.
 #[derive(Default)]
-pub(crate) struct Lines {
+pub struct Lines {
     /// (address, file, line), by address. Line 0 ends a sequence.
     rows: Vec<(u64, u32, u32)>,
     files: Vec<String>,
 }
 
 impl Lines {
-    pub(crate) fn read(file: &object::File, layout: &Layout) -> Lines {
+    /// That of `file`, whose sections lie as `layout` says.
+    pub fn read(file: &object::File, layout: &Layout) -> Lines {
         let section = |name| contents(file, layout, name);
         let (program, line_strings, strings) =
             (section(".debug_line"), section(".debug_line_str"), section(".debug_str"));
@@ -87,7 +94,7 @@ impl Lines {
     }
 
     /// `file:line` of the instruction at `address`.
-    pub(crate) fn at(&self, address: u64) -> Option<String> {
+    pub fn at(&self, address: u64) -> Option<String> {
         let after = self.rows.partition_point(|row| row.0 <= address);
         let (_, file, line) = *self.rows[..after].last()?;
         (line != 0).then(|| format!("{}:{line}", self.files[file as usize]))

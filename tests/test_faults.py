@@ -1,0 +1,263 @@
+"""What a fault and a deadlock say: rank, time, function and line; what each rank waits for, and
+where it called MPI.
+
+Use this when the reports change, or what the simulator reads of the MPI library's memory for them.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from conftest import Compiler, Run
+
+pytestmark = pytest.mark.core
+
+# On a machine without a kernel image, on one with, and where calls are executed.
+MACHINES = ["loggp", "netcache/tcp", "voyager"]
+
+WAITS = r"""
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+static int rank, other, number[4];
+static char block[1 << 20];
+static MPI_Request requests[3];
+static MPI_Comm row;
+
+static void __attribute__((noinline)) take(int tag)
+{
+    MPI_Recv(number, 1, MPI_INT, other, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* here: take */
+    number[2]++;
+}
+
+/* As a Fortran program's call comes to the library. */
+void __attribute__((noinline)) mpi_recv_(int tag) { take(tag); number[1]++; }
+
+int main(int argc, char **argv)
+{
+    MPI_Status status;
+    MPI_Message message;
+    int some[3];
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    other = 1 - rank;
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &row); /* the ranks turned round */
+    MPI_Comm_set_name(row, "row");
+    switch (argc > 1 ? argv[1][0] : 0) {
+    case 'r': take(5); break; /* here: main */
+    case 'a':
+        MPI_Irecv(number, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, row, requests);
+        MPI_Wait(requests, &status); /* here: wait */
+        break;
+    case 'n':
+        MPI_Recv(number, 1, MPI_INT, rank, 9, row, &status); /* here: row */
+        break;
+    case 'p': MPI_Probe(other, 7, MPI_COMM_WORLD, &status); break; /* here: probe */
+    case 'm': MPI_Mprobe(MPI_ANY_SOURCE, 7, row, &message, &status); break; /* here: mprobe */
+    case 'w':
+        for (int i = 0; i < 3; i++)
+            MPI_Irecv(number + i, 1, MPI_INT, other, 20 + i, MPI_COMM_WORLD, requests + i);
+        if (rank == 0)
+            MPI_Waitany(3, requests, some, &status); /* here: any */
+        MPI_Waitsome(3, requests, number + 3, some, MPI_STATUSES_IGNORE); /* here: some */
+        break;
+    case 'l':
+        for (int i = 0; i < 3; i++)
+            MPI_Irecv(number + i, 1, MPI_INT, i == 0 ? MPI_PROC_NULL : other, 30 + i,
+                      MPI_COMM_WORLD, requests + i);
+        MPI_Waitall(3, requests, MPI_STATUSES_IGNORE); /* here: all */
+        break;
+    case 's':
+        MPI_Ssend(block, sizeof block, MPI_CHAR, other, 3, MPI_COMM_WORLD); /* here: ssend */
+        break;
+    case 'b':
+        if (rank)
+            MPI_Bcast(number, 1, MPI_INT, 0, MPI_COMM_WORLD); /* here: bcast */
+        break;
+    case 'i':
+        if (rank) {
+            MPI_Ibcast(number, 1, MPI_INT, 0, MPI_COMM_WORLD, requests);
+            MPI_Wait(requests, MPI_STATUS_IGNORE); /* here: ibcast */
+        }
+        break;
+    }
+    MPI_Finalize();
+    return 0;
+}
+"""
+WORLD = "in MPI_COMM_WORLD"
+# case: (MPI call of rank 1, what it waits for, the mark of its line)
+CASES = {
+    "r": ("MPI_Recv", f"a message from rank 0 with tag 5 {WORLD} (receive posted at ", "take"),
+    "a": ("MPI_Wait", "a message from any rank with any tag in row (receive posted at ", "wait"),
+    "n": ("MPI_Recv", "a message from rank 0 with tag 9 in row, where that is rank 1 (rec", "row"),
+    "p": ("MPI_Probe", f"a message from rank 0 with tag 7 {WORLD}", "probe"),
+    "m": ("MPI_Mprobe", "a message from any rank with tag 7 in row", "mprobe"),
+    "w": (
+        "MPI_Waitsome",
+        "some of its requests: "
+        + "; ".join(f"a message from rank 0 with tag {20 + i} {WORLD}" for i in range(3)),
+        "some",
+    ),
+    "l": ("MPI_Waitall", f"a message from rank 0 with tag 31 {WORLD} (receive posted at ", "all"),
+    "s": ("MPI_Ssend", f"rank 0 to take its message of 1048576 bytes with tag 3 {WORLD}", "ssend"),
+    "b": ("MPI_Bcast", f"a message of a collective from rank 0 {WORLD} (receive posted", "bcast"),
+    "i": (
+        "MPI_Wait",
+        f"MPI_Ibcast: a message of a nonblocking collective from rank 0 {WORLD}",
+        "ibcast",
+    ),
+}
+
+
+def line_of(text: str, mark: str) -> int:
+    """The number of the line that is marked so."""
+    return next(i for i, line in enumerate(text.splitlines(), 1) if f"/* here: {mark} */" in line)
+
+
+def waits(report: str, rank: int) -> str:
+    """The line of a deadlock's report about a rank."""
+    found = [line for line in report.splitlines() if line.startswith(f"  rank {rank} ")]
+    assert len(found) == 1, report
+    return found[0]
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("case", CASES)
+def test_a_deadlock_says_what_each_rank_waits_for(
+    chasqui: Run, compile_c: Compiler, machine: str, case: str
+) -> None:
+    call, what, mark = CASES[case]
+    program = compile_c("waits", WAITS, "-g", "-O0")
+    done = chasqui("run", "-np", "2", "-m", machine, "--", program, case)
+    assert done.returncode == 125, done.stderr
+    said = waits(done.stderr, 1)
+    assert said.startswith(f"  rank 1 in {call} waits for "), said
+    assert what in said
+    # Where the process sleeps in its kernel that is said first.
+    assert machine == "netcache/tcp" or said.startswith(f"  rank 1 in {call} waits for {what}")
+    function = "take" if mark == "take" else "main"
+    place = rf"; called at 0x\w+ \({function}\+0x\w+, [^ ]*waits\.c:{line_of(WAITS, mark)}\)"
+    assert re.search(place, said), said
+    if case == "r":
+        assert re.search(rf", from 0x\w+ \(main\+0x\w+, .*:{line_of(WAITS, 'main')}\)$", said), said
+    if case == "w":
+        assert "one of its requests: a message from rank 1 with tag 20" in waits(done.stderr, 0)
+
+
+def test_fortrans_names_of_mpi_are_passed_over(chasqui: Run, compile_c: Compiler) -> None:
+    """`mpi_recv_` here stands where such a binding does: its line is none of the program's."""
+    text = WAITS.replace("take(5); break;", "mpi_recv_(6); break;").replace(
+        "static void __attribute__((noinline)) take",
+        "static inline __attribute__((always_inline)) void take",
+    )
+    program = compile_c("binding", text, "-g", "-O0")
+    done = chasqui("run", "-np", "2", "--", program, "r")
+    said = waits(done.stderr, 1)
+    assert re.search(rf"; called at 0x\w+ \(main\+0x\w+, .*:{line_of(text, 'main')}\)$", said), said
+
+
+@pytest.mark.parametrize("flags", [["-g0"], ["-s"]], ids=" ".join)
+def test_without_debugging_information_there_is_no_line(
+    chasqui: Run, compile_c: Compiler, flags: list[str]
+) -> None:
+    """The function and the offset in it, or of a stripped program the address."""
+    program = compile_c("plain", WAITS, *flags)
+    done = chasqui("run", "-np", "2", "--", program, "p")
+    said = waits(done.stderr, 1)
+    assert f"a message from rank 0 with tag 7 {WORLD}; called at 0x" in said
+    assert "plain.c" not in said
+    assert ("(main+0x" in said) == (flags == ["-g0"])
+
+
+FAULTS = r"""
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+static int number;
+static char *volatile nowhere;
+
+static void __attribute__((noinline)) store(int *place)
+{
+    *place = 3; /* here: store */
+}
+
+static void __attribute__((noinline)) between(int *place)
+{
+    store(place); /* here: between */
+    number++;
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    switch (argv[1][0]) {
+    case 's': between((int *)8); break; /* here: main */
+    case 'c': memcpy(nowhere, argv[0], 3000 + argc); break; /* here: copy */
+    case 'm':
+        MPI_Send((char *)0x123456789000, 100, MPI_CHAR, 0, 0, MPI_COMM_WORLD); /* here: send */
+        break;
+    case 'a': abort(); break; /* here: abort */
+    case 'j': ((void (*)(void))nowhere)(); number++; break; /* here: jump */
+    }
+    MPI_Finalize();
+    return number;
+}
+"""
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize(
+    ("case", "status", "places"),
+    [
+        ("s", 139, [("store", "store"), ("between", "between"), ("main", "main")]),
+        ("c", 139, [("memcpy", None), ("main", "copy")]),
+        ("m", 139, [("main", "send")]),
+        ("a", 134, [("abort", None), ("main", "abort")]),
+        ("j", 139, [("main", "jump")]),
+    ],
+)
+def test_a_fault_says_function_and_line_of_all_that_called(
+    chasqui: Run,
+    compile_c: Compiler,
+    machine: str,
+    case: str,
+    status: int,
+    places: list[tuple[str, str | None]],
+) -> None:
+    program = compile_c("faults", FAULTS, "-g")
+    done = chasqui("run", "-m", machine, "--", program, case)
+    assert done.returncode == status, done.stderr
+    found = re.findall(r"0x\w+ \((\w+)\+0x\w+, [^ ]*?([^/ ]+):(\d+)\)", done.stderr)
+    assert re.search(r"fault: rank 0 at [\d.]+ [num]?s: ", done.stderr), done.stderr
+    # What the library calls between them is also there.
+    wanted = [
+        (function, *(("faults.c", str(line_of(FAULTS, mark))) if mark else ()))
+        for function, mark in places
+    ]
+    shown = [each[: len(want)] for want in wanted for each in found if each[: len(want)] == want]
+    assert shown == wanted, done.stderr
+    assert found[-1] == ("main", "faults.c", str(line_of(FAULTS, str(places[-1][1])))), "no more"
+
+
+def test_an_interrupted_run_says_the_line(compile_c: Compiler, chasqui: Run) -> None:
+    """Also where the limit of host time ends it."""
+    text = "int main(void)\n{\n    for (volatile long i = 0;; i++)\n        ;\n}\n"
+    program = compile_c("endless_line", text, "-g")
+    done = chasqui("run", "--limit-host-time", "0.01 min", "--", program)
+    assert done.returncode == 124, done.stderr
+    assert re.search(r"rank 0, pc 0x\w+ \(main\+0x\w+, .*endless_line\.c:[34]\)", done.stderr)
+
+
+def test_a_comparison_shows_the_reason_in_one_line_and_below_it_whole(
+    chasqui: Run, compile_c: Compiler, tmp_path: Path
+) -> None:
+    program = compile_c("waits", WAITS, "-g", "-O0")
+    done = chasqui("compare", "loggp", "-np", "2", "--", program, "r")
+    assert done.returncode == 125, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[3].startswith("loggp")
+    assert lines[3].endswith("2 of 2 ranks wait")
+    assert any(line.startswith("  rank 1 in MPI_Recv waits for a message") for line in lines[4:])
