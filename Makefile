@@ -80,7 +80,7 @@ $(STAMPS)/venv: $(STAMPS)/prerequisites
 	@touch $@
 
 # Whatever goes into the wheel. A new file is noticed too: its folder is newer.
-PACKAGE_SOURCES := pyproject.toml README.md Cargo.toml $(wildcard wrappers/data/libexec/chasqui/* wrappers/data/libexec/chasqui/bin/*) $(wildcard examples/*.[ch] examples/own/* docs/measured.json docs/*/*.csv) $(shell \
+PACKAGE_SOURCES := pyproject.toml distribution/backend.py README.md Cargo.toml $(wildcard distribution/wrappers/data/libexec/chasqui/* distribution/wrappers/data/libexec/chasqui/bin/*) $(wildcard examples/*.[ch] examples/own/* docs/measured.json docs/*/*.csv) $(shell \
   find python crates machines guest -name __pycache__ -prune -o \
     \( -name '*.rs' -o -name '*.toml' -o -name '*.[chS]' -o -name '*.ld' -o -name 'layout.txt' -o -name '*.py' -o -name '*.pyi' -o -type d \) -print)
 
@@ -203,7 +203,7 @@ results: $(STAMPS)/dev
 	$(BIN)/chasqui experiment netcache voyager --out build/results $(JOBS:%=-j %)
 	$(BIN)/python tests/pages.py build/results
 
-PYTHON_SOURCES := python tests machines benches examples
+PYTHON_SOURCES := python tests machines benches examples distribution
 # Without those that `make headers` writes.
 C_SOURCES := git grep -Lz '^/\* Generated from' -- '*.[ch]'
 

@@ -1,7 +1,7 @@
 """The compiler commands: flags pass through, and configure scripts, makefiles and CMake can use
 them as their compiler.
 
-Use this when chasqui.compiler, chasqui.toolchain or wrappers/ change.
+Use this when chasqui.compiler, chasqui.toolchain or distribution/ change.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 import cmake_project
 import elf
 import pytest
-from conftest import Run
+from conftest import ROOT, Run
 
 from chasqui import compiler, layout, toolchain
 from chasqui.errors import InputError
@@ -369,6 +369,21 @@ def test_shims(shim_directory: Path, hello: Path) -> None:
         [shim_directory / "mpiexec", "-np", "0", "./a"], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (2, "chasqui: -np 0: at least 1 rank is needed\n")
+
+
+def test_shims_from_a_source_distribution_can_be_executed(tmp_path: Path) -> None:
+    """It forgets who may execute a file; what builds the wheel sets that right."""
+    if not (ROOT / "distribution").is_dir():
+        pytest.skip("not a clone")
+    shutil.copytree(ROOT / "distribution", tmp_path / "distribution")
+    commands = list(tmp_path.glob("distribution/wrappers/data/libexec/chasqui/bin/*"))
+    for command in commands:
+        command.chmod(0o644)
+    text = "import backend; backend._make_executable()"
+    path = {**os.environ, "PYTHONPATH": str(tmp_path / "distribution")}
+    subprocess.run([sys.executable, "-c", text], env=path, check=True)
+    assert len(commands) == 9
+    assert all(os.access(command, os.X_OK) for command in commands)
 
 
 def test_shims_by_other_names(shim_directory: Path, tmp_path: Path) -> None:
