@@ -1,5 +1,5 @@
-"""What builds the package: maturin, and before it the commands in wrappers/ become executable, which
-a source distribution forgets that maturin makes."""
+"""What builds the package: maturin, and before it the commands in wrappers/ become executable,
+which a source distribution forgets that maturin makes."""
 
 from __future__ import annotations
 

@@ -254,8 +254,9 @@ def recording(directory: Path, name: str) -> Path:
 
 
 def only_rank(directory: Path, replay: Replay) -> simulation.OnlyRank:
+    arrivals = recording(directory, replay.of)
     return simulation.OnlyRank(
-        replay.rank, recording(directory, replay.of), replay.ratio, ignored_lines=replay.ignored_lines
+        replay.rank, arrivals, replay.ratio, ignored_lines=replay.ignored_lines
     )
 
 
