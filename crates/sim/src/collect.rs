@@ -379,13 +379,7 @@ const LISTED: usize = 16;
 
 /// Who waits for what, a line each.
 fn waiting(processes: &[ProcessView<'_>], end: Time) -> String {
-    let waits: Vec<String> = processes
-        .iter()
-        .filter_map(|p| {
-            let what = p.waiting_for(&calls::name)?;
-            Some(format!("{}{} waits for {what}", p.rank(), in_call(p)))
-        })
-        .collect();
+    let waits: Vec<_> = processes.iter().filter(|p| p.waits()).collect();
     if waits.is_empty() {
         return String::new();
     }
@@ -398,9 +392,8 @@ fn waiting(processes: &[ProcessView<'_>], end: Time) -> String {
     if ended > 0 {
         text += &format!(", {ended} have exited");
     }
-    for line in waits.iter().take(LISTED) {
-        text += "\n  ";
-        text += line;
+    for p in waits.iter().take(LISTED) {
+        text += &format!("\n  {}{} waits for {}", p.rank(), in_call(p), p.waiting_for(&calls::name));
     }
     if waits.len() > LISTED {
         text += &format!("\n  and {} more", waits.len() - LISTED);

@@ -112,19 +112,21 @@ impl ProcessView<'_> {
         }
     }
 
-    /// What the process waits for, if it can't go on by itself, and where it has called MPI; nothing, once it has ended,
-    /// alone or with its job. `name` names an MPI call by its number.
-    pub fn waiting_for(&self, name: &dyn Fn(u32) -> &'static str) -> Option<String> {
-        if self.process.is_over() {
-            return None;
-        }
+    /// It can't go on by itself, when nothing is left to do: it has not ended, alone or with its job.
+    pub fn waits(&self) -> bool {
+        !self.process.is_over() && !self.alive().is_empty()
+    }
+
+    /// What the process waits for, which [`ProcessView::waits`], and where it has called MPI. `name` names an MPI call by its
+    /// number.
+    pub fn waiting_for(&self, name: &dyn Fn(u32) -> &'static str) -> String {
         let alive = self.alive();
         let waits = |i| format!("{}{}", self.thread_waits_for(i, name), self.called_at(i));
         if let [one] = alive[..] {
-            return Some(waits(one));
+            return waits(one);
         }
         let each = alive.iter().map(|&i| format!("hart {i} for {}", waits(i)));
-        (!alive.is_empty()).then(|| format!("its threads: {}", each.collect::<Vec<_>>().join("; ")))
+        format!("its threads: {}", each.collect::<Vec<_>>().join("; "))
     }
 
     /// Some thread would go on by itself, but simulated time ends before.
