@@ -65,7 +65,7 @@ def test_a_job_for_whose_vis_the_kernel_has_no_memory_says_so(
 ) -> None:
     sets = ["node.software.kernel_memory=2 MiB", "netcache.via.depth=1024"]
     options = [word for each in sets for word in ("--set", each)]
-    words = ["-np", "24", "-m", MVIA, *options, "--", examples / "ring"]
+    words = ["-np", "24", "-m", MVIA, *options, "--", str(examples / "ring")]
     done = command("run", "-q", *words, directory=tmp_path)
     assert done.returncode == 1
     assert "no memory for another VI (node.software.kernel_memory, netcache" in done.stderr
