@@ -508,10 +508,14 @@ def test_senseless_recordings_are_refused_or_end(
     assert {0, 2, 125} <= seen  # nothing that matters, what contradicts itself, what does not come
 
 
-def test_an_experiment_records_before_it_replays(tmp_path: Path) -> None:
+@pytest.mark.parametrize("margin_ps", [running.MARGIN_PS, 1000])
+def test_an_experiment_records_before_it_replays(
+    margin_ps: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whatever the order of its runs; and its rows follow r. Times count from the end of MPI_Init,
     there and here, whatever the program does before: that of the run that `begins_as` names ends
-    some microseconds earlier."""
+    some microseconds earlier, or so much that one has to look again, further."""
+    monkeypatch.setattr(running, "MARGIN_PS", margin_ps)
     from chasqui.machines.netcache.experiments import ratio
 
     whole = Run("whole", "loggp", 5, "examples/ring", flags=["-lm"], arguments=["-l", "2"])

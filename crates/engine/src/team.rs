@@ -7,9 +7,11 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-/// Turns of a waiting loop before the thread lets others of the host on: so many at first, and within these bounds.
+/// Turns of a waiting loop before the thread lets others of the host on: so many at most, and at first; at least.
 const SPIN: u32 = 2_000;
 const SPIN_MIN: u32 = 50;
+/// One wait in so many spins for as long as any may: whether it pays again is known by nothing else.
+const TRIAL: u32 = 32;
 /// Turns in which it lets others on, before it sleeps.
 const YIELD_MAX: u32 = 100;
 
@@ -19,11 +21,14 @@ const SLEEP: Duration = Duration::from_secs(1);
 /// Where threads wait for a value that others change.
 ///
 /// To spin pays if the other thread runs on a processor of its own. If the host has fewer than want to run, it keeps the
-/// other thread from what is waited for. So each wait that spinning did not end halves how long the next ones spin, and
-/// each that it did doubles it (as adaptive mutexes do).
+/// other thread from what is waited for. So each wait that spinning did not end halves how long the next ones spin; after
+/// one that it did they spin for at least twice as long as that took (much as adaptive mutexes do). Now and then one is
+/// tried that is as long as at first.
 pub(crate) struct Bell {
     /// Turns of the next waiting loop.
     spin: AtomicU32,
+    /// Waits so far.
+    waits: AtomicU32,
     sleepers: AtomicU32,
     sleep: Mutex<()>,
     rung: Condvar,
@@ -33,6 +38,7 @@ impl Default for Bell {
     fn default() -> Bell {
         Bell {
             spin: AtomicU32::new(SPIN),
+            waits: AtomicU32::default(),
             sleepers: AtomicU32::default(),
             sleep: Mutex::default(),
             rung: Condvar::default(),
@@ -44,15 +50,18 @@ impl Bell {
     /// Waits until `reached`, which looks at the value by loads that are sequentially consistent, but without
     /// sleeping. False: it is not reached.
     pub fn wait_a_while(&self, reached: impl Fn() -> bool) -> bool {
+        if reached() {
+            return true;
+        }
+        let waits = self.waits.load(Ordering::Relaxed).wrapping_add(1);
+        self.waits.store(waits, Ordering::Relaxed);
         let spin = self.spin.load(Ordering::Relaxed);
-        for turns in 0..spin {
+        for turns in 1..=if waits.is_multiple_of(TRIAL) { SPIN } else { spin } {
+            spin_loop();
             if reached() {
-                if turns > 0 {
-                    self.spin.store(SPIN.min(2 * spin), Ordering::Relaxed);
-                }
+                self.spin.store(spin.max(SPIN.min(2 * turns)), Ordering::Relaxed);
                 return true;
             }
-            spin_loop();
         }
         self.spin.store(SPIN_MIN.max(spin / 2), Ordering::Relaxed);
         for _ in 0..YIELD_MAX {
@@ -154,6 +163,26 @@ mod tests {
         if step.is_multiple_of(500) {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
+    }
+
+    /// A wait that is over after so many looks.
+    fn wait(bell: &Bell, looks: u32) -> bool {
+        let count = std::cell::Cell::new(0);
+        bell.wait_a_while(|| count.replace(count.get() + 1) >= looks)
+    }
+
+    #[test]
+    fn waits_spin_less_where_that_does_not_pay_and_as_long_as_at_first_once_it_does() {
+        let bell = Bell::default();
+        let spin = || bell.spin.load(Ordering::Relaxed);
+        for _ in 0..TRIAL {
+            assert!(!wait(&bell, u32::MAX));
+        }
+        assert_eq!(spin(), SPIN_MIN);
+        // Longer than the shortest spin and what follows it, but within a trial.
+        let found = (0..16 * TRIAL).filter(|_| wait(&bell, SPIN / 2)).count();
+        assert!(found > 14 * TRIAL as usize, "{found}");
+        assert_eq!(spin(), SPIN);
     }
 
     #[test]

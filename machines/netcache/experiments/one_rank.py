@@ -37,10 +37,9 @@ of class A, with messages that were recorded in a run of all ranks under dmaver2
 times the recorded times; with the caches of studies A, B and C, and with data caches of several \
 sizes; with all messages there as MPI_Init ends (r = 0), where policies show what they cost, and \
 at the recorded pace (r = 1), where none can be faster than the last message. Times count from \
-the end of MPI_Init, there and here (that of a program that only starts and ends stands for this \
-one's, up to some 20 us apart), counters without those of such a program. Then what a receive, \
-and reading what came, do to the data cache, by the length of messages that are there already, in \
-places that have been used."""
+the end of MPI_Init, there and here, counters without those of a program that only starts and \
+ends. Then what a receive, and reading what came, do to the data cache, by the length of messages \
+that are there already, in places that have been used."""
 
 RANKS = 64
 RECORDED = "dmaver2"
