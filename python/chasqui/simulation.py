@@ -373,7 +373,8 @@ def _initialised_ps(rank: Mapping[str, Any]) -> int:
 def _finalizes_ps(rank: Mapping[str, Any]) -> int:
     """When a rank entered MPI_Finalize; its end, if it was never there."""
     call = _call(rank, "MPI_Finalize")
-    return call["left_ps"] - call["time_ps"] if call["count"] else int(rank["time_ps"])
+    left_ps = call["left_ps"] or int(rank["time_ps"])  # it may be there still
+    return left_ps - call["time_ps"] if call["count"] else int(rank["time_ps"])
 
 
 def main_part_ps(summary: Mapping[str, Any]) -> int:

@@ -458,15 +458,16 @@ impl RankLife {
         self.rank
     }
 
-    /// Use of each MPI call, by number.
-    pub fn totals(&self) -> &[CallTotals; CALLS] {
-        &self.totals
-    }
-
-    /// Time [ps] in MPI calls that have returned, or were ended by [`RankLife::finish`], of all threads
-    /// together.
-    pub fn mpi_ps(&self) -> u64 {
-        self.totals.iter().map(|t| t.time_ps).sum()
+    /// Use of each MPI call until `now_ps`, by number: calls that threads are in count so far. They have not been left.
+    pub fn totals(&self, now_ps: u64) -> [CallTotals; CALLS] {
+        let mut totals = *self.totals;
+        for thread in &self.threads {
+            let Some(current) = thread.current else { continue };
+            let call = &mut totals[usize::from(current.number)];
+            call.time_ps += now_ps.saturating_sub(current.enter_ps);
+            call.waiting_ps += thread.waits_since.map_or(0, |since_ps| now_ps.saturating_sub(since_ps));
+        }
+        totals
     }
 
     /// Number and entry [ps] of the MPI call that the thread on hart `hart` is in.

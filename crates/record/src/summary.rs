@@ -127,14 +127,15 @@ pub struct CallSummary {
     pub count: u64,
     /// Time [ps] within.
     pub time_ps: u64,
-    /// When [ps] it last returned.
+    /// When [ps] it last returned; 0: it has not.
     pub left_ps: u64,
 }
 
 impl CallSummary {
-    /// The calls that a rank made; `name` names a call by its number.
-    pub fn of(life: &RankLife, name: &dyn Fn(u32) -> &'static str) -> Vec<CallSummary> {
-        let used = life.totals().iter().enumerate().filter(|(_, totals)| totals.count > 0);
+    /// The calls that a rank has made until `now_ps`; `name` names a call by its number.
+    pub fn of(life: &RankLife, now_ps: u64, name: &dyn Fn(u32) -> &'static str) -> Vec<CallSummary> {
+        let totals = life.totals(now_ps);
+        let used = totals.iter().enumerate().filter(|(_, totals)| totals.count > 0);
         used.map(|(number, t)| CallSummary {
             name: name(number as u32).into(),
             count: t.count,

@@ -177,17 +177,19 @@ impl JobEnd {
 }
 
 fn rank(p: &ProcessView<'_>, end_ps: u64) -> RankSummary {
+    let time_ps = p.ended().map_or(end_ps, |(at, _)| at.0);
+    let calls = CallSummary::of(p.life(), time_ps, &calls::name);
     RankSummary {
         rank: p.rank().0,
         node: p.node().0,
         status: p.ended().map(|(_, how)| status_of(how)),
         instructions: p.instructions(),
         cycles: p.cycles(),
-        time_ps: p.ended().map_or(end_ps, |(at, _)| at.0),
-        mpi_ps: p.life().mpi_ps(),
+        time_ps,
+        mpi_ps: calls.iter().map(|call| call.time_ps).sum(),
         unexpected: p.life().unexpected(),
         copied_aside: p.life().copied_aside(),
-        calls: CallSummary::of(p.life(), &calls::name),
+        calls,
     }
 }
 
@@ -348,7 +350,7 @@ struct Left {
 fn unfinalized(processes: &[ProcessView<'_>]) -> Option<Left> {
     let left = processes.iter().filter_map(|p| {
         let Some((at, chasqui_node::Ended::Exit(status))) = p.ended() else { return None };
-        let calls = CallSummary::of(p.life(), &calls::name);
+        let calls = CallSummary::of(p.life(), at.0, &calls::name);
         let called = |name: &str| calls.iter().any(|c| c.name == name);
         let unfinalized = called("MPI_Init") && !called("MPI_Finalize");
         unfinalized.then(|| (*at, p.rank(), *status))

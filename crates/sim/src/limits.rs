@@ -23,6 +23,10 @@ struct InCalls {
 }
 
 impl InCalls {
+    fn all(self) -> u64 {
+        self.init + self.waiting + self.working
+    }
+
     fn of(totals: &[CallTotals]) -> InCalls {
         let mut sum = InCalls::default();
         for (number, call) in totals.iter().enumerate() {
@@ -63,9 +67,10 @@ pub(crate) fn limited_by(processes: &[ProcessView<'_>], time_ps: u64) -> String 
         let elapsed = p.ended().map_or(time_ps, |(at, _)| at.0) * p.started() as u64;
         total += u128::from(time_ps) * p.started() as u128;
         let all: u64 = Stall::ALL.into_iter().map(stalled).sum();
-        let in_calls = InCalls::of(p.life().totals());
+        let calls = p.life().totals(time_ps);
+        let in_calls = InCalls::of(&calls);
         shares[0].1 += in_calls.waiting;
-        shares[1].1 += elapsed.saturating_sub(p.life().mpi_ps() + all + software + blocked);
+        shares[1].1 += elapsed.saturating_sub(in_calls.all() + all + software + blocked);
         shares[2].1 += stalled(Stall::Data);
         shares[3].1 += stalled(Stall::Instruction);
         shares[4].1 += stalled(Stall::Walk);
