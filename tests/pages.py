@@ -180,15 +180,25 @@ def tables_of(name: str) -> list[Path]:
     return [kept.path_of(DOCS, name, table) for table in kept.tables_of(DOCS, name)]
 
 
+# Whole numbers that are results, and the first such of their tables: they move with all that moves a
+# time, where points do not. (That all points are there is told by the stamp, too: test_pages.)
+RESULTS = ("run_time_ns", "network_replacements", "predictions")
+
+
 def check_shape(name: str, quick: Path) -> None:
     """The tables of an experiment in docs have the columns of today's, as `--quick` wrote them; its
-    results have today's points, by the columns before the first with a fraction."""
+    results have today's points, by the columns before the first result: with a fraction, or one of
+    RESULTS."""
     for path in tables_of(name):
         table = path.stem.removeprefix(name.partition("/")[2]).removeprefix("-") or "results"
         with path.open(newline="") as old, (quick / f"{table}.csv").open(newline="") as new:
             (columns, *before), (columns_now, *now) = csv.reader(old), csv.reader(new)
         assert columns == columns_now, f"{path.name}: columns are not today's"
-        measured = [at for at in range(len(columns)) if any("." in row[at] for row in before)]
+        measured = [
+            at
+            for at, column in enumerate(columns)
+            if column in RESULTS or any("." in row[at] for row in before)
+        ]
         keys = slice(measured[0] if measured else None)
         missing = {tuple(row[keys]) for row in now} - {tuple(row[keys]) for row in before}
         assert table != "results" or not missing, (
