@@ -180,7 +180,7 @@ def tables_of(name: str) -> list[Path]:
     return [kept.path_of(DOCS, name, table) for table in kept.tables_of(DOCS, name)]
 
 
-# Whole numbers that are results, and the first such of their tables: they move with all that moves a
+# Whole numbers that are results, and the first such of their tables: they move with what moves a
 # time, where points do not. (That all points are there is told by the stamp, too: test_pages.)
 RESULTS = ("run_time_ns", "network_replacements", "predictions")
 
