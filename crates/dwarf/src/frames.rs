@@ -1,9 +1,11 @@
 //! From a function to its caller, by the sections `.debug_frame` and `.eh_frame` (DWARF 5, section 6.4; Linux Standard Base
 //! Core 5.0, section 10.6).
 
+use std::collections::HashMap;
+
 use gimli::{
-    BaseAddresses, CfaRule, DebugFrame, EhFrame, LittleEndian, Register, RegisterRule, UnwindContext,
-    UnwindSection, UnwindTableRow,
+    BaseAddresses, CfaRule, CommonInformationEntry, DebugFrame, EhFrame, LittleEndian, Register,
+    RegisterRule, UnwindContext, UnwindOffset, UnwindSection, UnwindTableRow,
 };
 use object::{Object, ObjectSection};
 
@@ -62,7 +64,13 @@ fn restored<S: UnwindSection<R>, R: gimli::Reader<Offset = usize>>(
     read: &mut dyn FnMut(u64) -> Option<u64>,
 ) -> Option<[u64; REGISTERS]> {
     let mut context = UnwindContext::new();
-    let row = section.unwind_info_for_address(bases, &mut context, address, S::cie_from_offset).ok()?;
+    // Of many functions it is the same, and may be as long as the section.
+    let mut common: HashMap<usize, gimli::Result<CommonInformationEntry<R>>> = HashMap::new();
+    let entry = |section: &S, bases: &BaseAddresses, offset: S::Offset| {
+        let read = || section.cie_from_offset(bases, offset);
+        common.entry(UnwindOffset::into(offset)).or_insert_with(read).clone()
+    };
+    let row = section.unwind_info_for_address(bases, &mut context, address, entry).ok()?;
     by_row(row, x, read)
 }
 

@@ -101,6 +101,9 @@ impl Lines {
     }
 }
 
+/// More than a path of Linux has (`PATH_MAX`).
+const PATH_BYTES_MAX: usize = 4097;
+
 struct Texts<'a> {
     line_strings: &'a [u8],
     strings: &'a [u8],
@@ -119,16 +122,22 @@ impl Texts<'_> {
         })
     }
 
+    /// A part of a path; none that is longer than a path may be. Control characters are made visible: it comes to a
+    /// terminal.
     fn text(&self, value: AttributeValue<Slice>) -> Option<String> {
-        let (bytes, start) = match value {
-            AttributeValue::String(text) => return Some(text.to_string_lossy().into_owned()),
-            AttributeValue::DebugLineStrRef(offset) => (self.line_strings, offset.0),
-            AttributeValue::DebugStrRef(offset) => (self.strings, offset.0),
+        let text = match value {
+            AttributeValue::String(text) => text.slice(),
+            AttributeValue::DebugLineStrRef(offset) => self.line_strings.get(offset.0..)?,
+            AttributeValue::DebugStrRef(offset) => self.strings.get(offset.0..)?,
             _ => return None,
         };
-        let text = bytes.get(start..)?;
-        let end = text.iter().position(|&byte| byte == 0)?;
-        Some(String::from_utf8_lossy(&text[..end]).into_owned())
+        let text = &text[..text.len().min(PATH_BYTES_MAX)];
+        let is_inline = matches!(value, AttributeValue::String(_));
+        let end = text
+            .iter()
+            .position(|&byte| byte == 0)
+            .or((is_inline && text.len() < PATH_BYTES_MAX).then_some(text.len()))?;
+        Some(String::from_utf8_lossy(&text[..end]).replace(char::is_control, "\u{fffd}"))
     }
 }
 

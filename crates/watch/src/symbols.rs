@@ -1,6 +1,6 @@
 //! Names of addresses, of a process's program and of the kernel under it.
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -77,9 +77,11 @@ pub struct Named<'a>(pub (&'a str, u64));
 
 impl fmt::Display for Named<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            (name, 0) => write!(f, "{name}"),
-            (name, offset) => write!(f, "{name}+{offset:#x}"),
+        // A program may have symbols of any characters, which come to a terminal.
+        let (name, offset) = self.0;
+        for c in name.chars() {
+            f.write_char(if c.is_control() { '\u{fffd}' } else { c })?;
         }
+        if offset == 0 { Ok(()) } else { write!(f, "+{offset:#x}") }
     }
 }
