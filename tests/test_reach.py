@@ -379,7 +379,7 @@ def test_experiments_pass_them_on(
 ) -> None:
     sandbox = simulation.Sandbox(binds=("a",), limit_output="1 GiB")
     run = ExperimentRun("one", "loggp", 1, "/some/program")
-    running.run_all("mine.py", [run], tmp_path, 1, lambda _done, _of: None, sandbox)
+    running.run_all("voyager/am", [run], tmp_path, 1, lambda _done, _of: None, sandbox)
     assert fake_core.requests[0]["sandbox"]["binds"] == ["a"]
     assert fake_core.requests[0]["sandbox"]["limit_output"] == "1 GiB"
     got: list[object] = []
