@@ -389,6 +389,7 @@ def test_experiments_pass_them_on(
         raise running.RunFailed("enough")
 
     monkeypatch.setattr(running, "carry_out", carry_out)
+    monkeypatch.setattr(running, "prepare", lambda *_, **__: None)
     words = ["experiment", "voyager/mechanisms", "--bind", "a", "--limit-output", "1 GiB"]
     assert invoke(words) == 1
     assert got == [sandbox]
