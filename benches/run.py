@@ -61,6 +61,8 @@ def peer_seconds(command: list[str]) -> float:
 
 # Kernels that differ, and how often each is repeated: a second or so of simulation.
 KERNELS = {"spmv": "20", "gemm": "40", "sort": "40", "chase": "100", "strings": "400"}
+# Kernels that miss the first-level cache, likewise; on machines with small and with larger caches.
+MISSES = {"gather": "60", "stream": "20", "transpose": "40", "chase": "60"}
 ONE_THREAD = ("--threads", "1")
 FAST_FORWARD = ("--fast-forward",)
 PEERS = {"qemu-riscv64": ["qemu-riscv64"], "spike": ["spike", "--isa=rv64gc", "pk"]}
@@ -106,6 +108,29 @@ def speed(build: Path) -> dict[str, float]:
         figures[f"mean_ratio_{name}"] = statistics.geometric_mean(
             figures[f"{kernel}_ratio_{name}"] for kernel in kernels
         )
+    return figures
+
+
+def misses(build: Path) -> dict[str, float]:
+    """Millions of instructions a second of kernels that miss, on one rank of each machine, and the
+    ratio to each peer's, run in turn."""
+    found = {name: command for name, command in PEERS.items() if shutil.which(name)}
+    figures: dict[str, float] = {}
+    for kernel, times in MISSES.items():
+        program = compile_c(ROOT / f"benches/kernels/{kernel}.c", build / kernel)
+        for machine in ("loggp", "voyager"):
+            rates: dict[str, list[float]] = {name: [] for name in ("chasqui", *found)}
+            for _ in range(REPEATS):
+                host = chasqui(machine, 1, program, times, options=ONE_THREAD)
+                rates["chasqui"].append(host["instructions"] / host["simulation_s"] / 1e6)
+                for name, command in found.items():
+                    seconds = peer_seconds([*command, str(program), times])
+                    rates[name].append(host["instructions"] / seconds / 1e6)
+            figures[f"misses_{kernel}_{machine}_mips"] = statistics.median(rates["chasqui"])
+            for name in found:
+                figures[f"misses_{kernel}_{machine}_ratio_{name}"] = ratio(
+                    rates["chasqui"], rates[name]
+                )
     return figures
 
 
@@ -182,6 +207,7 @@ def simulator(build: Path) -> dict[str, float]:
     """Instructions, messages and memory."""
     return {
         **speed(build),
+        **misses(build),
         **messages(
             compile_c(ROOT / "benches/mix.c", build / "mix"),
             compile_c(ROOT / "benches/kernels/spmv.c", build / "spmv"),
