@@ -9,7 +9,7 @@ use crate::calls;
 /// What a program does that communicates all the time.
 pub(crate) const WAITING: &str = "waiting in MPI calls";
 /// What a short program does: it begins.
-const INIT: &str = "MPI_Init";
+pub(crate) const INIT: &str = "MPI_Init";
 
 /// How the time [ps] of a rank's threads in MPI calls is divided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -22,7 +22,7 @@ use crate::catalogue::machines_with_several_jobs;
 use crate::collect::{End, Remains, Results};
 use crate::images::{firmware, kernel};
 use crate::input_error::{InputError, input};
-use crate::limits::WAITING;
+use crate::limits::{INIT, WAITING};
 use crate::output::{JobOutput, Streams};
 use crate::progress::{OnProgress, Over, Reporter};
 use crate::replay;
@@ -467,7 +467,10 @@ fn advice(request: &Request, plan: &Plan, summaries: &[Summary]) -> Option<Strin
     let by_memory = shared_bytes(&plan.resolved, plan.placement.per_node()) > 0;
     let polls = (by_memory || plan.machine.waits_by_polling(&plan.resolved, 1 + request.others.len()))
         && wait_polls(&plan.resolved) == 0
-        && summaries.iter().any(|summary| summary.messages > 0 && summary.limited_by.starts_with(WAITING));
+        && summaries.iter().any(|summary| {
+            // Of a short program it is its beginning, in which ranks wait for each other, too.
+            summary.messages > 0 && [WAITING, INIT].iter().any(|what| summary.limited_by.starts_with(what))
+        });
     (is_shared && polls)
         .then(|| "ranks share harts and poll for messages: --mpi wait.polls=50 has them yield".into())
 }
