@@ -361,9 +361,7 @@ def test_a_node_has_as_many_processes_as_the_machine_says(
     (voyager,) = (each for each in core.machines() if each["name"] == "voyager")
     most = int(voyager["ranks_per_node_max"])
     assert most > 64
-    # By default the kernel has 4 MiB, of which so many stacks leave too little.
-    memory = ["--set", "node.software.kernel_memory=8 MiB"]
-    options = ["-np", most, "--ranks-per-node", most, *ON, *memory, "--mpi", "wait.polls=50"]
+    options = ["-np", most, "--ranks-per-node", most, *ON, "--mpi", "wait.polls=50"]
     done = run(tmp_path, "out", *options, "--", begin_and_end)
     assert done.returncode == 0, done.stderr
     assert counter(tmp_path / "out", "node00000.kernel.switches") > 2 * most

@@ -1,5 +1,5 @@
 /* The kernel's own memory: blocks of powers of two, each aligned to its size, those that came back in a list for each size
- * (D. E. Knuth, The Art of Computer Programming 1, section 2.5, without its buddies: blocks are never joined).
+ * (D. E. Knuth, The Art of Computer Programming 1, section 2.5: the buddy system's blocks, which are split, but never joined).
  *
  * What a process asks the kernel for (VIs, sockets) comes from a share of its own, and goes back to it: one that asks for too
  * much, or for blocks of all sizes in turn, is refused, and takes nothing from the kernel or from other processes. */
@@ -61,12 +61,27 @@ SELDOM static void *make_block(struct heap *heap, unsigned log)
     return memory;
 }
 
+/* One where there is none of this size: the first part of a larger one, or a new one. */
+SELDOM static void *find_block(struct heap *heap, unsigned log)
+{
+    unsigned larger = log;
+    while (larger <= LARGEST_LOG && !heap->free_blocks[larger])
+        larger++;
+    if (larger > LARGEST_LOG)
+        return make_block(heap, log);
+    struct block *block = heap->free_blocks[larger];
+    heap->free_blocks[larger] = block->next;
+    while (larger-- > log)
+        heap_give(heap, (uint8_t *)block + (1ull << larger), larger);
+    return block;
+}
+
 static void *heap_take(struct heap *heap, size_t bytes)
 {
     unsigned log = log_of(bytes);
     struct block *block = log <= LARGEST_LOG ? heap->free_blocks[log] : 0;
     if (!block)
-        return make_block(heap, log);
+        return find_block(heap, log);
     heap->free_blocks[log] = block->next;
     return block;
 }

@@ -81,6 +81,8 @@ pub(crate) struct Results<'a> {
     profiles: Vec<Profile>,
     links: Vec<LinkLife>,
     timeline: bool,
+    /// Once they had begun its ranks were limited by waiting in MPI calls.
+    pub is_waiting: bool,
 }
 
 impl<'a> Results<'a> {
@@ -111,6 +113,7 @@ impl<'a> Results<'a> {
         let found = broken_machine.as_ref().map_or(u64::MAX, |(at, _)| at.0);
         let time_ps = job_end.time.0.min(found);
         let (outcome, exit_status, message) = verdict(&processes, &job_end, broken_machine, end);
+        let limit = limited_by(&processes, time_ps);
         let summary = Summary {
             schema_version: SUMMARY_VERSION,
             machine: resolved.name().to_string(),
@@ -121,14 +124,15 @@ impl<'a> Results<'a> {
             time_ps,
             instructions: processes.iter().map(ProcessView::instructions).sum(),
             messages: messages.rows().len() as u64,
-            limited_by: limited_by(&processes, time_ps),
+            limited_by: limit.text,
             ranks: processes.iter().map(|p| rank(p, time_ps)).collect(),
             stages: messages.summary(),
             mechanisms: messages.by_mechanism(),
             replay: None,
         };
         let timeline = job.timeline_max > 0;
-        Results { summary, messages, statistics, processes, peers, profiles, links, timeline }
+        let is_waiting = limit.is_waiting;
+        Results { summary, messages, statistics, processes, peers, profiles, links, timeline, is_waiting }
     }
 
     /// Writes the files of the run directory. The small ones first: where the disk is full they are what is kept.

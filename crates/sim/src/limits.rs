@@ -6,10 +6,20 @@ use chasqui_record::CallTotals;
 
 use crate::calls;
 
+/// What limited a job.
+pub(crate) struct Limit {
+    /// The largest share of the ranks' time, for the last line of a run.
+    pub text: String,
+    /// Of their time after MPI_Init the ranks spent a quarter or more waiting in MPI calls.
+    pub is_waiting: bool,
+}
+
+/// The part of the time from which on waiting is worth a word: a half, a third, a quarter.
+const WAITING_PART: u64 = 4;
 /// What a program does that communicates all the time.
-pub(crate) const WAITING: &str = "waiting in MPI calls";
+const WAITING: &str = "waiting in MPI calls";
 /// What a short program does: it begins.
-pub(crate) const INIT: &str = "MPI_Init";
+const INIT: &str = "MPI_Init";
 
 /// How the time [ps] of a rank's threads in MPI calls is divided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,6 +33,17 @@ struct InCalls {
 }
 
 impl InCalls {
+    /// Of ranks that were outside of calls for so long [ps].
+    fn is_waiting(self, outside: u64) -> bool {
+        self.waiting > 0 && self.waiting >= (self.waiting + self.working + outside) / WAITING_PART
+    }
+
+    fn add(&mut self, other: InCalls) {
+        self.init += other.init;
+        self.waiting += other.waiting;
+        self.working += other.working;
+    }
+
     fn all(self) -> u64 {
         self.init + self.waiting + self.working
     }
@@ -41,8 +62,8 @@ impl InCalls {
     }
 }
 
-/// The largest share of the ranks' time, in words for the last line of a run.
-pub(crate) fn limited_by(processes: &[ProcessView<'_>], time_ps: u64) -> String {
+/// What limited the job of `processes`, which took so long.
+pub(crate) fn limited_by(processes: &[ProcessView<'_>], time_ps: u64) -> Limit {
     let mut shares: Vec<(String, u64)> = vec![
         (WAITING.into(), 0),
         ("instructions".into(), 0),
@@ -57,6 +78,7 @@ pub(crate) fn limited_by(processes: &[ProcessView<'_>], time_ps: u64) -> String 
         ("work in MPI calls".into(), 0),
     ];
     let mut total = 0;
+    let (mut in_all_calls, mut outside) = (InCalls::default(), 0);
     for p in processes {
         let clock = p.harts().next().expect("a process has a hart").hart.clock();
         let ps = |cycles: u64| clock.edge(cycles).0;
@@ -69,6 +91,8 @@ pub(crate) fn limited_by(processes: &[ProcessView<'_>], time_ps: u64) -> String 
         let all: u64 = Stall::ALL.into_iter().map(stalled).sum();
         let calls = p.life().totals(time_ps);
         let in_calls = InCalls::of(&calls);
+        in_all_calls.add(in_calls);
+        outside += elapsed.saturating_sub(in_calls.all());
         shares[0].1 += in_calls.waiting;
         shares[1].1 += elapsed.saturating_sub(in_calls.all() + all + software + blocked);
         shares[2].1 += stalled(Stall::Data);
@@ -81,17 +105,27 @@ pub(crate) fn limited_by(processes: &[ProcessView<'_>], time_ps: u64) -> String 
         shares[9].1 += in_calls.init;
         shares[10].1 += in_calls.working;
     }
-    match shares.into_iter().max_by_key(|(_, ps)| *ps) {
+    let text = match shares.into_iter().max_by_key(|(_, ps)| *ps) {
         Some((what, ps)) if total > 0 => {
             format!("{what} ({} % of the ranks' time)", u128::from(ps) * 100 / total)
         }
         _ => "nothing: no time passed".into(),
-    }
+    };
+    Limit { text, is_waiting: in_all_calls.is_waiting(outside) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_start_hides_no_waiting() {
+        let calls = InCalls { init: 60, waiting: 30, working: 10 };
+        assert!(calls.is_waiting(80));
+        assert!(!calls.is_waiting(90));
+        assert!(!InCalls { working: 90, ..calls }.is_waiting(10));
+        assert!(!InCalls::default().is_waiting(0), "of no time");
+    }
 
     /// What is done in `MPI_Init`, as clearing memory, is not waiting; nor is the rest that a call does itself.
     #[test]

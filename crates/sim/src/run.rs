@@ -22,7 +22,6 @@ use crate::catalogue::machines_with_several_jobs;
 use crate::collect::{End, Remains, Results};
 use crate::images::{firmware, kernel};
 use crate::input_error::{InputError, input};
-use crate::limits::{INIT, WAITING};
 use crate::output::{JobOutput, Streams};
 use crate::progress::{OnProgress, Over, Reporter};
 use crate::replay;
@@ -86,15 +85,17 @@ pub fn run(request: &Request, progress: OnProgress<'_>) -> Result<Report, InputE
     let unread = streams.is_unread() || end.signal == Some(SIGPIPE);
     let mut remains = Remains::of(built);
     let mut summaries = vec![];
+    let mut waits_for_messages = false;
     for ((id, job), directory) in (0..).map(JobId).zip(&jobs).zip(&directories) {
         let mut results = Results::collect(&mut remains, end, (machine, resolved), id, job);
         let driven = replay::finish(request, job, &mut results, directory, resolved, &mut lost);
         results.write(directory, resolved, &mut lost);
         driven?;
+        waits_for_messages |= results.is_waiting && results.summary.messages > 0;
         summaries.push(results.summary);
     }
     let host = host(request, &summaries, together, started, (simulation_s, begin.elapsed().as_secs_f64()));
-    let advice = advice(request, &plan, &summaries);
+    let advice = advice(request, &plan).filter(|_| waits_for_messages);
     let mut reports = summaries.into_iter().zip(&directories).map(|(summary, directory)| {
         lost.note(directory.write_host(&host));
         let directory = directory.path().to_path_buf();
@@ -459,18 +460,14 @@ pub(crate) fn build(
     Ok(built)
 }
 
-/// What might make such a run faster, if anything, in words.
-fn advice(request: &Request, plan: &Plan, summaries: &[Summary]) -> Option<String> {
+/// What might make such a run faster that waits for messages, if anything, in words.
+fn advice(request: &Request, plan: &Plan) -> Option<String> {
     let harts = NodeConfiguration::read(&plan.resolved).harts();
     let is_shared = plan.placement.on(NodeId(0)).count() > harts;
     // Who waits for messages by memory polls on every machine.
     let by_memory = shared_bytes(&plan.resolved, plan.placement.per_node()) > 0;
     let polls = (by_memory || plan.machine.waits_by_polling(&plan.resolved, 1 + request.others.len()))
-        && wait_polls(&plan.resolved) == 0
-        && summaries.iter().any(|summary| {
-            // Of a short program it is its beginning, in which ranks wait for each other, too.
-            summary.messages > 0 && [WAITING, INIT].iter().any(|what| summary.limited_by.starts_with(what))
-        });
+        && wait_polls(&plan.resolved) == 0;
     (is_shared && polls)
         .then(|| "ranks share harts and poll for messages: --mpi wait.polls=50 has them yield".into())
 }
