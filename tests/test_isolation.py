@@ -16,7 +16,7 @@ from conftest import ROOT, Compiler
 from simulated import SEVERAL_JOBS, SWEEP, command, machines
 from test_jobs import TRAFFIC, run, summary
 from test_voyager import NONE_RESIDENT
-from test_voyager_queues import REMOTE, SYSTEM
+from test_voyager_queues import HEADERS, REMOTE, SYSTEM
 
 pytestmark = pytest.mark.core
 
@@ -129,7 +129,7 @@ def test_each_job_has_a_share_of_memory_that_suffices(compile_c: Compiler, tmp_p
 
 def test_questions_of_two_jobs_are_answered_to_each(compile_c: Compiler, tmp_path: Path) -> None:
     """Under the same source ids, each from its own memory."""
-    remote = compile_c("remote", REMOTE)
+    remote = compile_c("remote", REMOTE, HEADERS)
     options = ["--machine", "voyager", *SYSTEM, *SHORT, "-np", 2]
     done = run(tmp_path, "run", *options, "--job", f"-np 2 {remote} 12", "--", remote, 20)
     assert (done.returncode, done.stderr) == (0, "")

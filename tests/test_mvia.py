@@ -20,7 +20,7 @@ from pyarrow import parquet
 from simulated import SWEEP, command, example
 from test_determinism import COMBINATIONS, EXECUTED, THREADS, check
 from test_placement import together
-from test_via import COUNT, MODULE, PLACE, carry_out, counters, vipl
+from test_via import COUNT, INCLUDE, MODULE, PLACE, carry_out, counters, vipl
 
 from chasqui.experiment import running
 
@@ -48,8 +48,7 @@ def test_who_asks_for_vis_without_end_harms_nobody(
 ) -> None:
     """Memory for 75 of rank 0's at most. Each of the others, one of them on the same node, creates
     some after these are used up."""
-    include = [f"-I{ROOT / 'guest'}", f"-I{ROOT / 'machines' / 'netcache'}"]
-    program = compile_c("many_vis", (PLACE / "many_vis.c").read_text(), *include)
+    program = compile_c("many_vis", (PLACE / "many_vis.c").read_text(), *INCLUDE)
     sets = ["node.software.kernel_memory=16 MiB", "netcache.via.vis=1024",
             "netcache.via.depth=1024"]  # fmt: skip
     options = [word for each in sets for word in ("--set", each)]

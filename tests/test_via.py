@@ -27,12 +27,13 @@ MODULE = "chasqui.machines.netcache.experiments.receive_overhead"
 COUNT = 12  # messages of vipl.c
 LAST = 5  # tag
 Counters = dict[str, int]
+# Of programs that use VIPL themselves.
+INCLUDE = [f"-I{each}" for each in (ROOT / "guest", ROOT / "machines" / "netcache", PLACE)]
 
 
 @pytest.fixture(scope="module")
 def vipl(compile_c: Compiler) -> Path:
-    include = [f"-I{ROOT / 'guest'}", f"-I{ROOT / 'machines' / 'netcache'}"]
-    return compile_c("vipl", (PLACE / "vipl.c").read_text(), *include)
+    return compile_c("vipl", (PLACE / "vipl.c").read_text(), *INCLUDE)
 
 
 def counters(run: Path, node: int) -> Counters:

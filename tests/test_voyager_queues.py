@@ -28,6 +28,7 @@ SERVER = (SOURCES / "server.c").read_text()
 FLOOD = (SOURCES / "flood.c").read_text()
 POSTED = (SOURCES / "posted.c").read_text()
 REMOTE = (SOURCES / "remote.c").read_text()
+HEADERS = f"-I{SOURCES}"  # of some of these programs
 EMPTIED = (SOURCES / "emptied.c").read_text()
 SEED = int(os.environ.get("SEED", "1"))
 
@@ -299,7 +300,16 @@ def test_a_service_processor_ships_what_lies_in_memory(
 ) -> None:
     """More questions than it has places and slots; the process whose memory it is does nothing."""
     sets = [*SYSTEM, *sets, "--set", "voyager.express.slots=4", "--set", "voyager.express.tags=2"]
-    run = ["-np", "2", "--machine", machine, *sets, "--", str(compile_c("remote", REMOTE)), "40"]
+    run = [
+        "-np",
+        "2",
+        "--machine",
+        machine,
+        *sets,
+        "--",
+        str(compile_c("remote", REMOTE, HEADERS)),
+        "40",
+    ]
     names = ("loops executed", "checker on", "by the reference", *THREADS)
     check(tmp_path, run, {name: VARIATIONS[name] for name in names}, 0)
     assert (tmp_path / "reference" / "stdout.0").read_text() == "remote: PASSED\n"
@@ -316,7 +326,7 @@ def test_a_flood_of_requests_is_answered_to_each_from_its_own_memory(
     """Each of three sites has two processes, of one job or of two, which request data of both other
     sites: with 16 under way, of which a service processor has places for two. One job ends long
     before the other, whose requests are answered on."""
-    program = str(compile_c("requests", (SOURCES / "requests.c").read_text()))
+    program = str(compile_c("requests", (SOURCES / "requests.c").read_text(), HEADERS))
     sets = [*SYSTEM, *sets, "--set", "voyager.express.slots=4", "--set", "voyager.express.tags=2"]
     sets += ["--machine", machine, "--set", "node.harts=2"]
     if processes == "jobs":

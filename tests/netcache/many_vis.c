@@ -2,9 +2,9 @@
  * begins again, until all others have told it that they are done: each creates further VIs meanwhile, by which it exchanges
  * messages with each other. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "mpi/runtime/platform.h"
 #include "via/vipl.h"
 
@@ -20,14 +20,6 @@ static struct vip_nic nic;
 static struct vip_vi to_all[2][RANKS_MAX], many[VIS_MAX], *vis[VIS_MAX];
 static struct slot slots[4][RANKS_MAX] __attribute__((aligned(PAGE)));
 static VIP_MEM_HANDLE handle;
-
-#define check(right)                                                          \
-    do {                                                                      \
-        if (!(right)) {                                                       \
-            printf("rank %u, line %d: not " #right "\n", ni->rank, __LINE__); \
-            exit(1);                                                          \
-        }                                                                     \
-    } while (0)
 
 static VIP_DESCRIPTOR *fill(struct slot *slot)
 {

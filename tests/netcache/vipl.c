@@ -8,9 +8,9 @@
  *   remote   an RDMA write to memory that the other side has not allowed, then with a wrong handle
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "mpi/runtime/platform.h"
 #include "via/vipl.h"
 
@@ -29,14 +29,6 @@ static char memory[ROOM] __attribute__((aligned(PAGE)));
 static struct slot *slots = (struct slot *)memory;
 static struct chasqui_via_entry *entries = (struct chasqui_via_entry *)(memory + 8 * PAGE);
 static VIP_MEM_HANDLE handle;
-
-#define check(right)                                                          \
-    do {                                                                      \
-        if (!(right)) {                                                       \
-            printf("rank %u, line %d: not " #right "\n", ni->rank, __LINE__); \
-            exit(1);                                                          \
-        }                                                                     \
-    } while (0)
 
 static void delay(uint64_t turns)
 {

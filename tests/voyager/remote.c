@@ -3,15 +3,15 @@
  *
  * Usage: remote QUESTIONS (needs the registers of system software)
  */
-#include <chasqui/nes.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "express.h"
 
 enum { ASK, ANSWER }; /* Express queues */
 enum { SERVICE = 9, ASKER = 3, ME = 5 }; /* destinations: rank 1's sP here, rank 0 for that; and rank 0's source id */
 enum { WORDS = 2048, UNDER_WAY = 6 };
 
-static struct nes nes;
 static _Alignas(64) uint32_t memory[WORDS];
 
 static uint32_t word_of(uint32_t index) { return index * 2654435761u + 7; }
@@ -20,20 +20,6 @@ static void fail(const char *what, uint32_t which)
 {
     printf("rank %u: wrong: %s of question %u\n", nes.rank, what, which);
     exit(1);
-}
-
-static uint64_t await(unsigned queue)
-{
-    uint64_t message;
-    while ((message = nes_express_receive(&nes, queue)) == NES_EMPTY)
-        nes_pause();
-    return message;
-}
-
-static void send(unsigned queue, uint32_t to, unsigned extra, uint32_t value)
-{
-    while (!nes_express_send(&nes, queue, to, extra, value))
-        nes_pause();
 }
 
 /* Question i: every other one is long. They begin anywhere in a line. */

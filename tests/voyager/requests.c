@@ -5,15 +5,15 @@
  * Usage: requests RANKS_PER_NODE REQUESTS FIRST (needs the registers of system software; ranks are mapped by slot; FIRST is
  * what this job's words begin with)
  */
-#include <chasqui/nes.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "express.h"
 
 enum { ASK, ANSWER }; /* Express queues */
 enum { SERVICE = 20, SITES_MAX = 8, ME = 5 }; /* destinations from SERVICE on: the sPs, by site */
 enum { WORDS = 1024, UNDER_WAY = 16, READY = 31, DONE = 30 };
 
-static struct nes nes;
 static uint32_t each, sites, site, process, first_word;
 static _Alignas(64) uint32_t memory[WORDS];
 
@@ -26,20 +26,6 @@ static void fail(const char *what, uint32_t of_site, uint32_t which)
 {
     printf("rank %u: wrong: %s of request %u to site %u\n", nes.rank, what, which, of_site);
     exit(1);
-}
-
-static uint64_t await(unsigned queue)
-{
-    uint64_t message;
-    while ((message = nes_express_receive(&nes, queue)) == NES_EMPTY)
-        nes_pause();
-    return message;
-}
-
-static void send(unsigned queue, uint32_t to, unsigned extra, uint32_t value)
-{
-    while (!nes_express_send(&nes, queue, to, extra, value))
-        nes_pause();
 }
 
 static void send_all(unsigned queue, unsigned extra)
