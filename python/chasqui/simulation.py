@@ -366,8 +366,9 @@ def _call(rank: Mapping[str, Any], name: str) -> dict[str, int]:
 
 
 def _initialised_ps(rank: Mapping[str, Any]) -> int:
-    """When a rank left MPI_Init; the start, if it was never there."""
-    return _call(rank, "MPI_Init")["left_ps"]
+    """When a rank left MPI_Init; its end, if it is there still, or the start, if it never was."""
+    call = _call(rank, "MPI_Init")
+    return call["left_ps"] or (int(rank["time_ps"]) if call["count"] else 0)
 
 
 def _finalizes_ps(rank: Mapping[str, Any]) -> int:

@@ -57,6 +57,8 @@ pub struct Lines {
     /// (address, file, line), by address. Line 0 ends a sequence.
     rows: Vec<(u64, u32, u32)>,
     files: Vec<String>,
+    /// Length of all files' names.
+    names_bytes: usize,
 }
 
 impl Lines {
@@ -85,12 +87,21 @@ impl Lines {
         let mut rows = unit.rows();
         while let Ok(Some((header, row))) = rows.next_row() {
             let number = *numbers.entry(row.file_index()).or_insert_with(|| {
-                self.files.push(texts.path(header, row.file_index()).unwrap_or("?".into()));
-                self.files.len() as u32 - 1
+                self.file(texts.path(header, row.file_index()))
             });
             let line = if row.end_sequence() { 0 } else { row.line().map_or(0, |line| line.get() as u32) };
             self.rows.push((row.address(), number, line));
         }
+    }
+
+    /// The number of a file with this name.
+    fn file(&mut self, name: Option<String>) -> u32 {
+        let name = name.filter(|name| name.len() <= NAMES_BYTES_MAX - self.names_bytes);
+        let name = name.unwrap_or("?".into());
+        // A damaged table may use one name as often as it has bytes.
+        self.names_bytes = (self.names_bytes + name.len()).min(NAMES_BYTES_MAX);
+        self.files.push(name);
+        self.files.len() as u32 - 1
     }
 
     /// `file:line` of the instruction at `address`.
@@ -103,6 +114,9 @@ impl Lines {
 
 /// More than a path of Linux has (`PATH_MAX`).
 const PATH_BYTES_MAX: usize = 4097;
+
+/// Files beyond have no name. The C library, MPI and a program of 100 files have some 100 kB of names.
+const NAMES_BYTES_MAX: usize = 16 << 20;
 
 struct Texts<'a> {
     line_strings: &'a [u8],

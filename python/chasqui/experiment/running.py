@@ -25,7 +25,7 @@ from typing import Any
 
 import chasqui
 from chasqui import cache, compiler, core, simulation, stopping, toolchain
-from chasqui.errors import STATUS_LIMIT, InputError
+from chasqui.errors import InputError
 from chasqui.experiment import Elsewhere, Experiment, Output, Replay, Report, Run, Table, cell
 
 FLAGS = ("-O2", "-std=gnu11", "-pthread")
@@ -278,7 +278,7 @@ def initialised_ps(
             found = Output(run, directory, result.summary).initialised_ps(rank)
         if found:
             return found
-        if result.status != STATUS_LIMIT:
+        if "by --limit-time" not in result.summary["message"]:
             raise RunFailed(
                 f"{run.name}: {simulation.ending(result.summary)} before MPI_Init ended"
             )

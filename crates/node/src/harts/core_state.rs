@@ -256,8 +256,9 @@ impl Core {
             Activity::Ready | Activity::Yielded | Activity::Waiting(..) => {
                 self.spin.repeats_on(&self.hart) && self.hart.trap_cycle() == u64::MAX
             }
-            // Those that wake by themselves do so at a time.
-            _ => self.wakes_at() == Time::NEVER,
+            // Those that wake by themselves do so at a time. What one has stored before it slept may have yet to reach memory,
+            // and change what others wait for.
+            _ => self.wakes_at() == Time::NEVER && self.hart.port.is_quiet(),
         }
     }
 
