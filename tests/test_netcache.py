@@ -513,6 +513,19 @@ def test_what_waited_for_others_to_be_entered_comes(
     assert "late_init: PASSED" in done.stdout
 
 
+@pytest.mark.parametrize("bytes_max", ["128", "256", "512", "1024"])
+def test_a_receive_may_be_posted_while_its_message_comes(
+    examples: Path, tmp_path: Path, bytes_max: str
+) -> None:
+    """Before, it reserved a place for what had begun to come, and waited for ever."""
+    done = command(
+        "run", "-q", "-np", "2", "-m", "netcache/ldtct", *of_cache({"longest": "1 KiB"}), "--",
+        examples / "pingpong", "-n", "20", "-m", bytes_max, directory=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "pingpong: PASSED" in done.stdout
+
+
 FEW_LINES = {"longest": "64 B", "network_lines": "8", "network_ways": "4"}
 
 

@@ -423,6 +423,20 @@ fn a_message_that_is_waited_for_lands_in_the_network_cache() {
     assert!(!rig.port.has_landed(2) && rig.port.message_bytes(2) == Some(16));
 }
 
+/// Its second part has yet to come: a place that was reserved now would be waited for in vain.
+#[test]
+fn nothing_is_reserved_for_a_message_that_has_begun_to_come() {
+    for early in [Early::DataCache, Early::NetworkCache] {
+        let mut rig = rig_of(NetworkCacheParameters { early, ..network(Binding::DataCache) }, 16);
+        let cycle = rig.cycle;
+        let part = |offset| Stored { buffer: BUFFERS + 16 + offset, bytes: 16 };
+        rig.port.deposit(incoming(1, 32), part(0), cycle);
+        assert_eq!((prebind(&mut rig, 1, A, 32), statistics(&rig).reserved), (None, 0));
+        rig.port.deposit(Incoming { offset: 16, ..incoming(1, 32) }, part(16), cycle);
+        assert_eq!(prebind(&mut rig, 1, A, 32), Some(32));
+    }
+}
+
 #[test]
 fn without_early_binding_nothing_is_reserved() {
     let mut rig = rig(Binding::NetworkCache, 16);

@@ -391,10 +391,19 @@ impl NetworkCache {
 
     /// The message `name`, if all of it has come and it is not bound.
     pub fn find(&self, name: Name) -> Option<Found> {
-        let mut all = self.message.iter().chain(self.tlb.iter()).chain(self.ltb.iter());
-        let (id, entry) = all.find(|(_, entry)| entry.name == name && !entry.is_bound)?;
+        let (id, entry) = self.unbound(name)?;
         (entry.came == entry.message.bytes).then_some(())?;
         Some(Found { id, bytes: entry.message.bytes })
+    }
+
+    /// The message `name` has begun to come, and is not bound: it takes no reservation any more.
+    pub fn has_begun(&self, name: Name) -> bool {
+        self.unbound(name).is_some()
+    }
+
+    fn unbound(&self, name: Name) -> Option<(u64, Waiting)> {
+        let mut all = self.message.iter().chain(self.tlb.iter()).chain(self.ltb.iter());
+        all.find(|(_, entry)| entry.name == name && !entry.is_bound)
     }
 
     /// Whether a receive that waits for a message may reserve `sector`.

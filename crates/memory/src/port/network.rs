@@ -390,7 +390,7 @@ impl Port {
         // Where accesses take no time they leave the caches alone.
         let early = self.network().parameters().early;
         let may_wait = early != Early::Off && self.is_timed() && va.is_multiple_of(LINE_BYTES) && bytes > 0;
-        if !may_wait {
+        if !may_wait || self.network().has_begun(name) {
             self.charge_remap(cycles);
             return Ok(());
         }
