@@ -317,6 +317,26 @@ def test_a_service_processor_ships_what_lies_in_memory(
     assert sent == [0, 41]
 
 
+def test_service_processors_serve_processes_in_turn(compile_c: Compiler, tmp_path: Path) -> None:
+    """A job with one request at a time beside one that has 16: before, it waited for all that the
+    other had asked for, six times as long as beside one like itself."""
+    program = str(compile_c("requests", (SOURCES / "requests.c").read_text(), HEADERS))
+    sets = [*SYSTEM, "--set", "voyager.express.slots=4", "--set", "voyager.express.tags=2"]
+    times = []
+    for other in ("20 50 1", "300 50 16"):
+        done = command(
+            "run", "-q", "--out", tmp_path / other[:2], "-np", "3", "-m", "voyager", *sets,
+            "--set", "node.harts=2", "--job", f"-np 3 {program} 1 {other}", "--", program, "1", "20", "0", "1",
+            directory=tmp_path,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == "requests: PASSED\n" * 2
+        summary = json.loads((tmp_path / other[:2] / "job0" / "summary.json").read_text())
+        times.append(summary["time_ps"])
+    print(f"beside one like itself, and one with 16 requests at a time: {times} ps")
+    assert times[1] < 1.5 * times[0]
+
+
 @pytest.mark.parametrize("machine", VARIANTS)
 @pytest.mark.parametrize("sets", [[], NONE_RESIDENT], ids=["resident", "served"])
 @pytest.mark.parametrize("processes", ["ranks", "jobs"])

@@ -2,8 +2,8 @@
  * requests under way: the sPs have more of them at a time than they have places and slots, from several processes of each
  * site. Each word says whose it is.
  *
- * Usage: requests RANKS_PER_NODE REQUESTS FIRST (needs the registers of system software; ranks are mapped by slot; FIRST is
- * what this job's words begin with)
+ * Usage: requests RANKS_PER_NODE REQUESTS FIRST [UNDER_WAY] (needs the registers of system software; ranks are mapped by slot;
+ * FIRST is what this job's words begin with; UNDER_WAY: requests at a time, 16 by default)
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +12,9 @@
 
 enum { ASK, ANSWER }; /* Express queues */
 enum { SERVICE = 20, SITES_MAX = 8, ME = 5 }; /* destinations from SERVICE on: the sPs, by site */
-enum { WORDS = 1024, UNDER_WAY = 16, READY = 31, DONE = 30 };
+enum { WORDS = 1024, READY = 31, DONE = 30 };
 
-static uint32_t each, sites, site, process, first_word;
+static uint32_t each, sites, site, process, first_word, under_way_max = 16;
 static _Alignas(64) uint32_t memory[WORDS];
 
 static uint32_t word_of(uint32_t of_site, uint32_t index)
@@ -72,7 +72,7 @@ static void read_all(uint32_t requests)
         for (uint32_t s = 0; s < sites; s++) {
             if (s == site)
                 continue;
-            if (under_way == UNDER_WAY)
+            if (under_way == under_way_max)
                 take(answered);
             else
                 under_way++;
@@ -89,10 +89,12 @@ static void read_all(uint32_t requests)
 
 int main(int argc, char **argv)
 {
-    if (argc != 4 || !nes_open(&nes) || !nes.system)
+    if (argc < 4 || argc > 5 || !nes_open(&nes) || !nes.system)
         return 2;
     each = (uint32_t)atoi(argv[1]);
     first_word = (uint32_t)atoi(argv[3]);
+    if (argc == 5)
+        under_way_max = (uint32_t)atoi(argv[4]);
     sites = nes.ranks / each;
     site = nes.rank / each;
     process = nes.rank % each;

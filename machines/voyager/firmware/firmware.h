@@ -46,13 +46,14 @@ struct list {
 static inline bool is_empty(const struct list *list) { return !list->first; }
 
 void messages_begin(void);
-struct message *message_new(unsigned process); /* messages_are_left */
+struct message *message_new(unsigned process); /* another_may_come */
 void message_free(unsigned process, struct message *message);
 bool may_keep(unsigned process); /* another message, of its share */
 void list_append(struct list *list, struct message *message);
 struct message *list_take(struct list *list);
 void list_put_back(struct list *list, struct message *message); /* as the first */
 bool messages_are_left(unsigned count); /* or each process has a share, which limits it alone */
+bool another_may_come(void); /* with what the queues need that leave their slots at the end of a turn */
 
 static inline struct chasqui_voyager_packet header_of(uint64_t word)
 {
@@ -115,7 +116,7 @@ void own_begin(void);
 bool own_has_room(void);
 void own_send(unsigned destination, uint64_t word, uint64_t tag); /* own_has_room */
 void own_left(void);                                              /* there may be room */
-void serve_own(void);                                             /* messages_are_left */
+void serve_own(unsigned count);                                   /* messages that wait */
 void forget_requests(unsigned process);
 
 /* --- one set of queues (drain.c) --- */

@@ -25,7 +25,7 @@ static void serve(uint64_t event)
         launched();
         want(CHASQUI_SP_KIND_ACCESS, true);
         break;
-    case CHASQUI_SP_KIND_MESSAGE: serve_own(); break;
+    case CHASQUI_SP_KIND_MESSAGE: serve_own(event >> 8 & 0xffffff); break;
     case CHASQUI_SP_KIND_LEFT:
         own_left();
         drain_on();
@@ -51,8 +51,7 @@ void _start(void)
         /* An access that waited for the launcher is the next event, before another message of a ring. */
         if (!access_waited && is_wanted(CHASQUI_SP_KIND_ACCESS))
             launch_next();
-        /* Some are left for the queues that leave their slots at the end of a turn. */
-        bool has_memory = messages_are_left(1 + CHASQUI_VOYAGER_EXPRESS_QUEUES * express_messages);
+        bool has_memory = another_may_come();
         want(CHASQUI_SP_KIND_MISS, has_memory);
         want(CHASQUI_SP_KIND_MESSAGE, has_memory);
     }

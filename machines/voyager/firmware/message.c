@@ -32,6 +32,8 @@ void messages_begin(void)
 
 bool messages_are_left(unsigned count) { return kept_max > 0 || left >= count; }
 
+bool another_may_come(void) { return messages_are_left(1 + CHASQUI_VOYAGER_EXPRESS_QUEUES * express_messages); }
+
 bool may_keep(unsigned process) { return kept_max == 0 || kept[process] < kept_max; }
 
 struct message *message_new(unsigned process)

@@ -3,8 +3,10 @@
  * 5.2). */
 #include "firmware.h"
 
-/* Requests without an answer yet, oldest first. */
-static struct list requests;
+/* Requests without an answer yet, by process, of each the oldest first. Processes take turns: none waits for all that another
+ * has asked for. */
+static struct list requests[CHASQUI_VOYAGER_QUEUES];
+static unsigned waiting, turn, processes;
 static uint32_t posted, sent;
 static unsigned places, next_place, sites;
 
@@ -12,6 +14,7 @@ void own_begin(void)
 {
     places = nes_load(CHASQUI_SP_SETTING_PLACES);
     sites = nes_load(CHASQUI_SP_SETTING_SITES);
+    processes = express_count / CHASQUI_VOYAGER_EXPRESS_QUEUES;
 }
 
 /* The queue has room; so have the places, since one is used for at most one message under way. */
@@ -39,7 +42,7 @@ static unsigned source_of(uint64_t message)
 /* The process of a request, whose source id is behind the sites'. */
 static unsigned requester_of(uint64_t message)
 {
-    return chasqui_sp_requester(source_of(message), sites, express_count / CHASQUI_VOYAGER_EXPRESS_QUEUES);
+    return chasqui_sp_requester(source_of(message), sites, processes);
 }
 
 static unsigned extra_of(uint64_t message) { return message >> 32 & ((1u << CHASQUI_VOYAGER_EXPRESS_EXTRA_BITS) - 1); }
@@ -59,25 +62,32 @@ static void answer(uint64_t request)
     own_send(destination, word, tag | (is_long ? CHASQUI_SP_OWN_LONG : 0));
 }
 
+/* The oldest request of the process whose turn is next; there is one. */
+static struct message *next_request(void)
+{
+    do
+        turn = turn + 1 < processes ? turn + 1 : 0;
+    while (is_empty(&requests[turn]));
+    waiting--;
+    return list_take(&requests[turn]);
+}
+
 void own_left(void)
 {
-    while (!is_empty(&requests) && own_has_room()) {
-        struct message *request = list_take(&requests);
+    while (waiting > 0 && own_has_room()) {
+        struct message *request = next_request();
         answer(request->words[0]);
-        message_free(requester_of(request->words[0]), request);
+        message_free(turn, request);
     }
 }
 
 void forget_requests(unsigned process)
 {
-    struct list others = {NULL, NULL};
     struct message *request;
-    while ((request = list_take(&requests)))
-        if (requester_of(request->words[0]) == process)
-            message_free(process, request);
-        else
-            list_append(&others, request);
-    requests = others;
+    while ((request = list_take(&requests[process]))) {
+        message_free(process, request);
+        waiting--;
+    }
 }
 
 static void take_request(uint64_t message)
@@ -91,8 +101,8 @@ static void take_request(uint64_t message)
     }
     struct message *request = message_new(process);
     request->words[0] = message;
-    list_append(&requests, request);
-    own_left();
+    list_append(&requests[process], request);
+    waiting++;
 }
 
 /* Whoever is connected to this queue may send the like of a mark, but by no site's source id. */
@@ -106,10 +116,8 @@ static void take_mark(uint64_t message)
         first_mark((uint32_t)message, extra_of(message) == CHASQUI_SP_MARK_IDLE);
 }
 
-/* Takes the oldest message: never left where it is, for what is behind it may be needed first. */
-void serve_own(void)
+static void take(uint64_t message)
 {
-    uint64_t message = nes_load(CHASQUI_SP_OWN_TAKE);
     switch (extra_of(message)) {
     case CHASQUI_SP_MARK_FIRST:
     case CHASQUI_SP_MARK_IDLE:
@@ -117,4 +125,12 @@ void serve_own(void)
     case CHASQUI_VOYAGER_SP_READ_SHORT:
     case CHASQUI_VOYAGER_SP_READ_LONG: take_request(message); break;
     }
+}
+
+/* Takes what has come, for what is behind the oldest may be needed first; then answers. */
+void serve_own(unsigned count)
+{
+    while (count-- > 0 && another_may_come())
+        take(nes_load(CHASQUI_SP_OWN_TAKE));
+    own_left();
 }

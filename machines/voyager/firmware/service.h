@@ -42,7 +42,7 @@
 #define CHASQUI_SP_KIND_ROOM 0x3ull /* Event: there may be room in the resident queue for what DELIVER or TAG could not place. */
 #define CHASQUI_SP_KIND_LAUNCHED 0x4ull /* Event: a message has left. */
 #define CHASQUI_SP_KIND_QUIESCENT 0x5ull /* Event: the hardware has nothing more to do with the queue that was watched. */
-#define CHASQUI_SP_KIND_MESSAGE 0x6ull /* Event: the sP's own queue has received a message. */
+#define CHASQUI_SP_KIND_MESSAGE 0x6ull /* Event: the sP's own queue has messages; behind the kind's 8 bits, how many. */
 #define CHASQUI_SP_KIND_LEFT 0x7ull /* Event: messages of the sP's own queue have left. */
 #define CHASQUI_SP_KIND_TURN 0x8ull /* Event, of one set of queues: the turn is over, and what its process had sent has left for the network. */
 #define CHASQUI_SP_KIND_OVER 0x9ull /* Event: a process, whose number stands for the queue, is over: it receives nothing any more. */

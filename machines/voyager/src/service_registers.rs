@@ -76,7 +76,7 @@ chasqui_abi::guest_constants! {
     pub const KIND_LAUNCHED: u64 = 4;
     /// Event: the hardware has nothing more to do with the queue that was watched.
     pub const KIND_QUIESCENT: u64 = 5;
-    /// Event: the sP's own queue has received a message.
+    /// Event: the sP's own queue has messages; behind the kind's 8 bits, how many.
     pub const KIND_MESSAGE: u64 = 6;
     /// Event: messages of the sP's own queue have left.
     pub const KIND_LEFT: u64 = 7;

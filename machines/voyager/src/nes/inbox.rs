@@ -129,8 +129,9 @@ impl OwnQueue {
         has_room || self.messages_max == 0
     }
 
-    pub fn has_message(&self) -> bool {
-        !self.messages.is_empty()
+    /// How many wait.
+    pub fn messages(&self) -> usize {
+        self.messages.len()
     }
 
     pub fn pop(&mut self) -> u64 {
@@ -183,7 +184,7 @@ mod tests {
         let mut own = OwnQueue::new(2);
         assert!(own.push(5, 3) && own.push(6, 3) && !own.push(7, 3));
         assert_eq!(own.pop(), composed(5, 3, 0, r::CAME_ALONE, 0));
-        assert!(own.has_message() && own.push(7, 3));
+        assert!(own.messages() == 1 && own.push(7, 3));
         assert_eq!([own.pop(), own.pop(), own.pop()].map(|m| m & 0xff), [6, 7, 0]);
         assert!(OwnQueue::new(0).push(1, 0), "nobody is there");
     }

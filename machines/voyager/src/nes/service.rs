@@ -546,7 +546,7 @@ impl Nes {
         has_event
             || service.has_left
             || !service.over.is_empty()
-            || self.receiver.own.has_message()
+            || self.receiver.own.messages() > 0
             || service.watched.is_some()
             || self.receiver.next_missed().is_some()
     }
@@ -567,7 +567,10 @@ impl Nes {
             }
             sp::KIND_ROOM => service.room.front().copied().map(queue),
             sp::KIND_LAUNCHED => service.launched.then_some(0),
-            sp::KIND_MESSAGE => self.receiver.own.has_message().then_some(0),
+            sp::KIND_MESSAGE => {
+                let count = self.receiver.own.messages() as u64;
+                (count > 0).then_some(count << 8)
+            }
             sp::KIND_LEFT => service.has_left.then_some(0),
             sp::KIND_OVER => service.over.front().map(|process| u64::from(process.0) << 32),
             sp::KIND_TURN => {
