@@ -523,7 +523,7 @@ def test_rows_of_other_software_are_marked(
     )
     assert invoke(["fidelity", "netcache"]) == 0
     shown = capsys.readouterr().out
-    assert "not measured with today's parameters, points, programs and software" in shown
+    assert "not measured with today's parameters, points, programs, readings and software" in shown
     assert "not shown\n" in shown
     assert "not shown *" not in shown
 

@@ -326,8 +326,8 @@ def test_service_processors_serve_processes_in_turn(compile_c: Compiler, tmp_pat
     for other in ("20 50 1", "300 50 16"):
         done = command(
             "run", "-q", "--out", tmp_path / other[:2], "-np", "3", "-m", "voyager", *sets,
-            "--set", "node.harts=2", "--job", f"-np 3 {program} 1 {other}", "--", program, "1", "20", "0", "1",
-            directory=tmp_path,
+            "--set", "node.harts=2", "--job", f"-np 3 {program} 1 {other}",
+            "--", program, "1", "20", "0", "1", directory=tmp_path,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         assert done.stdout == "requests: PASSED\n" * 2

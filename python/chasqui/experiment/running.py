@@ -6,6 +6,7 @@ lock. Each uses one host thread; results don't depend on either.
 
 from __future__ import annotations
 
+import ast
 import csv
 import hashlib
 import importlib
@@ -92,13 +93,17 @@ def folder_of(name: str) -> Path:
     return cache.MACHINES / name.partition("/")[0] / "experiments"
 
 
+def module_of(name: str) -> Path:
+    """The experiment's module."""
+    short = name.partition("/")[2].replace("-", "_")
+    return Path(name) if is_own(name) else folder_of(name) / f"{short}.py"
+
+
 def load(name: str) -> Experiment:
     if is_own(name):
         return load_own(Path(name).resolve())
-    machine, _, short = name.partition("/")
-    module = importlib.import_module(
-        f"chasqui.machines.{machine}.experiments.{short.replace('-', '_')}"
-    )
+    machine, module_name = name.partition("/")[0], module_of(name).stem
+    module = importlib.import_module(f"chasqui.machines.{machine}.experiments.{module_name}")
     found: Experiment = module.EXPERIMENT
     return found
 
@@ -328,9 +333,10 @@ def write_stamp(path: Path, name: str, *, quick: bool) -> None:
 
 def fingerprints(name: str, *, quick: bool, later: Sequence[str] = ()) -> dict[str, str]:
     """Of what an experiment asks: its points (runs with their arguments), the parameters of their
-    machines, their programs; and of the software that comes with Chasqui. What the models do is in
-    none of them, nor are programs from elsewhere, as NPB's. `later`: names of parameters that have
-    come since; while they have their defaults they are left out."""
+    machines, their programs; of the software that comes with Chasqui; and of how results are read
+    from the runs. What the models do is in none of them, nor are programs from elsewhere, as NPB's.
+    `later`: names of parameters that have come since; while they have their defaults they are left
+    out."""
     folder = folder_of(name)
     experiment = load(name)
     runs = [
@@ -348,6 +354,7 @@ def fingerprints(name: str, *, quick: bool, later: Sequence[str] = ()) -> dict[s
         "software": digest(
             software({machine.partition("/")[0] for machine in [name, *named(runs)]})
         ),
+        "readings": digest(meaning(path) for path in readers(name)),
     }
 
 
@@ -372,6 +379,24 @@ def software_files(machines: Iterable[str]) -> Iterator[tuple[Path, Path]]:
         for path in folder.rglob("*"):
             if path.suffix in SOURCES and path.relative_to(folder).parts[0] != "experiments":
                 yield folder, path
+
+
+def readers(name: str) -> list[Path]:
+    """The modules that make an experiment's tables of its runs."""
+    return [
+        module_of(name),
+        *folder_of(name).glob("_*.py"),
+        Path(__file__).with_name("__init__.py"),
+    ]
+
+
+def meaning(module: Path) -> str:
+    """What a Python module says without comments, layout and documentation."""
+    tree = ast.parse(module.read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            node.body = node.body[1:] if ast.get_docstring(node) else node.body
+    return ast.unparse(tree)
 
 
 def named(runs: Iterable[Run]) -> list[str]:
