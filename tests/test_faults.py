@@ -208,6 +208,21 @@ int main(int argc, char **argv)
 """
 
 
+def test_names_of_a_program_do_nothing_to_a_terminal(
+    chasqui: Run, compile_c: Compiler, tmp_path: Path
+) -> None:
+    """Those of its functions and of its files: control characters are made visible."""
+    text = FAULTS.replace("#include <mpi.h>", '#line 1 "esc\\033[2Japed.c"\n#include <mpi.h>', 1)
+    program = tmp_path / "named"
+    program.write_bytes(compile_c("named", text).read_bytes().replace(b"between", b"bet\x1b[m\x07"))
+    program.chmod(0o755)
+    done = chasqui("run", "-np", "1", "--", program, "s")
+    assert done.returncode == 139
+    assert "(bet\ufffd[m\ufffd+0x" in done.stderr
+    assert "esc\ufffd[2Japed.c:" in done.stderr
+    assert not any((ord(c) < 32 and c != "\n") or ord(c) == 127 for c in done.stderr)
+
+
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize(
     ("case", "status", "places"),

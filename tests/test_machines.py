@@ -11,10 +11,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import ROOT, Run
 from simulated import EXAMPLES, SWEEP, machines
+
+from chasqui import simulation
 
 pytestmark = pytest.mark.core
 
@@ -154,6 +157,17 @@ def test_compare(chasqui: Run, examples: Path) -> None:
         assert row["latency_ns"] > 0
         assert 0 < row["mpi_share"] < 1
         assert row["loggp"]["L_ps"] > 0
+
+
+def test_of_a_run_that_ends_in_mpi_init_nothing_is_main() -> None:
+    """`compare` ranks machines by what is between MPI_Init and MPI_Finalize."""
+
+    def rank(left_ps: int) -> dict[str, Any]:
+        call = {"name": "MPI_Init", "count": 1, "time_ps": 50, "left_ps": left_ps}
+        return {"time_ps": 100, "mpi_ps": 50, "calls": [call]}
+
+    assert simulation.main_part_ps({"ranks": [rank(50), rank(0)]}) == 0
+    assert simulation.main_part_ps({"ranks": [rank(50), rank(60)]}) == 40
 
 
 FLOOD = """\

@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from conftest import ROOT, Compiler
 from simulated import EXAMPLES, command, two_at_a_time
 from test_determinism import differences
 
-from chasqui import linked, messages
+from chasqui import linked, messages, simulation
 from chasqui.cli import invoke
 from chasqui.experiment import Replay, Run, running
 
@@ -546,3 +547,32 @@ def test_an_experiment_records_before_it_replays(
     assert found.run_time_ns == fast
     assert abs(found.knee_ratio * rows[1].last_arrival_ns / fast - 1) < Fraction(1, 100)
     assert found.run_time_at_0_ns == rows[0].run_time_ns
+
+
+@pytest.mark.parametrize(("ending", "tries"), [("--limit-host-time 1 s", 1), ("--limit-time", 3)])
+def test_the_end_of_mpi_init_is_looked_for_again_only_if_simulated_time_ran_out(
+    ending: str, tries: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another limit would end each further run, too: before, there was no end to them."""
+    limits = []
+
+    def stopped(job: simulation.Job, directory: Path, _: object) -> simulation.Result:
+        limits.append(job.sandbox.limit_time)
+        left_ps = 10 if len(limits) == 3 else 0
+        summary = {
+            "outcome": "stopped", "message": f"stopped at 5 us by {ending}",
+            "ranks": [{"rank": 0, "calls": [{"name": "MPI_Init", "left_ps": left_ps}]}],
+        }  # fmt: skip
+        return simulation.Result(directory, summary)
+
+    monkeypatch.setattr(simulation, "execute_quietly", stopped)
+    run = Run("replay", "loggp", 2, "ring", replay=Replay("whole"))
+    only = simulation.OnlyRank(0, tmp_path / "recording")
+    job = simulation.Job("loggp", 2, "ring", only=only)
+    find = partial(running.initialised_ps, job, run, tmp_path / "place", 5, lambda: None)
+    if tries == 1:
+        with pytest.raises(running.RunFailed, match="--limit-host-time 1 s before MPI_Init ended"):
+            find()
+    else:
+        assert find() == 10
+    assert len(limits) == len(set(limits)) == tries

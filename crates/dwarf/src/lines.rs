@@ -86,9 +86,9 @@ impl Lines {
         let mut numbers = HashMap::new();
         let mut rows = unit.rows();
         while let Ok(Some((header, row))) = rows.next_row() {
-            let number = *numbers.entry(row.file_index()).or_insert_with(|| {
-                self.file(texts.path(header, row.file_index()))
-            });
+            let number = *numbers
+                .entry(row.file_index())
+                .or_insert_with(|| self.file(texts.path(header, row.file_index())));
             let line = if row.end_sequence() { 0 } else { row.line().map_or(0, |line| line.get() as u32) };
             self.rows.push((row.address(), number, line));
         }
@@ -212,4 +212,20 @@ fn relocate_riscv(data: &mut [u8], offset: usize, kind: elf::RelocationType, val
         _ => (),
     }
     Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_beyond_the_limit_have_no_names() {
+        let mut lines = Lines::default();
+        let long = "x".repeat(NAMES_BYTES_MAX / 4);
+        let numbers: Vec<u32> = (0..8).map(|_| lines.file(Some(long.clone()))).collect();
+        assert_eq!(numbers, (0..8).collect::<Vec<_>>());
+        assert_eq!(lines.files[3], long);
+        assert!(lines.files[4..].iter().all(|name| name == "?"));
+        assert!(lines.names_bytes <= NAMES_BYTES_MAX);
+    }
 }
