@@ -375,6 +375,43 @@ fn a_long_untimed_call(others: usize) -> Program {
     p
 }
 
+/// Hart 1 polls a lock by load-reserved alone, which it never stores to while the lock is taken; hart 0 unlocks it later.
+fn lock_polled_by_reservations(by_atomic: bool) -> Program {
+    let (lock, left, value) = (21, 5, 6);
+    let mut p = Program::new();
+    p.add(lock, DATA_REGISTER, 0x140).add(value, ZERO, 1).store(value, lock, 0).fence().threads(2, NUMBER);
+    let second = p.branch_ahead(Op::Bne, NUMBER, ZERO);
+    p.add(left, ZERO, 1500);
+    let again = p.here();
+    p.add(left, left, -1).branch(Op::Bne, left, ZERO, again);
+    if by_atomic {
+        p.atomic(Op::AmoswapD, value, ZERO, lock);
+    } else {
+        p.store(ZERO, lock, 0);
+    }
+    p.add(A0, ZERO, 0).exit();
+    p.land(second);
+    let poll = p.here();
+    p.atomic(Op::LrD, value, 0, lock).branch(Op::Bne, value, ZERO, poll);
+    p.add(value, ZERO, 1).atomic(Op::ScD, left, value, lock).branch(Op::Bne, left, ZERO, poll);
+    p.add(A0, ZERO, 0).exit();
+    p
+}
+
+/// A line that a loop of load-reserveds holds goes to others all the same: with many of them no hold is renewed.
+#[test]
+fn a_lock_that_is_polled_by_reservations_can_be_unlocked() {
+    for by_atomic in [false, true] {
+        for reference in [false, true] {
+            let mut c = harts(2);
+            c.checks.reference = reference;
+            let outcome = go(&c, &lock_polled_by_reservations(by_atomic));
+            assert_eq!(end(&outcome).1, 0);
+            assert!(end(&outcome).0 < Time(60_000_000), "{:?}", end(&outcome));
+        }
+    }
+}
+
 /// How many instructions the simulator executes in one go is nothing to a reservation: none fails.
 #[test]
 fn an_untimed_call_is_one_turn_however_long() {

@@ -11,9 +11,12 @@ pub(super) struct Reserved {
 }
 
 impl Reserved {
-    /// `line` is held from `cycle` on, in place of what was.
+    /// `line` is held from `cycle` on, in place of what was. If it is held already, it is so since then: a loop that polls by
+    /// `lr` alone would else keep it from others for ever.
     pub fn set(&mut self, line: u64, cycle: u64) {
-        (self.line, self.since) = (Some(line), cycle);
+        if !self.holds(line) {
+            (self.line, self.since) = (Some(line), cycle);
+        }
     }
 
     /// Nothing is held any more.
