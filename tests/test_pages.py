@@ -19,10 +19,10 @@ SVG_BYTES_MAX = 200_000
 # is still to be measured anew these are sizes, settings and years.
 UNCHECKED = {
     "netcache/receive-overhead.md": 6,
-    "netcache.md": 61,
+    "netcache.md": 60,
     "network-cache.md": 29,
     "replay.md": 37,
-    "voyager.md": 187,
+    "voyager.md": 178,
 }
 
 PAGES = [str(page.relative_to(pages.DOCS)) for page in pages.pages()]
