@@ -688,3 +688,21 @@ def test_quick_says_which_rows_differ(
     shown = capsys.readouterr().out
     said = f"{2 * was / 1000:.3g} us by the tables"
     assert f"voyager, row 1 (one way, active message of a word): {said}" in shown
+
+
+@pytest.mark.core
+def test_readings_are_of_all_that_makes_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An experiment's module, neighbours that it uses and what these use; comments are nothing."""
+    names = {path.name for path in running.readers("voyager/modern")}
+    assert {"modern.py", "mechanisms.py", "_timing.py", "sensitivity.py"} <= names
+    assert "am.py" not in names
+    before = running.fingerprints("voyager/modern", quick=True)["readings"]
+    text = Path.read_text
+    added = {"comment": "# A note.\n", "code": "more = 1\n"}
+    for what, line in added.items():
+        monkeypatch.setattr(
+            Path, "read_text",
+            lambda path, line=line: text(path) + (line if path.name == "mechanisms.py" else ""),
+        )  # fmt: skip
+        now = running.fingerprints("voyager/modern", quick=True)["readings"]
+        assert (now == before) == (what == "comment")

@@ -59,7 +59,7 @@ def test_tables_are_of_the_experiment_as_it_is_today(name: str) -> None:
     have changed: `chasqui experiment NAME --out RESULTS`, then `python tests/pages.py RESULTS`. A
     parameter that came later, and by its default changes nothing, is named under `later`. Software
     may be another, and readings written otherwise: what that changes is seen by what
-    test_fidelity.py carries out, and pages say it."""
+    test_fidelity.py carries out, and `chasqui fidelity` marks rows of it."""
     assert pages.stamps()[name]["version"]
     assert set(kept.outdated(pages.DOCS, name)) <= {"software", "readings"}
 

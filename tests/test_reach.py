@@ -275,6 +275,7 @@ def test_simulated_time_ends_at_its_limit(chasqui: Run, reacher: Path, tmp_path:
         assert done.returncode == OUT_OF_TIME, done.stderr
         found = summary(tmp_path / f"run{threads}")
         assert found["outcome"] == "aborted"
+        assert found["limit"] == "time"
         assert found["message"].startswith("stopped at 2.500 ms by --limit-time\n  rank 0, pc")
         assert 2_400_000_000 < found["time_ps"] < 2_600_000_000
     same = [(tmp_path / f"run{i}" / "summary.json").read_bytes() for i in (1, 2)]
@@ -296,8 +297,9 @@ def test_a_job_that_has_ended_knows_of_no_limit(
     job = ("--job", f"{reacher} spin x")
     done = chasqui(*machine, *job, *limit, "--out", "run", "--", str(reacher))
     assert done.returncode == OUT_OF_TIME, done.stderr
-    outcomes = [summary(tmp_path / "run" / job)["outcome"] for job in ("job0", "job1")]
-    assert outcomes == ["finished", "aborted"]
+    found = [summary(tmp_path / "run" / job) for job in ("job0", "job1")]
+    assert [each["outcome"] for each in found] == ["finished", "aborted"]
+    assert [each.get("limit") for each in found] == [None, limit[0].removeprefix("--limit-")]
     assert f"by {limit[0]}" in summary(tmp_path / "run" / "job1")["message"]
 
 

@@ -549,9 +549,9 @@ def test_an_experiment_records_before_it_replays(
     assert found.run_time_at_0_ns == rows[0].run_time_ns
 
 
-@pytest.mark.parametrize(("ending", "tries"), [("--limit-host-time 1 s", 1), ("--limit-time", 3)])
+@pytest.mark.parametrize(("limit", "tries"), [("host-time", 1), ("time", 3)])
 def test_the_end_of_mpi_init_is_looked_for_again_only_if_simulated_time_ran_out(
-    ending: str, tries: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    limit: str, tries: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another limit would end each further run, too: before, there was no end to them."""
     limits = []
@@ -560,7 +560,7 @@ def test_the_end_of_mpi_init_is_looked_for_again_only_if_simulated_time_ran_out(
         limits.append(job.sandbox.limit_time)
         left_ps = 10 if len(limits) == 3 else 0
         summary = {
-            "outcome": "stopped", "message": f"stopped at 5 us by {ending}",
+            "outcome": "aborted", "message": f"stopped by --limit-{limit}", "limit": limit,
             "ranks": [{"rank": 0, "calls": [{"name": "MPI_Init", "left_ps": left_ps}]}],
         }  # fmt: skip
         return simulation.Result(directory, summary)
@@ -571,7 +571,7 @@ def test_the_end_of_mpi_init_is_looked_for_again_only_if_simulated_time_ran_out(
     job = simulation.Job("loggp", 2, "ring", only=only)
     find = partial(running.initialised_ps, job, run, tmp_path / "place", 5, lambda: None)
     if tries == 1:
-        with pytest.raises(running.RunFailed, match="--limit-host-time 1 s before MPI_Init ended"):
+        with pytest.raises(running.RunFailed, match="--limit-host-time before MPI_Init ended"):
             find()
     else:
         assert find() == 10

@@ -5,5 +5,4 @@ class InputError(Exception):
     """Bad input; the text says what was found, where, and what is allowed."""
 
 
-STATUS_LIMIT = 124  # of a run that reached a limit: timeout(1)'s
 STATUS_LOST = 74  # of a command whose results could not be written: EX_IOERR of sysexits.h

@@ -40,5 +40,5 @@ pub use recording::{RankEnd, Recorded, Recording, RecordingError, Unrecordable};
 pub use run_directory::{Lost, RunDirectory, RunError, Stream};
 pub use stage::{MessageId, STAGES, Stage};
 pub use statistics::StatisticsTree;
-pub use summary::{CallSummary, Host, Outcome, RankSummary, ReplaySummary, SUMMARY_VERSION, Summary};
+pub use summary::{CallSummary, Host, Limit, Outcome, RankSummary, ReplaySummary, SUMMARY_VERSION, Summary};
 pub use timeline::{Busy, LinkLife, Timeline};

@@ -26,6 +26,20 @@ pub enum Outcome {
     OutOfTime,
 }
 
+/// A limit that ended a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Limit {
+    /// Of simulated time.
+    Time,
+    /// Of host time.
+    HostTime,
+    /// Of the host's memory.
+    Memory,
+    /// Of what the programs write.
+    Output,
+}
+
 /// `summary.json`: what the run was and how long it took. Nothing in it belongs to the host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Summary {
@@ -39,6 +53,9 @@ pub struct Summary {
     pub outcome: Outcome,
     /// What there is to say about the end; empty when it finished.
     pub message: String,
+    /// The limit that ended the run, if one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Limit>,
     /// Exit status of the command.
     pub exit_status: i32,
     /// Simulated time [ps].

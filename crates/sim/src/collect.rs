@@ -8,8 +8,8 @@ use chasqui_network::Fabric;
 use chasqui_node::{NodePartition, ProcessView, Region};
 use chasqui_placement::{JobId, Rank};
 use chasqui_record::{
-    Busy, CallSummary, LinkLife, Lost, MessageId, Messages, Outcome, Profile, RankSummary, RunDirectory,
-    SUMMARY_VERSION, StatisticsTree, Summary, Timeline,
+    Busy, CallSummary, Limit, LinkLife, Lost, MessageId, Messages, Outcome, Profile, RankSummary,
+    RunDirectory, SUMMARY_VERSION, StatisticsTree, Summary, Timeline,
 };
 
 use crate::calls;
@@ -113,25 +113,26 @@ impl<'a> Results<'a> {
         let found = broken_machine.as_ref().map_or(u64::MAX, |(at, _)| at.0);
         let time_ps = job_end.time.0.min(found);
         let (outcome, exit_status, message) = verdict(&processes, &job_end, broken_machine, end);
-        let limit = limited_by(&processes, time_ps);
+        let limited_by = limited_by(&processes, time_ps);
         let summary = Summary {
             schema_version: SUMMARY_VERSION,
             machine: resolved.name().to_string(),
             program: job.program.name().to_string(),
             outcome,
             message,
+            limit: limit(&processes, end),
             exit_status,
             time_ps,
             instructions: processes.iter().map(ProcessView::instructions).sum(),
             messages: messages.rows().len() as u64,
-            limited_by: limit.text,
+            limited_by: limited_by.text,
             ranks: processes.iter().map(|p| rank(p, time_ps)).collect(),
             stages: messages.summary(),
             mechanisms: messages.by_mechanism(),
             replay: None,
         };
         let timeline = job.timeline_max > 0;
-        let is_waiting = limit.is_waiting;
+        let is_waiting = limited_by.is_waiting;
         Results { summary, messages, statistics, processes, peers, profiles, links, timeline, is_waiting }
     }
 
@@ -291,6 +292,21 @@ fn verdict(
 
 fn all_ended(processes: &[ProcessView<'_>]) -> bool {
     processes.iter().all(|p| p.ended().is_some())
+}
+
+/// The limit that ended the job, if one did.
+fn limit(processes: &[ProcessView<'_>], end: End) -> Option<Limit> {
+    if let Some((_, _, chasqui_node::Ended::TooMuchOutput)) = broken(processes) {
+        return Some(Limit::Output);
+    }
+    if all_ended(processes) {
+        return None;
+    }
+    match end.reached {
+        Some(Reached::Memory(_)) => Some(Limit::Memory),
+        Some(Reached::HostTime) => Some(Limit::HostTime),
+        None => (end.limits.time.is_some() && end.ended == Ended::OutOfTime).then_some(Limit::Time),
+    }
 }
 
 /// The exit status and what there is to say, if a limit ended the job.

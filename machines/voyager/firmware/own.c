@@ -3,8 +3,8 @@
  * 5.2). */
 #include "firmware.h"
 
-/* Requests without an answer yet, by process, of each the oldest first. Processes take turns: none waits for all that another
- * has asked for. */
+/* Requests without an answer yet, by process, of each the oldest first. Processes take turns: of what has been taken in none
+ * waits for all that another has asked for. What is still in the sP's queue and before it has one order. */
 static struct list requests[CHASQUI_VOYAGER_QUEUES];
 static unsigned waiting, turn, processes;
 static uint32_t posted, sent;

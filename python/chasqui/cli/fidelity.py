@@ -20,7 +20,7 @@ have such a document).
 
 Our figures come from tables that experiments wrote, and that come with Chasqui. Nothing is run. A *
 marks rows whose experiment was measured with other parameters, programs or software than there are
-now.
+now, or whose results were read from its runs in another way.
 
 --run carries out the experiments of these rows, which takes long, and compares with their new
 tables. An experiment whose rows all need a program that is no part of Chasqui is left out where

@@ -6,8 +6,9 @@ of what each experiment was measured of (`running.fingerprints`):
 
 - points, parameters, programs: if these are others today, a test fails;
 - software that is executed beside the programs: MPI library, kernel, drivers, firmware. Most
-  changes of it move no time, and measuring all anew takes hours. So other software is no failure,
-  but a mark in `chasqui fidelity`.
+  changes of it move no time, and measuring all anew takes long. So other software is no failure,
+  but a mark in `chasqui fidelity`;
+- readings: the Python code that makes the tables of the runs. Likewise.
 
 Programs that are no part of Chasqui (`Elsewhere`) are in no fingerprint: tables may have rows of
 them. No table that has some is replaced by one that has none.

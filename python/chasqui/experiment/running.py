@@ -25,6 +25,7 @@ from types import ModuleType
 from typing import Any
 
 import chasqui
+import chasqui.experiment
 from chasqui import cache, compiler, core, simulation, stopping, toolchain
 from chasqui.errors import InputError
 from chasqui.experiment import Elsewhere, Experiment, Output, Replay, Report, Run, Table, cell
@@ -93,37 +94,35 @@ def folder_of(name: str) -> Path:
     return cache.MACHINES / name.partition("/")[0] / "experiments"
 
 
-def module_of(name: str) -> Path:
-    """The experiment's module."""
-    short = name.partition("/")[2].replace("-", "_")
-    return Path(name) if is_own(name) else folder_of(name) / f"{short}.py"
-
-
 def load(name: str) -> Experiment:
-    if is_own(name):
-        return load_own(Path(name).resolve())
-    machine, module_name = name.partition("/")[0], module_of(name).stem
-    module = importlib.import_module(f"chasqui.machines.{machine}.experiments.{module_name}")
-    found: Experiment = module.EXPERIMENT
+    found = getattr(module_of(name), "EXPERIMENT", None)
+    if not isinstance(found, Experiment):
+        raise InputError(f"{name}: defines no EXPERIMENT = chasqui.experiment.Experiment(...)")
     return found
 
 
-def load_own(path: Path) -> Experiment:
+def module_of(name: str) -> ModuleType:
+    """The experiment's module."""
+    if is_own(name):
+        return load_own(Path(name).resolve())
+    machine, _, short = name.partition("/")
+    return importlib.import_module(
+        f"chasqui.machines.{machine}.experiments.{short.replace('-', '_')}"
+    )
+
+
+def load_own(path: Path) -> ModuleType:
     """Loads a user's module; it may import its neighbours (`from ._helper import …`)."""
     package = f"chasqui_own.{hashlib.sha256(str(path.parent).encode()).hexdigest()[:16]}"
     for name, places in (("chasqui_own", []), (package, [str(path.parent)])):
         module = sys.modules.setdefault(name, ModuleType(name))
         module.__path__ = places
     try:
-        module = importlib.import_module(f"{package}.{path.stem}")
+        return importlib.import_module(f"{package}.{path.stem}")
     except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
         what = f"{type(error).__name__}: {error} ({where.filename}:{where.lineno})"
         raise InputError(f"{path}: can't be loaded: {what}") from error
-    found = getattr(module, "EXPERIMENT", None)
-    if not isinstance(found, Experiment):
-        raise InputError(f"{path}: defines no EXPERIMENT = chasqui.experiment.Experiment(...)")
-    return found
 
 
 def choose(wanted: Sequence[str]) -> list[str]:
@@ -283,7 +282,7 @@ def initialised_ps(
             found = Output(run, directory, result.summary).initialised_ps(rank)
         if found:
             return found
-        if "by --limit-time" not in result.summary["message"]:
+        if result.summary.get("limit") != "time":
             raise RunFailed(
                 f"{run.name}: {simulation.ending(result.summary)} before MPI_Init ended"
             )
@@ -381,13 +380,27 @@ def software_files(machines: Iterable[str]) -> Iterator[tuple[Path, Path]]:
                 yield folder, path
 
 
-def readers(name: str) -> list[Path]:
-    """The modules that make an experiment's tables of its runs."""
-    return [
-        module_of(name),
-        *folder_of(name).glob("_*.py"),
-        Path(__file__).with_name("__init__.py"),
-    ]
+def readers(name: str) -> set[Path]:
+    """The modules that make an experiment's tables of its runs: its own, neighbours that it uses,
+    and what these use of the package."""
+    found, todo = {chasqui.experiment}, [module_of(name)]
+    while todo:
+        module = todo.pop()
+        if module in found:
+            continue
+        found.add(module)
+        values = vars(module).values()
+        names = {
+            getattr(value, "__module__", None) or getattr(value, "__name__", "") for value in values
+        }
+        for other in (
+            sys.modules[name] for name in names if isinstance(name, str) and name in sys.modules
+        ):
+            if other.__name__.startswith(f"{module.__package__}."):
+                todo.append(other)
+            elif other.__name__.startswith("chasqui."):
+                found.add(other)
+    return {Path(str(module.__file__)) for module in found}
 
 
 def meaning(module: Path) -> str:

@@ -78,7 +78,7 @@ chasqui_config::parameters! {
         /// Ways of a set of the link translation buffer.
         ltb_ways: Count = 8, range 1 ..= 64, source "assumption: as the message section";
         /// Longest message that goes through the network cache, whole lines of 16 bytes.
-        longest: Bytes = "16 B", range "16 B" ..= "4 KiB", source "Khunjush, 3.1.1: messages of a line";
+        longest: Bytes = "16 B", range "16 B" ..= "1968 B", source "Khunjush, 3.1.1: messages of a line";
         /// How longer ones than a line are kept together.
         long: Long = "chained", source "ours: of the two designs of Khunjush, 3.1.4, the one that needs no table of its own";
         /// Entries of the network TLB, of independent lines.
