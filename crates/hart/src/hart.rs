@@ -22,6 +22,8 @@ pub enum Halt {
     Bus,
     /// The instruction at `pc` waits for its port.
     Wait(Stall),
+    /// The hart runs ahead of others, and the instruction at `pc` is for its turn ([`Hart::run_ahead`]).
+    Turn,
     /// `ecall` at `pc`; the node advances `pc`. Where there is a supervisor level, it is the supervisor's.
     Call,
     /// A mark has been passed; it took no time.
@@ -45,10 +47,18 @@ pub enum Halt {
     Idle,
 }
 
+impl Halt {
+    /// It concerns more than the hart: system software deals with it, if not the supervisor.
+    pub fn asks_for_software(&self) -> bool {
+        matches!(self, Halt::Call | Halt::Fault(_) | Halt::Illegal(_) | Halt::Breakpoint)
+    }
+}
+
 impl From<Stop> for Halt {
     fn from(stop: Stop) -> Halt {
         match stop {
             Stop::Wait(stall) => Halt::Wait(stall),
+            Stop::Turn => Halt::Turn,
             Stop::Fault(fault) => Halt::Fault(fault),
         }
     }
@@ -114,6 +124,12 @@ pub struct Hart {
     pub(crate) interrupts: u64,
     /// Which interrupts trap, and when, may be different from now on: [`Hart::run`] looks again.
     pub(crate) recheck: bool,
+    /// The cycle at which the instruction started that was executed last, if it took the slow way.
+    pub(crate) started: u64,
+    /// It runs ahead of other harts now.
+    pub(crate) is_ahead: bool,
+    /// Blocks may be decoded now.
+    pub(crate) may_decode: bool,
     timebase: Clock,
     pub(crate) cycles: Cycles,
     /// A cycle and its time, asked for last.
@@ -141,6 +157,9 @@ impl Hart {
             lines: Lines::default(),
             interrupts: 0,
             recheck: false,
+            started: 0,
+            is_ahead: false,
+            may_decode: true,
             timebase: Clock::new(timebase_hz),
             cycles: Cycles::new(clock, 0, Time::ZERO),
             latest: Cell::new((0, Time::ZERO)),
@@ -179,6 +198,15 @@ impl Hart {
         let time = self.time_of(self.cycle);
         self.latest.set((self.cycle, time));
         time
+    }
+
+    /// When the instruction started that was executed last before `halt`, or at which the hart has halted: the latest that has
+    /// made a request or asks for software.
+    pub fn latest_start(&self, halt: Halt) -> Time {
+        match halt {
+            Halt::Deadline | Halt::Bus | Halt::Wait(_) => self.time_of(self.started),
+            _ => self.now(),
+        }
     }
 
     /// The first cycle that starts at or after `time`.

@@ -5,6 +5,7 @@
 //! generated from it), [`csr`], [`supervisor`], [`handlers`], [`class`] and [`predictor`] (how long they take), [`Hart`], `step.rs` (the reference), `block.rs` and
 //! `run.rs` (the fast loop).
 
+mod ahead;
 pub mod alu;
 mod block;
 mod blocks;
@@ -32,6 +33,7 @@ mod timing;
 
 pub mod testing;
 
+pub use ahead::Before;
 pub use blocks::Text;
 pub use class::{CLASSES, Class, class};
 pub use decode::decode;

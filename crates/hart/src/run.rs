@@ -146,7 +146,7 @@ impl Hart {
     }
 
     /// Runs `block` from entry `index` on and the blocks that follow it, as far as the deadlines let it.
-    fn run_blocks<const TIMED: bool>(
+    pub(crate) fn run_blocks<const TIMED: bool>(
         &mut self,
         block: Next,
         mut index: usize,
@@ -208,7 +208,7 @@ impl Hart {
 
     /// Where the hart was when it left a block, if it can go on there: it has not been moved, and its code
     /// need not be fetched again.
-    fn resume(&mut self) -> Option<(Next, usize)> {
+    pub(crate) fn resume(&mut self) -> Option<(Next, usize)> {
         let place = self.blocks.resume.take()?;
         let holds = place.pc == self.state.pc && (!self.port.is_timed() || self.holds_code());
         holds.then_some((place.block, place.index))
@@ -228,10 +228,11 @@ impl Hart {
     }
 
     /// The block at `pc`; `None` if the code there can't be read.
-    fn block(&mut self) -> Option<Next> {
+    pub(crate) fn block(&mut self) -> Option<Next> {
         let pc = self.state.pc;
         match self.blocks.find(pc) {
             Some(block) => Some(block),
+            None if !self.may_decode => None,
             None => self.blocks.build(pc, &mut self.port, &self.timing),
         }
     }

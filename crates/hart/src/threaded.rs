@@ -149,6 +149,7 @@ fn slow_load<const TIMED: bool, const BYTES: usize>(
     put: Put,
 ) -> Next {
     let mut done = p.at::<TIMED>();
+    h.started = done;
     match h.port.load(p.address(h), BYTES as u32, &mut done) {
         Ok(value) => {
             put(h, p.micro().rd, value);
@@ -180,6 +181,7 @@ fn slow_store<const TIMED: bool, const BYTES: usize>(
     value: u64,
 ) -> Next {
     let mut done = p.at::<TIMED>();
+    h.started = done;
     match h.port.store(p.address(h), BYTES as u32, value, &mut done) {
         Ok(()) => {
             h.port.refresh(&mut f.view);
@@ -272,6 +274,7 @@ mod own {
         let b = f.block;
         let line = p.micro().imm as u64;
         let mut done = p.at::<true>();
+        h.started = done;
         if let Err(stop) = h.port.fetch_line(line, &mut done) {
             let next = h.leave(b, p.index(b), done, stop.into());
             (h.fetched, h.begun) = (h.lines_before(line), matches!(stop, Stop::Wait(_)));
@@ -367,6 +370,9 @@ mod own {
 
     pub fn Mark<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
         let m = p.micro();
+        if h.is_ahead {
+            return stop::<TIMED>(h, f, p, Halt::Turn);
+        }
         // A mark takes no time, so that the block may have ended before it began.
         if TIMED && p.at::<TIMED>() >= f.deadline {
             return stop::<TIMED>(h, f, p, Halt::Deadline);
@@ -386,6 +392,9 @@ mod own {
     }
 
     pub fn Pause<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
+        if h.is_ahead {
+            return stop::<TIMED>(h, f, p, Halt::Turn);
+        }
         end::<TIMED>(h, f, p, 0);
         h.stand_after(f.block);
         h.leave_for(Exit::Halt(Halt::Pause))

@@ -111,6 +111,14 @@ pub struct Cache {
     line_shift: u32,
 }
 
+/// When each line of a cache was last used, at some moment.
+#[derive(Debug, Default)]
+pub(crate) struct Recency {
+    stamps: Vec<u64>,
+    /// Uses until then.
+    pub tick: u64,
+}
+
 impl Cache {
     /// An empty cache.
     ///
@@ -205,6 +213,23 @@ impl Cache {
     #[inline]
     pub(crate) fn stamps_mut(&mut self) -> &mut [u64] {
         &mut self.stamps
+    }
+
+    /// Keeps the recency of lines, after `tick` uses.
+    pub(crate) fn save_recency(&self, tick: u64, to: &mut Recency) {
+        to.stamps.clone_from(&self.stamps);
+        to.tick = tick;
+    }
+
+    /// The recency of lines is as it was.
+    pub(crate) fn restore_recency(&mut self, from: &Recency) {
+        self.stamps.copy_from_slice(&from.stamps);
+    }
+
+    /// A line from `first` on, below `end`, was used since then.
+    pub(crate) fn has_used(&self, first: u64, end: u64, since: &Recency) -> bool {
+        let mut lines = (self.line_of(first)..end).step_by(self.line_bytes() as usize);
+        lines.any(|line| self.find(line).is_some_and(|way| self.stamps[way] > since.tick))
     }
 
     /// The line in way `index` is used at `tick`.

@@ -113,6 +113,7 @@ impl NodePartition {
             events: Events::new(spec.first_port),
             recorders,
             ran_to: Time::ZERO,
+            settled: Time::NEVER,
             resting: false,
         };
         parts.os.begin(&mut parts.harts);
@@ -181,6 +182,13 @@ impl NodePartition {
     /// What a device found broken in the machine first, which ends all jobs: when, and what.
     pub fn broken_machine(&self) -> Option<&(Time, String)> {
         self.parts.io.broken_machine.as_ref()
+    }
+
+    /// How often harts have run ahead of each other, and how often what they did was taken back: about the host, not the
+    /// simulation.
+    pub fn runs_ahead(&self) -> [u64; 2] {
+        let counts = self.parts.harts.iter().map(|core| [core.ahead.runs, core.ahead.taken_back]);
+        counts.fold([0, 0], |sum, count| [sum[0] + count[0], sum[1] + count[1]])
     }
 
     /// Visits every counter of the node at `place` of the domain, by its path. Harts and devices are numbered where it has

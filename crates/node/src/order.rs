@@ -13,6 +13,7 @@ use chasqui_ni::Cause;
 use chasqui_placement::JobId;
 
 use crate::events::{Target, Urgency};
+use crate::harts::Latest;
 use crate::io::IoEvent;
 use crate::memory_system::{Client, Effect};
 use crate::node::NodePartition;
@@ -198,13 +199,23 @@ impl NodePartition {
             let halt = os.run(harts, index, recorders, system.lend(alone), end);
             let t = &mut harts[index];
             t.spin.check(&mut t.hart);
+            if SEVERAL {
+                let start = t.hart.latest_start(halt);
+                harts.latest = Latest { start, hart: index };
+            }
             if SEVERAL && matches!(halt, Halt::Call) {
-                let now = t.ready_at();
+                let now = harts[index].ready_at();
                 if harts.announce(index, system.bus_mut(), now) {
                     break halt;
                 }
             }
+            if SEVERAL && halt.asks_for_software() {
+                harts.settle_others(index, harts[index].hart.now());
+            }
             os.halted(harts, index, halt, &mut domain.memory, recorders);
+            if SEVERAL && timed && !harts[index].hart.port.is_timed() {
+                harts.settle_others(index, harts[index].hart.now());
+            }
             // Before the next observation begins. At a mark within a call, or when it has run for long, it goes on.
             let goes_on = match halt {
                 Halt::Deadline => true,
@@ -261,7 +272,9 @@ impl NodePartition {
             if ready < soft {
                 let before = self.parts.harts[index].hart.statistics.instructions;
                 if SEVERAL {
-                    self.run_among_others(index, soft, out);
+                    if !self.run_ahead(index, soft) {
+                        self.run_among_others(index, soft, out);
+                    }
                 } else {
                     // What comes from outside is noticed only later: the hart runs on so long.
                     let noticed = event.min(out.horizon()).min(limit + self.parts.io.input_latency);
@@ -294,6 +307,13 @@ impl NodePartition {
         }
     }
 
+    /// Runs hart `index`, which is ready first, ahead of others as far as `soft`. False: it has to be run among them.
+    fn run_ahead(&mut self, index: usize, soft: Time) -> bool {
+        let harts = &mut self.parts.harts;
+        let is_alone = harts.others_ready(index) >= soft || !harts.are_timed();
+        harts[index].run_ahead(if is_alone { Time::ZERO } else { soft })
+    }
+
     /// Runs hart `index`, which is ready first, until `soft` or until another hart may be next.
     fn run_among_others(&mut self, index: usize, soft: Time, out: &mut Outbox<'_>) {
         let NodePartition { system, parts, .. } = self;
@@ -323,7 +343,9 @@ impl Partition for NodePartition {
         if self.parts.rests() {
             return;
         }
-        self.parts.lower_by_access(earliest, self.parts.harts.ready_at() + self.parts.io.store_latency);
+        // A hart that runs ahead may be taken back.
+        let ready = self.parts.harts.ready_at().min(self.parts.settled);
+        self.parts.lower_by_access(earliest, ready + self.parts.io.store_latency);
         for event in self.parts.events.slow().iter() {
             self.lower_by_event(earliest, event);
         }
@@ -346,6 +368,7 @@ impl Partition for NodePartition {
             false => self.run_to_limit::<false>(out),
             true => self.run_to_limit::<true>(out),
         };
+        self.parts.settled = self.parts.settled_until(out.limit());
         self.parts.os.report_progress(executed);
         executed + (self.events - events) * WORK_OF_EVENT
     }

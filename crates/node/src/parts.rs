@@ -22,6 +22,8 @@ pub struct Parts {
     pub(crate) recorders: Vec<Recorder>,
     /// No hart that was alone has executed an instruction that starts at this time or later.
     pub(crate) ran_to: Time,
+    /// No hart that has run ahead is taken back further; `NEVER`: none has.
+    pub(crate) settled: Time,
     /// Each of several harts repeats itself, some by transactions that others meet, and devices have nothing to do:
     /// nothing happens before something comes from outside. What the harts do until then is made up for.
     pub(crate) resting: bool,
@@ -47,6 +49,7 @@ impl Parts {
     /// When a hart could have seen it, and has run past it: a device's input latency is longer than it is in truth.
     pub fn before_visible_event(&mut self, mut bus: Option<&mut Bus>, now: Time, until: Time) -> bool {
         self.check_noticed(until);
+        self.harts.settle_all(now);
         let mut idle = false;
         self.harts.iter_mut().for_each(|core| {
             idle |= core.is_idle();
@@ -62,6 +65,7 @@ impl Parts {
         if let Timer::Close(_) | Timer::Over(_) = timer {
             return self.before_visible_event(bus, now, now);
         }
+        self.harts.settle_all(now);
         let Some(scheduler) = &mut self.os.scheduler else { return false };
         let mut idle = false;
         for core in self.harts.iter_mut() {
@@ -98,6 +102,19 @@ impl Parts {
         for device in 0..self.io.devices.len() {
             self.with_device((device, 0), now, out, |ni, c| ni.close(c, process, sends));
         }
+    }
+
+    /// Before this nothing is taken back, after a turn as far as `limit`. `NEVER`: no hart has run ahead.
+    pub(crate) fn settled_until(&self, limit: Time) -> Time {
+        if !self.harts.is_several() {
+            return Time::NEVER;
+        }
+        let since = self.harts.iter().filter_map(Core::ahead_since).fold(Time::NEVER, Time::min);
+        if since == Time::NEVER {
+            return since;
+        }
+        let ready = self.harts.iter().filter(|core| core.ahead_since().is_none()).map(Core::ready_at);
+        since.max(ready.fold(limit.min(self.events.next_time()), Time::min))
     }
 
     /// Processes may have ended by `now`: their devices hear it as they hear of a store.

@@ -4,7 +4,7 @@
 use crate::guest::register::{DOORBELL, FLAG, NOTE, START};
 use crate::guest::{
     A0, Action, DATA_REGISTER, ENTER, LEAVE, NI_REGISTER, Outcome, Program, Seen, TestNi, ZERO,
-    configuration, frequency, run,
+    configuration, frequency, run, runs_ahead,
 };
 use chasqui_config::Quantity;
 use chasqui_engine::Time;
@@ -451,6 +451,79 @@ fn the_order_of_untimed_instructions_is_the_models() {
             assert!(fast == other, "round {round}: {count} threads, reference {reference}, skipping {skip}");
         }
     }
+}
+
+/// `count` threads, each of which works on lines of its own and, now and then, on those of others.
+fn sharing(count: usize, random: &mut Random) -> Program {
+    let (mine, shared, counter, one, left, value, scaled) = (21, 22, 23, 24, 5, 6, 7);
+    let mut p = Program::new();
+    p.add(shared, DATA_REGISTER, 0x400).add(counter, DATA_REGISTER, 0x100).add(one, ZERO, 1);
+    p.threads(count, NUMBER);
+    // Lines of its own, or words of one line.
+    let stride = random.pick(&[8, 16, 64, 128]);
+    p.add(scaled, ZERO, stride);
+    p.push(Insn { op: Op::Mul, rd: scaled, rs1: NUMBER, rs2: scaled, ..decode(0x13) });
+    p.push(Insn { op: Op::Add, rd: mine, rs1: DATA_REGISTER, rs2: scaled, ..decode(0x13) });
+    for _ in 0..6 {
+        p.add(left, ZERO, 1 + random.below(300) as i64);
+        let again = p.here();
+        for _ in 0..1 + random.below(4) {
+            let place = 0x200 + 8 * random.below(2) as i64 * i64::from(stride > 8);
+            match random.below(3) {
+                0 => p.load(value, mine, place),
+                1 => p.store(left, mine, place),
+                _ => p.add(value, value, 3),
+            };
+        }
+        p.add(left, left, -1).branch(Op::Bne, left, ZERO, again);
+        match random.below(4) {
+            0 => p.load(value, shared, 8 * random.below(24) as i64),
+            1 => p.store(value, shared, 8 * random.below(24) as i64),
+            2 => p.load(value, DATA_REGISTER, 0x200 + 8 * random.below(16) as i64),
+            _ => p.store(value, DATA_REGISTER, 0x200 + 8 * random.below(16) as i64),
+        };
+        p.atomic(Op::AmoaddD, value, one, counter);
+    }
+    p.load(A0, counter, 0).exit();
+    p
+}
+
+/// Harts run ahead of each other, and what they have executed is taken back where another's transaction comes before it
+/// and concerns it. By the reference none does.
+#[test]
+fn running_ahead_changes_nothing() {
+    let mut random = Random::for_test(0xa4ead);
+    let mut counts = [0, 0];
+    for round in 0..200 {
+        let count = 2 + random.below(3) as usize;
+        let mut c = harts(count);
+        let clocks = random.pick(&[("1 GHz", "500 MHz"), ("133 MHz", "40 MHz"), ("3 GHz", "400 MHz")]);
+        (c.core.clock, c.bus.clock) = (frequency(clocks.0), frequency(clocks.1));
+        c.l2.present = random.once_in(2);
+        let program = sharing(count, &mut random);
+        let mut schedule = vec![];
+        for _ in 0..random.below(8) {
+            let place = 0x200 + 64 * random.below(8) as i64;
+            let action = if random.once_in(2) { Action::Read(place) } else { Action::Write(place, 7) };
+            schedule.push((Time(random.below(20_000_000)), action));
+        }
+        let mut outcome = |reference| {
+            c.checks.reference = reference;
+            run(&c, &program, TestNi::new(schedule.clone())).0
+        };
+        let (ahead, by_steps) = (outcome(false), outcome(true));
+        let what = format!("round {round}: {count} threads, {clocks:?}");
+        for (a, b) in ahead.statistics.iter().zip(&by_steps.statistics) {
+            assert_eq!(a, b, "{what}");
+        }
+        assert!(ahead == by_steps, "{what}");
+        c.checks.reference = false;
+        let found = runs_ahead(&c, &program, TestNi::new(schedule.clone()));
+        counts = [counts[0] + found[0], counts[1] + found[1]];
+    }
+    let [runs, taken_back] = counts;
+    println!("{runs} runs ahead, of which {taken_back} were taken back");
+    assert!(runs > 1000 && taken_back > 100, "{counts:?}");
 }
 
 /// The last to come never comes: all that wait are found, with skipping and without.

@@ -42,7 +42,13 @@ impl Port {
     #[inline]
     pub fn view(&mut self) -> FastView {
         // Without caches nothing is in the table by lines.
-        self.l1d.view(self.is_timed_by_line(), self.observation.is_watched())
+        self.l1d.view(self.is_timed_by_line(), self.sees_stores())
+    }
+
+    /// Each store is looked at: none takes the fast path.
+    #[inline]
+    fn sees_stores(&self) -> bool {
+        self.observation.is_watched() || self.ahead.runs()
     }
 
     /// Accesses to data take time: none is fast by its page.
@@ -53,7 +59,7 @@ impl Port {
     /// A store may have ended the observation: `view` is then one for which stores are fast again.
     #[inline]
     pub fn refresh(&self, view: &mut FastView) {
-        view.set_observe(self.observation.is_watched());
+        view.set_observe(self.sees_stores());
     }
 
     fn observe_store(&mut self, pa: u64, bytes: u32, value: u64) {
@@ -65,6 +71,9 @@ impl Port {
     #[cold]
     #[inline(never)]
     fn load_slow(&mut self, va: u64, bytes: u32, cycles: &mut u64) -> Result<u64, Stop> {
+        if self.ahead.runs() {
+            return Err(Stop::Turn);
+        }
         let granule = if self.is_cached() { self.l1d.line_bytes() } else { PAGE_BYTES };
         let first = (granule - (va & (granule - 1))).min(u64::from(bytes)) as u32;
         if first < bytes {
@@ -139,6 +148,9 @@ impl Port {
     #[cold]
     #[inline(never)]
     fn store_slow(&mut self, va: u64, bytes: u32, value: u64, cycles: &mut u64) -> Result<(), Stop> {
+        if self.ahead.runs() {
+            return self.store_ahead(va, bytes, value);
+        }
         if self.observation.is_watched() && self.store_observed(va, bytes, value) {
             return Ok(());
         }

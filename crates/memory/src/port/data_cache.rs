@@ -6,7 +6,7 @@
 use super::fast::{FastLine, FastTable, FastView, NOTHING};
 use super::request::Snooped;
 use super::stop::{Fault, Incoherence, Stop};
-use crate::cache::{Cache, CacheParameters, FastIndex, State, Way};
+use crate::cache::{Cache, CacheParameters, FastIndex, Recency, State, Way};
 use crate::tlb::{CHUNK_BYTES, PAGE_BYTES, Privilege};
 
 /// Tags, states and recency of the lines of data.
@@ -82,6 +82,22 @@ impl DataCache {
             return Err(Stop::Fault(Fault::Incoherent(Incoherence::StaleHit { address: pa })));
         }
         Ok(())
+    }
+
+    /// Keeps the recency of lines.
+    pub fn save_recency(&self, to: &mut Recency) {
+        self.cache.save_recency(self.tick, to);
+    }
+
+    /// The recency of lines is as it was.
+    pub fn restore_recency(&mut self, from: &Recency) {
+        self.cache.restore_recency(from);
+        self.tick = from.tick;
+    }
+
+    /// A line from `first` on, below `end`, was used since then.
+    pub fn has_used(&self, first: u64, end: u64, since: &Recency) -> bool {
+        self.cache.has_used(first, end, since)
     }
 
     // --- what is fast ---------------------------------------------------------------------------

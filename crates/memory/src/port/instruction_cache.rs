@@ -1,7 +1,7 @@
 //! The level-1 instruction cache with its fast table.
 
 use super::fast::{FastLine, FastTable, NOTHING};
-use crate::cache::{Cache, FastIndex, State};
+use crate::cache::{Cache, FastIndex, Recency, State};
 use crate::tlb::{PAGE_BYTES, Privilege};
 
 /// Tags and recency of the lines of instructions.
@@ -37,6 +37,22 @@ impl InstructionCache {
     #[inline]
     pub fn find(&self, line: u64) -> Option<usize> {
         self.cache.find(line)
+    }
+
+    /// Keeps the recency of lines.
+    pub fn save_recency(&self, to: &mut Recency) {
+        self.cache.save_recency(self.tick, to);
+    }
+
+    /// The recency of lines is as it was.
+    pub fn restore_recency(&mut self, from: &Recency) {
+        self.cache.restore_recency(from);
+        self.tick = from.tick;
+    }
+
+    /// A line from `first` on, below `end`, was used since then.
+    pub fn has_used(&self, first: u64, end: u64, since: &Recency) -> bool {
+        self.cache.has_used(first, end, since)
     }
 
     /// Something of the `bytes` from `line` on is here.

@@ -260,6 +260,9 @@ impl Port {
         if !self.is_timed() {
             return Ok(());
         }
+        if self.ahead.runs() {
+            return Err(Stop::Turn);
+        }
         let (pa, _) = self.translate(line_va, Access::Execute, cycles)?;
         if self.parameters.kind == PortKind::Scratchpad {
             self.l1i.make_free(line_va);

@@ -10,6 +10,7 @@
 //! A part has a file and a type of its own and knows nothing of the port: it is lent what it needs.
 
 mod addresses;
+mod ahead;
 mod bus_side;
 mod cacheless;
 mod check;
@@ -43,6 +44,7 @@ use crate::cache::{Cache, State};
 use crate::network_cache::NetworkCache;
 use crate::tlb::{Access, Privilege};
 use crate::{FlatMemory, PAGE_BYTES, SharedAccesses};
+use ahead::Ahead;
 use cacheless::DirectLoad;
 use checker::Checker;
 use data_cache::DataCache;
@@ -112,6 +114,7 @@ pub struct Port {
     network: NetworkSide,
     reserved: Reserved,
     observation: Observation,
+    ahead: Ahead,
     notes: Notes,
     checker: Checker,
     /// Other harts may have lines in their caches.
@@ -151,6 +154,7 @@ impl Port {
             ),
             reserved: Reserved::default(),
             observation: Observation::default(),
+            ahead: Ahead::default(),
             notes: Notes::default(),
             checker: Checker::new(p.check_coherence),
             has_peers: false,

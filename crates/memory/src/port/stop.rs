@@ -11,6 +11,8 @@ use crate::tlb::Access;
 pub enum Stop {
     /// The hart waits for something of its port to finish, then tries again.
     Wait(Stall),
+    /// The hart runs ahead of others, and this is for its turn: nothing has happened.
+    Turn,
     /// The instruction can't complete.
     Fault(Fault),
 }

@@ -266,6 +266,7 @@ impl<M: LocalMemory> FirmwareProcessor<M> {
             Halt::Illegal(bits) => return Err(self.halt(&format!("illegal instruction {bits:#010x}"))),
             Halt::Breakpoint => return Err(self.halt("a failed check (ebreak)")),
             Halt::Idle => unreachable!("there is no supervisor level"),
+            Halt::Turn => unreachable!("it runs ahead of nobody"),
         }
         Ok(())
     }

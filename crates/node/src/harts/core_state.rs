@@ -8,6 +8,7 @@ use chasqui_memory::{Bus, Stall};
 use chasqui_record::Cause;
 use chasqui_watch::Watch;
 
+use super::ahead::Ahead;
 use super::spin::{Parked, Repetition, Spin};
 use crate::io::Level;
 
@@ -76,6 +77,7 @@ pub struct Core {
     /// The latest line that was fetched for an instruction that waits.
     pub(crate) filling: Option<Filling>,
     pub(crate) watch: Option<Box<Watch>>,
+    pub(crate) ahead: Ahead,
 }
 
 impl Core {
@@ -91,6 +93,7 @@ impl Core {
             spin: Spin::default(),
             filling: None,
             watch,
+            ahead: Ahead::default(),
         }
     }
 

@@ -1,7 +1,8 @@
 //! The harts of a node: what each does at the moment, and which is next.
 //!
-//! `core_state.rs`: a hart and the thread on it. `spin.rs`: polling loops, which are skipped.
+//! `core_state.rs`: a hart and the thread on it. `ahead.rs`: harts that run ahead of each other. `spin.rs`: polling loops, which are skipped.
 
+mod ahead;
 mod core_state;
 mod spin;
 
@@ -10,6 +11,7 @@ use std::ops::{Index, IndexMut, Range};
 use chasqui_engine::Time;
 use chasqui_memory::Bus;
 
+pub(crate) use ahead::Latest;
 pub(crate) use core_state::{Activity, Filling};
 pub use core_state::{Core, HartSoftwareStatistics};
 pub(crate) use spin::{Poll, Spin};
@@ -20,11 +22,13 @@ pub struct Harts {
     others: Vec<Core>,
     /// Harts up to this one have had threads: the caches of the others are empty.
     started: usize,
+    /// Of several harts.
+    pub(crate) latest: Latest,
 }
 
 impl Harts {
     pub(crate) fn new(first: Core, others: Vec<Core>) -> Harts {
-        Harts { first, others, started: 0 }
+        Harts { first, others, started: 0, latest: Latest::default() }
     }
 
     /// How many there are.
@@ -110,12 +114,18 @@ impl Harts {
     /// Hart `index` does something at `now` that others may see. True: one that repeats itself has to catch up
     /// first. Calls that take no time have none to catch up with: [`Harts::tell_untimed`].
     pub(crate) fn announce(&mut self, index: usize, mut bus: Option<&mut Bus>, now: Time) -> bool {
+        self.settle_others(index, now);
         let mut idle = false;
         for core in self.others(index).filter(|core| core.hart.port.is_timed()) {
             idle |= core.is_idle();
             core.event(bus.as_deref_mut(), now, now);
         }
         idle
+    }
+
+    /// What accesses do takes time on all harts.
+    pub(crate) fn are_timed(&self) -> bool {
+        self.iter().take(self.started).all(|core| core.hart.port.is_timed())
     }
 
     /// Hart `index` has executed instructions. If they may have changed anything, others that repeat themselves where

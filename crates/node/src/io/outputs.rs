@@ -27,6 +27,7 @@ impl Parts {
     /// The interrupt controller's interrupts go to the harts as they are from `now` on.
     pub(crate) fn show_interrupts(&mut self, now: Time) {
         for (hart, level, asserted) in self.io.controller.changes() {
+            self.harts.settle(hart, now);
             self.harts[hart].set_interrupt(level, asserted, now);
         }
     }
@@ -45,6 +46,7 @@ impl Parts {
         let (incoherence, broken) = (outputs.incoherence.take(), outputs.broken.take());
         let faults = std::mem::take(&mut outputs.faults);
         if charge > Time::ZERO {
+            self.harts.settle(hart, now);
             let core = &mut self.harts[hart];
             let start = core.hart.now().max(now);
             core.start_at(start + charge);

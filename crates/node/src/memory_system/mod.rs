@@ -128,6 +128,7 @@ impl Parts {
 
     /// The caches of hart `index` answer a transaction of another client at `now`.
     pub fn snoop(&mut self, index: usize, snoop: Snoop, address: u64, bytes: u32, now: Time) -> Snooped {
+        self.harts.settle_for(index, (snoop, address, bytes), now);
         let core = &mut self.harts[index];
         let here = core.hart.port.snoop(snoop, address, bytes);
         if here.present {

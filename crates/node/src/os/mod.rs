@@ -220,7 +220,7 @@ impl Os {
         recorders: &mut [Recorder],
     ) {
         match halt {
-            Halt::Deadline | Halt::Bus | Halt::Pause | Halt::Idle | Halt::Wait(_) => {}
+            Halt::Deadline | Halt::Bus | Halt::Pause | Halt::Idle | Halt::Wait(_) | Halt::Turn => {}
             Halt::Call if self.kernel.is_some() => self.kernel_call(harts, index, memory),
             Halt::Call => self.call(harts, index, memory),
             Halt::Mark { code, call, value } => self.mark(harts, index, (code, call, value), recorders),

@@ -540,6 +540,7 @@ impl Os {
         now: Time,
         (signal, what): (i32, &str),
     ) {
+        harts.settle_all(now);
         let ends_job = self.costs.software.fault_ends_job;
         let Some(process) = self.processes.iter_mut().find(|process| process.id == id) else { return };
         if process.descheduled.is_none() {

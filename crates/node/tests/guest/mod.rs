@@ -582,6 +582,11 @@ pub fn run_watched(
     (outcome, reads, profile)
 }
 
+/// How often harts run ahead under `program`, and how often that is taken back.
+pub fn runs_ahead(c: &NodeConfiguration, program: &Program, ni: TestNi) -> [u64; 2] {
+    over(NodePartition::new(spec(c, program, ni, WatchPlan::default()))).runs_ahead()
+}
+
 /// Runs `node` to its end.
 fn over(node: NodePartition) -> Box<NodePartition> {
     let mut engine = Engine::new(Lookahead::new(vec![vec![Time::NEVER]]));
