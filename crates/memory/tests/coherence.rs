@@ -163,7 +163,7 @@ impl Harts {
             match done {
                 Ok(value) => return value,
                 Err(Stop::Wait(_)) => self.advance(random),
-                Err(Stop::Fault(fault)) => panic!("{fault:?}"),
+                Err(stop) => panic!("{stop:?}"),
             }
         }
         panic!("an access that makes no progress");

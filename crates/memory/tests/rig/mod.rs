@@ -142,7 +142,7 @@ impl Rig {
             match self.at(self.cycle, &mut access) {
                 Ok(value) => return value,
                 Err(Stop::Wait(_)) => self.until(self.cycle + 1),
-                Err(Stop::Fault(fault)) => panic!("{fault:?}"),
+                Err(stop) => panic!("{stop:?}"),
             }
         }
         panic!("an access that makes no progress");
