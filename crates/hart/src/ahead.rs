@@ -77,14 +77,14 @@ impl Hart {
     fn repeat_ahead(&mut self, end: u64) -> bool {
         while self.cycle < end {
             let next = self.resume().or_else(|| Some((self.block()?, 0)));
-            let Some((block, index)) = next else { return false };
+            let Some((block, index)) = next else { break };
             match self.run_blocks::<true>(block, index, &mut HaltAtMarks, end, end) {
                 Exit::Lookup | Exit::Halt(Halt::Deadline) => {}
                 // The rare instruction, or the one that halts, has not been executed.
-                Exit::Rare | Exit::Halt(_) => return false,
+                Exit::Rare | Exit::Halt(_) => break,
             }
         }
-        true
+        self.cycle >= end
     }
 
     /// The hart is as it was.
