@@ -1,8 +1,5 @@
 //! How lines come into the caches and leave them: misses, inclusion, the bus on loan, the walk's loads.
 
-use chasqui_engine::Cycles;
-
-use super::lent::{Lent, LentBus};
 use super::mmu::Step;
 use super::request::{Request, Slot, Snooped};
 use super::second_level::Replaced;
@@ -352,20 +349,6 @@ impl Port {
         self.waited(stall, end - *cycles);
         *cycles = end;
         true
-    }
-
-    /// Lends a bus until [`Port::take_back_bus`]. `cycles`: the hart's.
-    ///
-    /// # Safety
-    /// Until then nothing but the port may touch the bus, which must stay where it is.
-    pub unsafe fn lend_bus(&mut self, lent: LentBus<'_>, cycles: Cycles) {
-        // SAFETY: the caller promises the same.
-        self.lent = Some(unsafe { Lent::new(lent, cycles) });
-    }
-
-    /// The bus is the node's again.
-    pub fn take_back_bus(&mut self) {
-        self.lent = None;
     }
 
     /// The hart has waited for `cycles` cycles.
