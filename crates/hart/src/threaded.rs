@@ -162,21 +162,33 @@ fn wait<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, p: Place, at: u64, halt:
     h.leave(f.block, p.index(f.block), at, halt)
 }
 
-/// Goes on after an access that took until cycle `done` instead of no time.
-fn took<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place, done: u64) -> Next {
+/// Goes on after an access that took until cycle `done` instead of no time; `waited`: by waiting for the port.
+#[inline(always)]
+fn took<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place, done: u64, waited: bool) -> Next {
     let p = p.moved::<TIMED>(done);
-    if !TIMED && h.port.wants_bus() {
+    if TIMED {
+        let is_late = p.begun.wrapping_add(f.block.cycles) > f.deadline || f.cut.is_some();
+        if waited || is_late || h.port.has_changed() {
+            return look::<TIMED>(h, f, p);
+        }
+    } else if h.port.wants_bus() {
         return h.leave(f.block, p.index(f.block) + 1, p.begun, Halt::Bus);
     }
-    if TIMED {
-        let lost_code = h.port.take_lost_code();
-        if h.port.wants_bus() && !h.port.take_own() || lost_code {
-            return h.leave_after(f.block, p.index(f.block), p.after().at::<TIMED>());
-        }
-        f.mend();
-        f.renew(h);
-        f.cut(p.index(f.block) + 1, p.after().at::<TIMED>());
+    next::<TIMED>(h, f, p)
+}
+
+/// Goes on after the access of the entry at `p`: the deadline may be within the block, or the bus is wanted, or code has left
+/// its cache.
+#[cold]
+#[inline(never)]
+fn look<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
+    let lost_code = h.port.take_lost_code();
+    if h.port.wants_bus() && !h.port.take_own() || lost_code {
+        return h.leave_after(f.block, p.index(f.block), p.after().at::<TIMED>());
     }
+    f.mend();
+    f.renew(h);
+    f.cut(p.index(f.block) + 1, p.after().at::<TIMED>());
     next::<TIMED>(h, f, p)
 }
 
@@ -221,17 +233,18 @@ fn slow_load<const TIMED: bool, const BYTES: usize>(
     p: Place,
     put: Put,
 ) -> Next {
-    let mut done = p.at::<TIMED>();
+    let (mut done, mut waited) = (p.at::<TIMED>(), false);
     loop {
         match h.port.load(p.address(h), BYTES as u32, &mut done) {
             Ok(value) => {
                 put(h, p.micro().rd, value);
-                return took::<TIMED>(h, f, p, done);
+                return took::<TIMED>(h, f, p, done, waited);
             }
             Err(stop) => {
                 if let Some(halt) = outwait(h, stop, &mut done) {
                     return wait::<TIMED>(h, f, p, done, halt);
                 }
+                waited = true;
             }
         }
     }
@@ -258,17 +271,18 @@ fn slow_store<const TIMED: bool, const BYTES: usize>(
     p: Place,
     value: u64,
 ) -> Next {
-    let mut done = p.at::<TIMED>();
+    let (mut done, mut waited) = (p.at::<TIMED>(), false);
     loop {
         match h.port.store(p.address(h), BYTES as u32, value, &mut done) {
             Ok(()) => {
                 h.port.refresh(&mut f.view);
-                return took::<TIMED>(h, f, p, done);
+                return took::<TIMED>(h, f, p, done, waited);
             }
             Err(stop) => {
                 if let Some(halt) = outwait(h, stop, &mut done) {
                     return wait::<TIMED>(h, f, p, done, halt);
                 }
+                waited = true;
             }
         }
     }

@@ -103,7 +103,7 @@ const NO_LINE: u64 = 0;
 /// way that is of no set, for those who must name one and have none: [`Cache::nowhere`].
 pub struct Cache {
     tags: Vec<u64>,
-    /// When a line was last used, in the owner's ticks.
+    /// When a line was last used, in the owner's ticks, which begin with 1. Of an empty way: 0.
     stamps: Vec<u64>,
     ways: Vec<Way>,
     associativity: usize,
@@ -230,11 +230,31 @@ impl Cache {
     pub(crate) fn victim_among(&self, line: u64, ways: usize) -> usize {
         let set = self.set(line);
         let set = set.start..set.end.min(set.start + ways);
-        if let Some(empty) = self.tags[set.clone()].iter().position(|&tag| tag == NO_LINE) {
-            return set.start + empty;
-        }
         // No two uses have one tick.
         set.min_by_key(|&way| self.stamps[way]).expect("a way")
+    }
+
+    /// The way that holds `line`; if there is none, as an error, the way that it takes.
+    #[inline(always)]
+    pub(crate) fn seek(&self, line: u64) -> Result<usize, usize> {
+        let set = self.set(line);
+        let (first, mut victim, mut least) = (set.start, 0, u64::MAX);
+        for (way, (&tag, &stamp)) in self.tags[set.clone()].iter().zip(&self.stamps[set]).enumerate() {
+            if tag == line | 1 {
+                return Ok(first + way);
+            }
+            if stamp < least {
+                (victim, least) = (way, stamp);
+            }
+        }
+        Err(first + victim)
+    }
+
+    /// Puts `line` in way `index`, and says what was there and what was known of it.
+    #[inline(always)]
+    pub(crate) fn replace(&mut self, index: usize, line: u64, state: State, stale: bool) -> (u64, Way) {
+        let old = std::mem::replace(&mut self.tags[index], line | 1);
+        (old & !1, std::mem::replace(&mut self.ways[index], Way { state, stale, ..EMPTY }))
     }
 
     /// Puts `line` in way `index`.
@@ -249,6 +269,7 @@ impl Cache {
     #[inline]
     pub(crate) fn clear(&mut self, index: usize) -> Way {
         self.tags[index] = NO_LINE;
+        self.stamps[index] = 0;
         std::mem::replace(&mut self.ways[index], EMPTY)
     }
 

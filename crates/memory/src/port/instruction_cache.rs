@@ -21,6 +21,12 @@ impl InstructionCache {
         InstructionCache { fast: FastTable::new(1024, cache.line_bytes()), tick: 0, cache, changes: 0, lost: false }
     }
 
+    /// Lines have been dropped since [`InstructionCache::take_lost`].
+    #[inline(always)]
+    pub fn has_lost(&self) -> bool {
+        self.lost
+    }
+
     /// Lines have been dropped since this was last asked.
     #[inline]
     pub fn take_lost(&mut self) -> bool {

@@ -288,6 +288,12 @@ impl Port {
         self.l1i.take_lost()
     }
 
+    /// The bus is wanted, or code has left the instruction cache.
+    #[inline(always)]
+    pub fn has_changed(&self) -> bool {
+        self.wants_bus() || self.l1i.has_lost()
+    }
+
     /// Takes the requests that accesses have made, as far as the bus is lent. False: some are left to the node.
     #[inline]
     pub fn take_own(&mut self) -> bool {

@@ -11,13 +11,25 @@ impl Port {
     // --- translations -----------------------------------------------------------------------------
 
     /// Physical address of `va`, and the page's permissions.
-    #[inline]
+    #[inline(always)]
     pub(super) fn translate(
         &mut self,
         va: u64,
         access: Access,
         cycles: &mut u64,
     ) -> Result<(u64, u64), Stop> {
+        let page = va & !(PAGE_BYTES - 1);
+        if self.is_cached()
+            && let Some(t) = self.mmu.find(page, access)
+            && self.mmu.allows(t.permissions, access)
+        {
+            return Ok((t.physical_page | (va & (PAGE_BYTES - 1)), t.permissions));
+        }
+        self.translate_slow(va, access, cycles)
+    }
+
+    #[inline(never)]
+    fn translate_slow(&mut self, va: u64, access: Access, cycles: &mut u64) -> Result<(u64, u64), Stop> {
         let page = va & !(PAGE_BYTES - 1);
         let t = if self.is_cached() {
             self.mmu.find(page, access).map_or_else(|| self.walk(page, access, cycles), Ok)
@@ -126,10 +138,7 @@ impl Port {
             return Ok(way);
         }
         if let Some((state, stale)) = self.l2.give(line, least) {
-            self.statistics.l1d_load_misses += 1;
-            self.statistics.l2_hits += 1;
-            *cycles += self.parameters.l2.latency.cycles();
-            self.waits.add(stall, self.parameters.l2.latency.cycles());
+            self.pass_l2(stall, cycles);
             return Ok(self.place_from_l2(line, state.min(State::Exclusive), stale));
         }
         let fill = Request::Fill { line, data: true, exclusive };
@@ -138,6 +147,24 @@ impl Port {
         }
         self.transactions.ask(*cycles, Slot::Blocking, fill);
         Err(Stop::Wait(stall))
+    }
+
+    /// A load misses the data cache and takes its line from the L2.
+    #[inline(always)]
+    pub(super) fn pass_l2(&mut self, stall: Stall, cycles: &mut u64) {
+        self.statistics.l1d_load_misses += 1;
+        self.statistics.l2_hits += 1;
+        *cycles += self.parameters.l2.latency.cycles();
+        self.waits.add(stall, self.parameters.l2.latency.cycles());
+    }
+
+    /// `line` comes into way `way` of the data cache, in place of what is there; it is about to be used.
+    #[inline(always)]
+    pub(super) fn replace_data_line(&mut self, way: usize, line: u64, state: State, stale: bool) {
+        if let Some((victim, state)) = self.l1d.replace(way, line, state, stale) {
+            self.statistics.l1d_replacements += 1;
+            self.evicted(victim, state);
+        }
     }
 
     /// The L2 has given `line`.
@@ -150,21 +177,21 @@ impl Port {
     }
 
     /// `line` is in the data cache from now on; its way.
+    #[inline]
     pub(super) fn place_data_line(&mut self, line: u64, state: State) -> usize {
         let state = if self.merge_bound(line) { State::Modified } else { state };
-        if let Some(way) = self.l1d.find(line) {
+        match self.l1d.seek(line) {
             // What was evicted from the network cache may have come before the fetched line did.
-            self.l1d.raise(way, state);
-            return way;
+            Ok(way) => {
+                self.l1d.raise(way, state);
+                way
+            }
+            Err(way) => {
+                self.replace_data_line(way, line, state, false);
+                self.l1d.touch(way);
+                way
+            }
         }
-        let (way, victim) = self.l1d.victim(line);
-        if let Some(victim) = victim {
-            self.statistics.l1d_replacements += 1;
-            let state = self.l1d.empty(way);
-            self.evicted(victim, state);
-        }
-        self.l1d.place(way, line, state);
-        way
     }
 
     /// Drops `line` from the data cache; dirty, it goes to the L2 or is posted for the bus.
