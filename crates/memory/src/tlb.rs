@@ -242,7 +242,8 @@ impl Tlb {
     pub(crate) fn insert(&mut self, translation: Translation) -> Option<Evicted> {
         let set = self.set(translation.virtual_page);
         let slot = set * self.ways + usize::from(self.next[set]);
-        self.next[set] = ((usize::from(self.next[set]) + 1) % self.ways) as u8;
+        let next = self.next[set] + 1;
+        self.next[set] = if usize::from(next) == self.ways { 0 } else { next };
         let held = &mut self.held[held_index(translation.virtual_page)];
         *held = held.saturating_add(1);
         let old = std::mem::replace(&mut self.entries[slot], Entry { translation, marks: 0 });

@@ -46,6 +46,8 @@ pub struct Agenda {
     due: Vec<Due>,
     /// Those that wait for the bus, in their order.
     waiting: VecDeque<Slot>,
+    /// A grant is due.
+    has_grant: bool,
 }
 
 impl Agenda {
@@ -65,8 +67,11 @@ impl Agenda {
     }
 
     /// Takes what is due next.
+    #[inline]
     pub fn take(&mut self) -> Option<Due> {
-        self.due.pop()
+        let due = self.due.pop()?;
+        self.has_grant &= due.stage != Stage::Grant;
+        Some(due)
     }
 
     /// Takes the first that waits for the bus.
@@ -75,8 +80,13 @@ impl Agenda {
     }
 
     fn insert(&mut self, due: Due) {
-        let later = self.due.iter().take_while(|d| (d.time, d.order) > (due.time, due.order)).count();
-        self.due.insert(later, due);
+        self.has_grant |= due.stage == Stage::Grant;
+        let mut place = self.due.len();
+        self.due.push(due);
+        while place > 0 && (self.due[place - 1].time, self.due[place - 1].order) < (due.time, due.order) {
+            self.due.swap(place - 1, place);
+            place -= 1;
+        }
     }
 
     #[inline]
@@ -87,10 +97,6 @@ impl Agenda {
     #[inline]
     fn next_time(&self) -> Time {
         self.next().map_or(Time::NEVER, |due| due.time)
-    }
-
-    fn has_grant(&self) -> bool {
-        self.due.iter().any(|due| due.stage == Stage::Grant)
     }
 }
 
@@ -185,7 +191,7 @@ impl Lent {
     }
 
     fn schedule_grant(&mut self, now: Time) {
-        if !self.agenda().waiting.is_empty() && !self.agenda().has_grant() {
+        if !self.agenda().waiting.is_empty() && !self.agenda().has_grant {
             let grant = self.bus().grant_at(now);
             self.schedule(grant, Class::Bus, Stage::Grant);
         }

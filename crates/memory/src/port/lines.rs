@@ -71,10 +71,14 @@ impl Port {
 
     fn walk(&mut self, page: u64, access: Access, cycles: &mut u64) -> Result<Translation, Stop> {
         let mut walk = self.mmu.begin(page, access)?;
+        let step_cycles = self.parameters.order.walk.cycles();
         loop {
-            self.walker_load(walk.entry(), cycles)?;
-            *cycles += self.parameters.order.walk.cycles();
-            self.waits.add(Stall::Walk, self.parameters.order.walk.cycles());
+            if !self.finds_entry(walk.entry()) {
+                self.mmu.suspend(walk);
+                self.walker_load(walk.entry(), cycles)?;
+            }
+            *cycles += step_cycles;
+            self.waits.add(Stall::Walk, step_cycles);
             match self.mmu.follow(walk, access, &self.memory)? {
                 Step::Next(next) => walk = next,
                 Step::Leaf(translation) => {
@@ -85,7 +89,26 @@ impl Port {
         }
     }
 
+    /// The walker's load at `pa` hits the data cache, and nothing can stand in its way: the short form of
+    /// [`Port::walker_load`].
+    #[inline(always)]
+    fn finds_entry(&mut self, pa: u64) -> bool {
+        if self.transactions.is_under_way(Slot::Blocking) || !self.memory.contains(pa, 8) {
+            return false;
+        }
+        let line = self.line(pa);
+        if self.write_buffer.arriving() == Some(line) {
+            return false;
+        }
+        let way = self.l1d.find(line);
+        if let Some(way) = way {
+            self.l1d.touch(way);
+        }
+        way.is_some()
+    }
+
     /// The walker's loads go through the data cache.
+    #[inline(never)]
     fn walker_load(&mut self, pa: u64, cycles: &mut u64) -> Result<(), Stop> {
         if !self.memory.contains(pa, 8) {
             return Err(Stop::Fault(Fault::Page { address: pa, access: Access::Read }));
