@@ -197,10 +197,13 @@ impl DataCache {
             // A chunk may have several lines, or be part of one.
             let mut line = chunk & self.fast.granule_mask;
             while line < chunk + CHUNK_BYTES {
-                for index in self.fast.indices(line) {
-                    if self.fast.at(index).load == line {
+                // The entry of each bank.
+                let mut index = self.fast.first_index(line);
+                while let Some(entry) = self.fast.get(index) {
+                    if entry.load == line {
                         self.drop_entry(index);
                     }
+                    index += self.fast.bank_entries();
                 }
                 line += self.line_bytes();
             }

@@ -249,8 +249,9 @@ impl Port {
             }
             let line = self.line(store.address);
             let way = self.l1d.find(line);
-            let state = way.map_or(State::Invalid, |way| self.l1d.way(way).state);
-            if let Some(way) = way.filter(|_| state >= State::Exclusive) {
+            if let Some(way) = way
+                && self.l1d.way(way).state >= State::Exclusive
+            {
                 self.l1d.modify(way);
                 if !store.applied {
                     self.memory.write(store.address, store.bytes, store.value);
@@ -262,7 +263,8 @@ impl Port {
             let request = if self.l2.state(line) >= State::Exclusive {
                 Request::OwnFromL2
             } else {
-                Request::Own { line, upgrade: state == State::Shared }
+                // A line that is here is shared.
+                Request::Own { line, upgrade: way.is_some() }
             };
             self.transactions.ask(cycle, Slot::WriteBuffer, request);
             return;
