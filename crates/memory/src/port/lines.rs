@@ -252,12 +252,7 @@ impl Port {
             if let Some(way) = way
                 && self.l1d.way(way).state >= State::Exclusive
             {
-                self.l1d.modify(way);
-                if !store.applied {
-                    self.memory.write(store.address, store.bytes, store.value);
-                }
-                self.l1d.touch(way);
-                self.write_buffer.pop();
+                self.write_oldest(way);
                 continue;
             }
             let request = if self.l2.state(line) >= State::Exclusive {
@@ -269,6 +264,18 @@ impl Port {
             self.transactions.ask(cycle, Slot::WriteBuffer, request);
             return;
         }
+    }
+
+    /// The oldest buffered store is made in its line, in way `way`, which may be written.
+    #[inline(always)]
+    pub(super) fn write_oldest(&mut self, way: usize) {
+        let Some(store) = self.write_buffer.oldest() else { return };
+        self.l1d.modify(way);
+        if !store.applied {
+            self.memory.write(store.address, store.bytes, store.value);
+        }
+        self.l1d.touch(way);
+        self.write_buffer.pop();
     }
 
     /// The line at `line` has its place in a cache, but its data are still on their way.
