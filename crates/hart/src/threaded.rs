@@ -40,9 +40,16 @@ pub(crate) struct Frame<'a> {
 
 impl<'a> Frame<'a> {
     /// Of a hart that begins `block` when nothing is due; `last`: its deadlines.
-    pub fn new(h: &Hart, block: &'a Block, view: FastView, marks: &'a mut dyn Marks, last: (u64, u64)) -> Self {
+    pub fn new(
+        h: &Hart,
+        block: &'a Block,
+        view: FastView,
+        marks: &'a mut dyn Marks,
+        last: (u64, u64),
+    ) -> Self {
         let executed = Counts::default();
-        let mut frame = Frame { block, view, marks, soft: 0, deadline: 0, last, cut: None, executed, left: 0 };
+        let mut frame =
+            Frame { block, view, marks, soft: 0, deadline: 0, last, cut: None, executed, left: 0 };
         frame.renew(h);
         frame
     }

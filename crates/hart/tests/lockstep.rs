@@ -13,8 +13,8 @@ use chasqui_hart::testing::program::{
 };
 use chasqui_hart::{CLASSES, Class, Halt, HaltAtMarks, Hart, State, Timing};
 use chasqui_memory::{
-    Binding, BusParameters, CacheParameters, DramParameters, Early, Incoming, L2Parameters, LentBus,
-    Long, NetworkCacheCosts, NetworkCacheParameters, OrderParameters, PAGE_BYTES, PortKind, PortParameters,
+    Binding, BusParameters, CacheParameters, DramParameters, Early, Incoming, L2Parameters, LentBus, Long,
+    NetworkCacheCosts, NetworkCacheParameters, OrderParameters, PAGE_BYTES, PortKind, PortParameters,
     Replacement, SectionGeometry, Snoop, Stored, TlbParameters, WriteBufferParameters,
 };
 use chasqui_random::Random;

@@ -18,7 +18,13 @@ pub(super) struct InstructionCache {
 
 impl InstructionCache {
     pub fn new(cache: Cache) -> InstructionCache {
-        InstructionCache { fast: FastTable::new(1024, cache.line_bytes()), tick: 0, cache, changes: 0, lost: false }
+        InstructionCache {
+            fast: FastTable::new(1024, cache.line_bytes()),
+            tick: 0,
+            cache,
+            changes: 0,
+            lost: false,
+        }
     }
 
     /// Lines have been dropped since [`InstructionCache::take_lost`].

@@ -7,8 +7,8 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use chasqui_engine::{Class, Order, Port as EventPort, Time};
 use chasqui_memory::{
-    Agenda, Bus, BusParameters, DramParameters, Due, FlatMemory, Incoming, LentBus, Port, Request, Responder, Slot, Snoop, Snooped,
-    Stage, Stored, Tenure,
+    Agenda, Bus, BusParameters, DramParameters, Due, FlatMemory, Incoming, LentBus, Port, Request, Responder,
+    Slot, Snoop, Snooped, Stage, Stored, Tenure,
 };
 
 /// A transaction of another master.

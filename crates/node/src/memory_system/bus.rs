@@ -8,7 +8,8 @@ use std::collections::VecDeque;
 use chasqui_counters::{Counters, Visitor};
 use chasqui_engine::{Outbox, Payload, Port, Time};
 use chasqui_memory::{
-    Agenda, Bus, Due, Incoming, LentBus, Request, Responder, Slot, Snoop, Snooped, Stage, Stashed, Stored, Tenure,
+    Agenda, Bus, Due, Incoming, LentBus, Request, Responder, Slot, Snoop, Snooped, Stage, Stashed, Stored,
+    Tenure,
 };
 use chasqui_ni::{BusOperation, BusRequest};
 use chasqui_placement::ProcessId;
