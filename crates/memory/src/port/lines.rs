@@ -1,9 +1,6 @@
 //! How lines come into the caches and leave them: misses, inclusion, the bus on loan, the walk's loads.
 
-use chasqui_engine::Cycles;
-
-use super::lent::{Lent, LentBus};
-use super::mmu::Step;
+use super::mmu::{Step, Walk};
 use super::request::{Request, Slot, Snooped};
 use super::second_level::Replaced;
 use super::{Access, Fault, Port, PortKind, Stall, Stop};
@@ -14,7 +11,7 @@ impl Port {
     // --- translations -----------------------------------------------------------------------------
 
     /// Physical address of `va`, and the page's permissions.
-    #[inline]
+    #[inline(always)]
     pub(super) fn translate(
         &mut self,
         va: u64,
@@ -22,20 +19,41 @@ impl Port {
         cycles: &mut u64,
     ) -> Result<(u64, u64), Stop> {
         let page = va & !(PAGE_BYTES - 1);
-        let t = if self.is_cached() {
-            self.mmu.find(page, access).map_or_else(|| self.walk(page, access, cycles), Ok)
-        } else {
-            self.mmu.untimed(page, access, &self.memory)
-        };
-        // A fault names the address, not only its page.
-        let t = t.map_err(|stop| match stop {
-            Stop::Fault(Fault::Page { .. }) => Stop::Fault(Fault::Page { address: va, access }),
-            other => other,
-        })?;
-        if !self.mmu.allows(t.permissions, access) {
-            return Err(Stop::Fault(Fault::Page { address: va, access }));
+        if !self.is_cached() {
+            let t = self.mmu.untimed(page, access, &self.memory);
+            return self.place_in_page(va, access, t);
         }
-        Ok((t.physical_page | (va & (PAGE_BYTES - 1)), t.permissions))
+        match self.mmu.find(page, access) {
+            Some(t) if self.mmu.allows(t.permissions, access) => {
+                Ok((t.physical_page | (va & (PAGE_BYTES - 1)), t.permissions))
+            }
+            Some(_) => Err(Stop::Fault(Fault::Page { address: va, access })),
+            None => self.translate_by_walk(va, access, cycles),
+        }
+    }
+
+    #[inline(never)]
+    fn translate_by_walk(&mut self, va: u64, access: Access, cycles: &mut u64) -> Result<(u64, u64), Stop> {
+        let t = self.walk(va & !(PAGE_BYTES - 1), access, cycles);
+        self.place_in_page(va, access, t)
+    }
+
+    /// The physical address of `va`, whose page has the translation `t`, and the page's permissions.
+    fn place_in_page(
+        &self,
+        va: u64,
+        access: Access,
+        t: Result<Translation, Stop>,
+    ) -> Result<(u64, u64), Stop> {
+        // A fault names the address, not only its page.
+        let fault = Stop::Fault(Fault::Page { address: va, access });
+        match t {
+            Ok(t) if self.mmu.allows(t.permissions, access) => {
+                Ok((t.physical_page | (va & (PAGE_BYTES - 1)), t.permissions))
+            }
+            Ok(_) | Err(Stop::Fault(Fault::Page { .. })) => Err(fault),
+            Err(other) => Err(other),
+        }
     }
 
     /// Physical addresses of the `first` bytes at `va` and of those after them, which are on another line.
@@ -60,14 +78,30 @@ impl Port {
         Ok((low, high))
     }
 
+    #[inline(always)]
     fn walk(&mut self, page: u64, access: Access, cycles: &mut u64) -> Result<Translation, Stop> {
         let mut walk = self.mmu.begin(page, access)?;
+        let step_cycles = self.parameters.order.walk.cycles();
+        let mut entries = [0; 2];
+        if let Some(last) = self.pass_upper_levels(walk) {
+            *cycles += 2 * step_cycles;
+            self.waits.add(Stall::Walk, 2 * step_cycles);
+            walk = last;
+        }
         loop {
-            self.walker_load(walk.entry(), cycles)?;
-            *cycles += self.parameters.order.walk.cycles();
-            self.waits.add(Stall::Walk, self.parameters.order.walk.cycles());
+            let entry = walk.entry();
+            if !self.finds_entry(entry) {
+                self.mmu.suspend(walk);
+                self.walker_load(entry, cycles)?;
+            }
+            *cycles += step_cycles;
+            self.waits.add(Stall::Walk, step_cycles);
             match self.mmu.follow(walk, access, &self.memory)? {
-                Step::Next(next) => walk = next,
+                Step::Next(next) => {
+                    entries = [entries[1], entry];
+                    walk = next;
+                    self.remember_upper_levels(walk, entries);
+                }
                 Step::Leaf(translation) => {
                     self.keep(translation, access);
                     return Ok(translation);
@@ -76,7 +110,55 @@ impl Port {
         }
     }
 
+    /// The upper two levels of `walk`, which begins, are as they were lately, and their entries are in the data cache: the
+    /// walk at the last level.
+    #[inline(always)]
+    fn pass_upper_levels(&mut self, walk: Walk) -> Option<Walk> {
+        let upper = self.mmu.upper(walk, &self.memory)?;
+        let [first, second] = upper.entries.map(|entry| self.l1d.line_of(entry));
+        let [one, other] = upper.ways;
+        let hit = self.l1d.has_in(one, first) && self.l1d.has_in(other, second);
+        let arrives = self.write_buffer.arriving().is_some_and(|line| line == first || line == second);
+        if !hit || arrives || self.transactions.is_under_way(Slot::Blocking) {
+            return None;
+        }
+        let last = upper.last_level(walk.page());
+        self.l1d.touch(one);
+        self.l1d.touch(other);
+        Some(last)
+    }
+
+    /// `walk` has taken these two entries, if it comes to the last level.
+    fn remember_upper_levels(&mut self, walk: Walk, entries: [u64; 2]) {
+        if !walk.is_at_last() || entries[0] == 0 {
+            return;
+        }
+        let ways = entries.map(|entry| self.l1d.find(self.line(entry)));
+        if let [Some(first), Some(second)] = ways {
+            self.mmu.remember(walk, entries, [first, second], &self.memory);
+        }
+    }
+
+    /// The walker's load at `pa` hits the data cache, and nothing can stand in its way: the short form of
+    /// [`Port::walker_load`].
+    #[inline(always)]
+    fn finds_entry(&mut self, pa: u64) -> bool {
+        if self.transactions.is_under_way(Slot::Blocking) || !self.memory.contains(pa, 8) {
+            return false;
+        }
+        let line = self.line(pa);
+        if self.write_buffer.arriving() == Some(line) {
+            return false;
+        }
+        let way = self.l1d.find(line);
+        if let Some(way) = way {
+            self.l1d.touch(way);
+        }
+        way.is_some()
+    }
+
     /// The walker's loads go through the data cache.
+    #[inline(never)]
     fn walker_load(&mut self, pa: u64, cycles: &mut u64) -> Result<(), Stop> {
         if !self.memory.contains(pa, 8) {
             return Err(Stop::Fault(Fault::Page { address: pa, access: Access::Read }));
@@ -87,6 +169,7 @@ impl Port {
     }
 
     /// A TLB takes a translation: what it loses is fast no more.
+    #[inline]
     fn keep(&mut self, translation: Translation, access: Access) {
         let old = self.mmu.keep(translation, access);
         if access == Access::Execute {
@@ -129,10 +212,7 @@ impl Port {
             return Ok(way);
         }
         if let Some((state, stale)) = self.l2.give(line, least) {
-            self.statistics.l1d_load_misses += 1;
-            self.statistics.l2_hits += 1;
-            *cycles += self.parameters.l2.latency.cycles();
-            self.waits.add(stall, self.parameters.l2.latency.cycles());
+            self.pass_l2(stall, cycles);
             return Ok(self.place_from_l2(line, state.min(State::Exclusive), stale));
         }
         let fill = Request::Fill { line, data: true, exclusive };
@@ -141,6 +221,24 @@ impl Port {
         }
         self.transactions.ask(*cycles, Slot::Blocking, fill);
         Err(Stop::Wait(stall))
+    }
+
+    /// A load misses the data cache and takes its line from the L2.
+    #[inline(always)]
+    pub(super) fn pass_l2(&mut self, stall: Stall, cycles: &mut u64) {
+        self.statistics.l1d_load_misses += 1;
+        self.statistics.l2_hits += 1;
+        *cycles += self.parameters.l2.latency.cycles();
+        self.waits.add(stall, self.parameters.l2.latency.cycles());
+    }
+
+    /// `line` comes into way `way` of the data cache, in place of what is there; it is about to be used.
+    #[inline(always)]
+    pub(super) fn replace_data_line(&mut self, way: usize, line: u64, state: State, stale: bool) {
+        if let Some((victim, state)) = self.l1d.replace(way, line, state, stale) {
+            self.statistics.l1d_replacements += 1;
+            self.evicted(victim, state);
+        }
     }
 
     /// The L2 has given `line`.
@@ -153,21 +251,21 @@ impl Port {
     }
 
     /// `line` is in the data cache from now on; its way.
+    #[inline]
     pub(super) fn place_data_line(&mut self, line: u64, state: State) -> usize {
         let state = if self.merge_bound(line) { State::Modified } else { state };
-        if let Some(way) = self.l1d.find(line) {
+        match self.l1d.seek(line) {
             // What was evicted from the network cache may have come before the fetched line did.
-            self.l1d.raise(way, state);
-            return way;
+            Ok(way) => {
+                self.l1d.raise(way, state);
+                way
+            }
+            Err(way) => {
+                self.replace_data_line(way, line, state, false);
+                self.l1d.touch(way);
+                way
+            }
         }
-        let (way, victim) = self.l1d.victim(line);
-        if let Some(victim) = victim {
-            self.statistics.l1d_replacements += 1;
-            let state = self.l1d.empty(way);
-            self.evicted(victim, state);
-        }
-        self.l1d.place(way, line, state);
-        way
     }
 
     /// Drops `line` from the data cache; dirty, it goes to the L2 or is posted for the bus.
@@ -202,24 +300,33 @@ impl Port {
             }
             let line = self.line(store.address);
             let way = self.l1d.find(line);
-            let state = way.map_or(State::Invalid, |way| self.l1d.way(way).state);
-            if let Some(way) = way.filter(|_| state >= State::Exclusive) {
-                self.l1d.modify(way);
-                if !store.applied {
-                    self.memory.write(store.address, store.bytes, store.value);
-                }
-                self.l1d.touch(way);
-                self.write_buffer.pop();
+            if let Some(way) = way
+                && self.l1d.way(way).state >= State::Exclusive
+            {
+                self.write_oldest(way);
                 continue;
             }
             let request = if self.l2.state(line) >= State::Exclusive {
                 Request::OwnFromL2
             } else {
-                Request::Own { line, upgrade: state == State::Shared }
+                // A line that is here is shared.
+                Request::Own { line, upgrade: way.is_some() }
             };
             self.transactions.ask(cycle, Slot::WriteBuffer, request);
             return;
         }
+    }
+
+    /// The oldest buffered store is made in its line, in way `way`, which may be written.
+    #[inline(always)]
+    pub(super) fn write_oldest(&mut self, way: usize) {
+        let Some(store) = self.write_buffer.oldest() else { return };
+        self.l1d.modify(way);
+        if !store.applied {
+            self.memory.write(store.address, store.bytes, store.value);
+        }
+        self.l1d.touch(way);
+        self.write_buffer.pop();
     }
 
     /// The line at `line` has its place in a cache, but its data are still on their way.
@@ -355,20 +462,6 @@ impl Port {
         self.waited(stall, end - *cycles);
         *cycles = end;
         true
-    }
-
-    /// Lends a bus until [`Port::take_back_bus`]. `cycles`: the hart's.
-    ///
-    /// # Safety
-    /// Until then nothing but the port may touch the bus, which must stay where it is.
-    pub unsafe fn lend_bus(&mut self, lent: LentBus<'_>, cycles: Cycles) {
-        // SAFETY: the caller promises the same.
-        self.lent = Some(unsafe { Lent::new(lent, cycles) });
-    }
-
-    /// The bus is the node's again.
-    pub fn take_back_bus(&mut self) {
-        self.lent = None;
     }
 
     /// The hart has waited for `cycles` cycles.

@@ -77,7 +77,7 @@ impl WriteBuffer {
     }
 
     /// The oldest store.
-    #[inline]
+    #[inline(always)]
     pub fn oldest(&self) -> Option<BufferedStore> {
         self.stores.front().copied()
     }
@@ -101,7 +101,8 @@ impl WriteBuffer {
     /// What a load of `bytes` at `pa` finds here.
     #[inline]
     pub fn find(&self, pa: u64, bytes: u32, memory: &MemoryView) -> Buffered {
-        if self.stores.is_empty() {
+        // Stores, like loads, are within a line.
+        if !self.has_line(pa & self.line_mask) {
             return Buffered::None;
         }
         let end = pa + u64::from(bytes);
@@ -120,16 +121,18 @@ impl WriteBuffer {
                 return Buffered::Overlap;
             }
         }
-        if self.has_line(pa & self.line_mask) { Buffered::SameLine } else { Buffered::None }
+        Buffered::SameLine
     }
 
     /// Takes a store of `bytes` at `address`.
+    #[inline]
     pub fn push(&mut self, address: u64, bytes: u32, value: u64) {
         self.stores.push_back(BufferedStore { address, bytes, value, applied: false, owned: false });
         self.changes += 1;
     }
 
     /// The oldest store is over.
+    #[inline]
     pub fn pop(&mut self) {
         self.stores.pop_front();
         self.changes += 1;
