@@ -184,9 +184,15 @@ impl Lent {
     }
 
     fn schedule(&mut self, time: Time, class: Class, stage: Stage) {
+        let cycle = self.cycles.cycle_at(time);
+        self.schedule_at(cycle, time, class, stage);
+    }
+
+    /// The same; `cycle`: the hart's first that starts at `time` or later.
+    #[inline]
+    fn schedule_at(&mut self, cycle: u64, time: Time, class: Class, stage: Stage) {
         // SAFETY: as in `agenda`.
         let order = unsafe { self.order.as_mut() }.next(class);
-        let cycle = self.cycles.cycle_at(time);
         self.agenda_mut().insert(Due { time, order, stage, cycle });
     }
 
@@ -211,11 +217,11 @@ impl Lent {
             return false;
         }
         if request == Request::OwnFromL2 {
-            self.schedule(self.cycles.time_of(cycle + l2), Class::Bus, Stage::Done(slot));
+            self.schedule_at(cycle + l2, self.cycles.time_of(cycle + l2), Class::Bus, Stage::Done(slot));
         } else if self.agenda().next_time() > at {
             self.request(slot, at);
         } else {
-            self.schedule(at, Class::Request, Stage::Request(slot));
+            self.schedule_at(cycle, at, Class::Request, Stage::Request(slot));
         }
         true
     }

@@ -215,6 +215,18 @@ impl Port {
             self.pass_l2(stall, cycles);
             return Ok(self.place_from_l2(line, state.min(State::Exclusive), stale));
         }
+        self.fetch_data(line, exclusive, stall, cycles)
+    }
+
+    /// The way of the data cache with `line`, which no cache has, fetched from memory at once; else a request.
+    #[inline]
+    pub(super) fn fetch_data(
+        &mut self,
+        line: u64,
+        exclusive: bool,
+        stall: Stall,
+        cycles: &mut u64,
+    ) -> Result<usize, Stop> {
         let fill = Request::Fill { line, data: true, exclusive };
         if self.fill_now(fill, stall, cycles) {
             return Ok(self.l1d.find(line).expect("the line is here"));
