@@ -410,8 +410,8 @@ GOALS = {
 LIMITS = {
     f"misses_{kernel}_{machine}_ratio_qemu-riscv64": (least, "at least")
     for machine, reached in {
-        "voyager": {"gather": 0.07, "stream": 0.035, "transpose": 0.03, "chase": 0.03},
-        "loggp": {"gather": 0.08, "stream": 0.08, "transpose": 0.06, "chase": 0.05},
+        "voyager": {"gather": 0.06, "stream": 0.035, "transpose": 0.03, "chase": 0.03},
+        "loggp": {"gather": 0.07, "stream": 0.06, "transpose": 0.06, "chase": 0.05},
     }.items()
     for kernel, least in reached.items()
 }
