@@ -63,8 +63,9 @@ def peer_seconds(command: list[str]) -> float:
 KERNELS = {"spmv": "20", "gemm": "40", "sort": "40", "chase": "100", "strings": "400"}
 # Kernels that miss the first-level cache, likewise; on machines with small and with larger caches.
 MISSES = {"gather": "60", "stream": "20", "transpose": "40", "chase": "60"}
-# Accesses that hit and that miss, of kernels/lines.c on voyager: bytes and stride of the working set, thousands of
-# accesses. Its first-level cache has 16 KiB, its second-level cache 512 KiB, lines 32 bytes, its TLB 128 entries.
+# Accesses that hit and that miss, of kernels/lines.c on voyager: bytes and stride of the working
+# set, thousands of accesses. Its first-level cache has 16 KiB, its second-level cache 512 KiB,
+# lines 32 bytes, its TLB 128 entries.
 ACCESSES = {
     "hit": ("8192", "32", "30000"),
     "l2_hit": ("131072", "64", "5000"),
@@ -404,6 +405,17 @@ GOALS = {
     },
 }
 
+# What has been reached, rounded down: less is a step back. The aims are 0.12 for gather, 0.15 for
+# stream, 0.08 for the others.
+LIMITS = {
+    f"misses_{kernel}_{machine}_ratio_qemu-riscv64": (least, "at least")
+    for machine, reached in {
+        "voyager": {"gather": 0.06, "stream": 0.035, "transpose": 0.03, "chase": 0.03},
+        "loggp": {"gather": 0.07, "stream": 0.06, "transpose": 0.06, "chase": 0.05},
+    }.items()
+    for kernel, least in reached.items()
+}
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -417,12 +429,13 @@ def main() -> int:
             figures |= PARTS[name](build)
     missed = 0
     for name, value in figures.items():
-        goal, sense = GOALS.get(name, (None, ""))
+        kind = "limit" if name in LIMITS else "goal"
+        goal, sense = (GOALS | LIMITS).get(name, (None, ""))
         text = ""
         if goal is not None:
             met = value >= goal if sense == "at least" else value <= goal
             missed += not met
-            text = f"   goal: {sense} {goal:g}{'' if met else ', MISSED'}"
+            text = f"   {kind}: {sense} {goal:g}{'' if met else ', MISSED'}"
         print(f"{name:32} {value:16,.4g}{text}")
     if not shutil.which("qemu-riscv64"):
         print(

@@ -94,7 +94,7 @@ impl Port {
             self.notes.load(pa, bytes, *cycles);
             return Ok(value);
         }
-        if let Some(way) = self.refill(pa, bytes, cycles) {
+        if let Some(way) = self.refill(pa, bytes, cycles)? {
             self.l1d.check_fresh(way, pa)?;
             self.make_fast(way, va, pa, permissions);
             return Ok(self.memory.read(pa, bytes));
@@ -108,10 +108,10 @@ impl Port {
     }
 
     /// The way of the line that holds the `bytes` at `pa`, if they can be loaded and the line made fast: it is in the data
-    /// cache, or comes from the L2. What else a load may meet is left to [`Port::load_cached`], of which this is the
-    /// short form.
+    /// cache, or comes from the L2 or from memory. What else a load may meet is left to [`Port::load_cached`], of which this
+    /// is the short form.
     #[inline(always)]
-    fn refill(&mut self, pa: u64, bytes: u32, cycles: &mut u64) -> Option<usize> {
+    fn refill(&mut self, pa: u64, bytes: u32, cycles: &mut u64) -> Result<Option<usize>, Stop> {
         let line = self.line(pa);
         if self.has_network_cache()
             || self.notes.is_on()
@@ -119,16 +119,18 @@ impl Port {
             || self.write_buffer.find(pa, bytes, &self.memory) != Buffered::None
             || self.is_arriving(line)
         {
-            return None;
+            return Ok(None);
         }
         let way = match self.l1d.seek(line) {
-            Ok(way) => return Some(way),
+            Ok(way) => return Ok(Some(way)),
             Err(way) => way,
         };
-        let (state, stale) = self.l2.give(line, State::Shared)?;
+        let Some((state, stale)) = self.l2.give(line, State::Shared) else {
+            return self.fetch_data(line, false, Stall::Data, cycles).map(Some);
+        };
         self.pass_l2(Stall::Data, cycles);
         self.replace_data_line(way, line, state.min(State::Exclusive), stale);
-        Some(way)
+        Ok(Some(way))
     }
 
     /// Loads `bytes` at physical address `pa`, within a line. Also the line's way, if nothing stands in the

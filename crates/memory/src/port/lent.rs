@@ -9,10 +9,9 @@
 use std::collections::VecDeque;
 use std::ptr::NonNull;
 
-use chasqui_engine::{Class, Cycles, Order, Port as EventPort, Time};
+use chasqui_engine::{Class, Cycles, Order, Port, Time};
 
-use super::request::{Request, Slot, Snooped};
-use super::{Port, Stall};
+use super::request::{Request, Slot};
 use crate::{Bus, Responder};
 
 /// What is to come of a transaction.
@@ -36,7 +35,7 @@ pub struct Due {
     /// What.
     pub stage: Stage,
     /// The hart's first cycle that starts at or after the time.
-    cycle: u64,
+    pub(super) cycle: u64,
 }
 
 /// What is to come of the transactions of a hart that has the bus to itself. There are three at most, so few things are due.
@@ -107,7 +106,7 @@ pub struct LentBus<'a> {
     /// What is to come of the hart's transactions.
     pub agenda: &'a mut Agenda,
     /// Numbers events in their order.
-    pub order: &'a mut EventPort,
+    pub order: &'a mut Port,
     /// Before this time nothing happens that is not in the agenda, and there is no other request.
     pub alone: Time,
     /// A bound on the length of a transaction of a free bus.
@@ -120,7 +119,7 @@ pub struct LentBus<'a> {
 pub(super) struct Lent {
     bus: NonNull<Bus>,
     agenda: NonNull<Agenda>,
-    order: NonNull<EventPort>,
+    order: NonNull<Port>,
     /// The hart's clock.
     cycles: Cycles,
     alone: Time,
@@ -157,7 +156,7 @@ impl Lent {
     }
 
     #[inline]
-    fn agenda_mut(&mut self) -> &mut Agenda {
+    pub fn agenda_mut(&mut self) -> &mut Agenda {
         // SAFETY: as in `agenda`.
         unsafe { self.agenda.as_mut() }
     }
@@ -170,27 +169,33 @@ impl Lent {
 
     /// The cycle before which nothing of the hart's transactions happens.
     #[inline]
-    fn next_cycle(&self) -> u64 {
+    pub fn next_cycle(&self) -> u64 {
         self.agenda().next().map_or(u64::MAX, |due| due.cycle)
     }
 
     /// Takes what is next, if it is before the time at which the hart is no longer alone.
     #[inline]
-    fn take_next(&mut self) -> Option<Due> {
+    pub fn take_next(&mut self) -> Option<Due> {
         if self.agenda().next_time() >= self.alone {
             return None;
         }
         self.agenda_mut().take()
     }
 
-    fn schedule(&mut self, time: Time, class: Class, stage: Stage) {
+    pub fn schedule(&mut self, time: Time, class: Class, stage: Stage) {
+        let cycle = self.cycles.cycle_at(time);
+        self.schedule_at(cycle, time, class, stage);
+    }
+
+    /// The same; `cycle`: the hart's first that starts at `time` or later.
+    #[inline]
+    fn schedule_at(&mut self, cycle: u64, time: Time, class: Class, stage: Stage) {
         // SAFETY: as in `agenda`.
         let order = unsafe { self.order.as_mut() }.next(class);
-        let cycle = self.cycles.cycle_at(time);
         self.agenda_mut().insert(Due { time, order, stage, cycle });
     }
 
-    fn schedule_grant(&mut self, now: Time) {
+    pub fn schedule_grant(&mut self, now: Time) {
         if !self.agenda().waiting.is_empty() && !self.agenda().has_grant {
             let grant = self.bus().grant_at(now);
             self.schedule(grant, Class::Bus, Stage::Grant);
@@ -198,30 +203,30 @@ impl Lent {
     }
 
     /// What is in `slot` is asked for at `now`.
-    fn request(&mut self, slot: Slot, now: Time) {
+    pub fn request(&mut self, slot: Slot, now: Time) {
         self.agenda_mut().wait(slot);
         self.schedule_grant(now);
     }
 
     /// Takes `request`, made at `cycle` for `slot`, if that is not the node's to do. `l2`: cycles until the L2 has given a
     /// line.
-    fn take(&mut self, cycle: u64, slot: Slot, request: Request, l2: u64) -> bool {
+    pub fn take(&mut self, cycle: u64, slot: Slot, request: Request, l2: u64) -> bool {
         let at = self.cycles.time_of(cycle);
         if at >= self.alone || !request.is_of_memory(self.dram_bytes) {
             return false;
         }
         if request == Request::OwnFromL2 {
-            self.schedule(self.cycles.time_of(cycle + l2), Class::Bus, Stage::Done(slot));
+            self.schedule_at(cycle + l2, self.cycles.time_of(cycle + l2), Class::Bus, Stage::Done(slot));
         } else if self.agenda().next_time() > at {
             self.request(slot, at);
         } else {
-            self.schedule(at, Class::Request, Stage::Request(slot));
+            self.schedule_at(cycle, at, Class::Request, Stage::Request(slot));
         }
         true
     }
 
     /// The transaction of `request`, which moves so many bytes, for reading or writing, is granted at `now`: when it is over.
-    fn place(&mut self, request: Request, (bytes, write): (u32, bool), now: Time) -> Time {
+    pub fn place(&mut self, request: Request, (bytes, write): (u32, bool), now: Time) -> Time {
         let responder = if request.is_address_only() { Responder::None } else { Responder::Dram };
         self.bus().place(now, bytes, write, responder).end
     }
@@ -256,125 +261,4 @@ pub enum Outwaited {
     AfterNode,
     /// It is the node's to go on.
     No,
-}
-
-impl Port {
-    /// Lends a bus until [`Port::take_back_bus`]. `cycles`: the hart's.
-    ///
-    /// # Safety
-    /// Until then nothing but the port may touch what is lent, which must stay where it is.
-    pub unsafe fn lend_bus(&mut self, lent: LentBus<'_>, cycles: Cycles) {
-        // SAFETY: the caller promises the same.
-        self.lent = Some(unsafe { Lent::new(lent, cycles) });
-    }
-
-    /// The bus is the node's again.
-    pub fn take_back_bus(&mut self) {
-        self.lent = None;
-    }
-
-    /// All that is under way are transactions with memory, whose addresses are below `dram_bytes`: a port that has the bus
-    /// to itself can go on with them.
-    pub fn uses_memory_only(&self, dram_bytes: u64) -> bool {
-        Slot::ALL.iter().all(|&slot| {
-            self.transactions.in_slot(slot).is_none_or(|request| request.is_of_memory(dram_bytes))
-        })
-    }
-
-    /// The cycle at which something happens to the hart's own transactions, while the port has the bus: before an
-    /// instruction that starts then or later, [`Port::pass_events`] is to be called.
-    #[inline]
-    pub fn due_cycle(&self) -> u64 {
-        self.lent.as_ref().map_or(u64::MAX, Lent::next_cycle)
-    }
-
-    /// Code has left the instruction cache since this was last asked: what the hart has fetched may have to be fetched again.
-    #[inline]
-    pub fn take_lost_code(&mut self) -> bool {
-        self.l1i.take_lost()
-    }
-
-    /// The bus is wanted, or code has left the instruction cache.
-    #[inline(always)]
-    pub fn has_changed(&self) -> bool {
-        self.wants_bus() || self.l1i.has_lost()
-    }
-
-    /// Takes the requests that accesses have made, as far as the bus is lent. False: some are left to the node.
-    #[inline]
-    pub fn take_own(&mut self) -> bool {
-        while let Some((cycle, slot, request)) = self.transactions.first_untaken() {
-            let l2 = self.parameters.l2.latency.cycles();
-            let Some(lent) = &mut self.lent else { return false };
-            if !lent.take(cycle, slot, request, l2) {
-                return false;
-            }
-            self.transactions.take();
-        }
-        true
-    }
-
-    /// What is due at `cycle` or before happens. False: it is the node's to go on.
-    #[inline]
-    pub fn pass_events(&mut self, cycle: u64) -> bool {
-        self.due_cycle() > cycle || self.pass_due(cycle)
-    }
-
-    #[inline(never)]
-    fn pass_due(&mut self, cycle: u64) -> bool {
-        while self.due_cycle() <= cycle {
-            let Some(due) = self.lent.as_mut().and_then(Lent::take_next) else { return false };
-            self.happen(due);
-            if self.wants_bus() {
-                return false;
-            }
-        }
-        true
-    }
-
-    /// An access that was made until cycle `cycles` waits: time passes until something of the port is finished, if it does
-    /// before the node has to go on.
-    #[inline(never)]
-    pub fn outwait(&mut self, stall: Stall, cycles: &mut u64) -> Outwaited {
-        if !self.take_own() {
-            return Outwaited::No;
-        }
-        while let Some(due) = self.lent.as_mut().and_then(Lent::take_next) {
-            if self.happen(due) {
-                let now = due.cycle.max(*cycles);
-                self.waited(stall, now - *cycles);
-                *cycles = now;
-                let goes_on = !self.wants_bus() && self.pass_events(now);
-                return if goes_on { Outwaited::Again } else { Outwaited::AfterNode };
-            }
-            if self.wants_bus() {
-                break;
-            }
-        }
-        Outwaited::No
-    }
-
-    /// What is due happens. True: a transaction is over.
-    fn happen(&mut self, due: Due) -> bool {
-        let Due { time, stage, cycle, .. } = due;
-        match stage {
-            Stage::Request(slot) => self.on_loan().request(slot, time),
-            Stage::Grant => {
-                let slot = self.on_loan().agenda_mut().take_waiting().expect("a grant is for a slot");
-                let request = self.current(slot).expect("it is under way");
-                let transfer = self.transfer(request);
-                let end = self.on_loan().place(request, transfer, time);
-                self.granted(slot, Snooped::default(), cycle);
-                self.on_loan().schedule(end, Class::Bus, Stage::Done(slot));
-                self.on_loan().schedule_grant(time);
-            }
-            Stage::Done(slot) => self.completed(slot, 0, cycle),
-        }
-        self.take_own();
-        matches!(stage, Stage::Done(_))
-    }
-
-    fn on_loan(&mut self) -> &mut Lent {
-        self.lent.as_mut().expect("what is due is on loan")
-    }
 }

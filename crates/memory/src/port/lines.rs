@@ -1,5 +1,8 @@
 //! How lines come into the caches and leave them: misses, inclusion, the bus on loan, the walk's loads.
 
+use chasqui_engine::{Class, Cycles};
+
+use super::lent::{Due, Lent, LentBus, Outwaited, Stage};
 use super::mmu::{Step, Walk};
 use super::request::{Request, Slot, Snooped};
 use super::second_level::Replaced;
@@ -215,6 +218,18 @@ impl Port {
             self.pass_l2(stall, cycles);
             return Ok(self.place_from_l2(line, state.min(State::Exclusive), stale));
         }
+        self.fetch_data(line, exclusive, stall, cycles)
+    }
+
+    /// The way of the data cache with `line`, which no cache has, fetched from memory at once; else a request.
+    #[inline]
+    pub(super) fn fetch_data(
+        &mut self,
+        line: u64,
+        exclusive: bool,
+        stall: Stall,
+        cycles: &mut u64,
+    ) -> Result<usize, Stop> {
         let fill = Request::Fill { line, data: true, exclusive };
         if self.fill_now(fill, stall, cycles) {
             return Ok(self.l1d.find(line).expect("the line is here"));
@@ -468,5 +483,126 @@ impl Port {
     pub fn waited(&mut self, stall: Stall, cycles: u64) {
         self.statistics.stalls[stall] += cycles;
         self.waits.add(stall, cycles);
+    }
+
+    // --- the bus on loan ---------------------------------------------------------------------------
+
+    /// Lends a bus until [`Port::take_back_bus`]. `cycles`: the hart's.
+    ///
+    /// # Safety
+    /// Until then nothing but the port may touch what is lent, which must stay where it is.
+    pub unsafe fn lend_bus(&mut self, lent: LentBus<'_>, cycles: Cycles) {
+        // SAFETY: the caller promises the same.
+        self.lent = Some(unsafe { Lent::new(lent, cycles) });
+    }
+
+    /// The bus is the node's again.
+    pub fn take_back_bus(&mut self) {
+        self.lent = None;
+    }
+
+    /// All that is under way are transactions with memory, whose addresses are below `dram_bytes`: a port that has the bus
+    /// to itself can go on with them.
+    pub fn uses_memory_only(&self, dram_bytes: u64) -> bool {
+        Slot::ALL.iter().all(|&slot| {
+            self.transactions.in_slot(slot).is_none_or(|request| request.is_of_memory(dram_bytes))
+        })
+    }
+
+    /// The cycle at which something happens to the hart's own transactions, while the port has the bus: before an
+    /// instruction that starts then or later, [`Port::pass_events`] is to be called.
+    #[inline]
+    pub fn due_cycle(&self) -> u64 {
+        self.lent.as_ref().map_or(u64::MAX, Lent::next_cycle)
+    }
+
+    /// Code has left the instruction cache since this was last asked: what the hart has fetched may have to be fetched again.
+    #[inline]
+    pub fn take_lost_code(&mut self) -> bool {
+        self.l1i.take_lost()
+    }
+
+    /// The bus is wanted, or code has left the instruction cache.
+    #[inline(always)]
+    pub fn has_changed(&self) -> bool {
+        self.wants_bus() || self.l1i.has_lost()
+    }
+
+    /// Takes the requests that accesses have made, as far as the bus is lent. False: some are left to the node.
+    #[inline]
+    pub fn take_own(&mut self) -> bool {
+        while let Some((cycle, slot, request)) = self.transactions.first_untaken() {
+            let l2 = self.parameters.l2.latency.cycles();
+            let Some(lent) = &mut self.lent else { return false };
+            if !lent.take(cycle, slot, request, l2) {
+                return false;
+            }
+            self.transactions.take();
+        }
+        true
+    }
+
+    /// What is due at `cycle` or before happens. False: it is the node's to go on.
+    #[inline]
+    pub fn pass_events(&mut self, cycle: u64) -> bool {
+        self.due_cycle() > cycle || self.pass_due(cycle)
+    }
+
+    #[inline(never)]
+    fn pass_due(&mut self, cycle: u64) -> bool {
+        while self.due_cycle() <= cycle {
+            let Some(due) = self.lent.as_mut().and_then(Lent::take_next) else { return false };
+            self.happen(due);
+            if self.wants_bus() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// An access that was made until cycle `cycles` waits: time passes until something of the port is finished, if it does
+    /// before the node has to go on.
+    #[inline(never)]
+    pub fn outwait(&mut self, stall: Stall, cycles: &mut u64) -> Outwaited {
+        if !self.take_own() {
+            return Outwaited::No;
+        }
+        while let Some(due) = self.lent.as_mut().and_then(Lent::take_next) {
+            if self.happen(due) {
+                let now = due.cycle.max(*cycles);
+                self.waited(stall, now - *cycles);
+                *cycles = now;
+                let goes_on = !self.wants_bus() && self.pass_events(now);
+                return if goes_on { Outwaited::Again } else { Outwaited::AfterNode };
+            }
+            if self.wants_bus() {
+                break;
+            }
+        }
+        Outwaited::No
+    }
+
+    /// What is due happens. True: a transaction is over.
+    fn happen(&mut self, due: Due) -> bool {
+        let Due { time, stage, cycle, .. } = due;
+        match stage {
+            Stage::Request(slot) => self.on_loan().request(slot, time),
+            Stage::Grant => {
+                let slot = self.on_loan().agenda_mut().take_waiting().expect("a grant is for a slot");
+                let request = self.current(slot).expect("it is under way");
+                let transfer = self.transfer(request);
+                let end = self.on_loan().place(request, transfer, time);
+                self.granted(slot, Snooped::default(), cycle);
+                self.on_loan().schedule(end, Class::Bus, Stage::Done(slot));
+                self.on_loan().schedule_grant(time);
+            }
+            Stage::Done(slot) => self.completed(slot, 0, cycle),
+        }
+        self.take_own();
+        matches!(stage, Stage::Done(_))
+    }
+
+    fn on_loan(&mut self) -> &mut Lent {
+        self.lent.as_mut().expect("what is due is on loan")
     }
 }
