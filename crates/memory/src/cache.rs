@@ -222,9 +222,12 @@ impl Cache {
         to.tick = tick;
     }
 
-    /// The recency of lines is as it was.
+    /// The recency of lines is as it was. Lines may have left since then, and none has come.
     pub(crate) fn restore_recency(&mut self, from: &Recency) {
-        self.stamps.copy_from_slice(&from.stamps);
+        for ((stamp, &before), &tag) in self.stamps.iter_mut().zip(&from.stamps).zip(&self.tags) {
+            // An empty way is the first to be taken.
+            *stamp = if tag == NO_LINE { 0 } else { before };
+        }
     }
 
     /// A line from `first` on, below `end`, was used since then.
