@@ -281,8 +281,8 @@ def test_lines_leave_together_or_one_by_one(compile_c: Compiler, tmp_path: Path,
         (["node.network_cache.network_ways=3"], "128 entries of 3 ways in the network section"),
         (["node.network_cache.longest=24 B"], "24 B are no whole lines of 16 bytes"),
         (
-            ["node.network_cache.longest=2 KiB"],
-            "2 KiB go by rendezvous (netcache.mpi.eager is 1 KiB)",
+            ["node.network_cache.longest=1536 B"],
+            "1536 B go by rendezvous (netcache.mpi.eager is 1 KiB)",
         ),
         (["netcache.nic.pool=256 B"], "netcache.mpi.eager: 1 KiB do not fit a pool"),
         (
