@@ -292,6 +292,7 @@ mod tests {
             program: "cg".into(),
             outcome: Outcome::Deadlock,
             message: "rank 0 waits".into(),
+            limit: None,
             exit_status: 125,
             time_ps: u64::MAX,
             instructions: 5,

@@ -396,8 +396,8 @@ else.
 
 Our figures come from tables that experiments wrote. `chasqui fidelity` prints these rows, with a \
 `*` at each that was measured with another state of the software (MPI library, kernel, firmware) \
-than is installed, or read from its runs in another way. `chasqui fidelity --run` carries the experiments out and makes the tables anew; \
-tests do so for those that take seconds.
+than is installed, or read from its runs in another way. `chasqui fidelity --run` carries the \
+experiments out and makes the tables anew; tests do so for those that take seconds.
 
 | column | what it says |
 | --- | --- |
