@@ -9,7 +9,7 @@ use chasqui_memory::{Fault, Port, SharedAccesses, Stall, Stop};
 use crate::blocks::{Blocks, Text};
 use crate::handlers::Handlers;
 use crate::predictor::{Outcome, Predictor};
-use crate::run::Exit;
+use crate::run::Course;
 use crate::supervisor::Supervisor;
 use crate::{State, Timing};
 
@@ -111,10 +111,6 @@ pub struct Hart {
     pub(crate) fetched: u8,
     /// The instruction at `pc` has begun: its fetch or an access of its has taken time. No interrupt comes before it.
     pub(crate) begun: bool,
-    /// What follows the block that was executed last, if no block does.
-    pub(crate) exit: Exit,
-    /// A run through instructions that take no time ends after so many instructions in all.
-    pub(crate) untimed_last: u64,
     /// Supervisor level, once it has begun.
     pub(crate) supervisor: Option<Box<Supervisor>>,
     /// Interrupts at user level, if it has them.
@@ -124,12 +120,7 @@ pub struct Hart {
     pub(crate) interrupts: u64,
     /// Which interrupts trap, and when, may be different from now on: [`Hart::run`] looks again.
     pub(crate) recheck: bool,
-    /// The cycle at which the instruction started that was executed last, if it took the slow way.
-    pub(crate) started: u64,
-    /// It runs ahead of other harts now.
-    pub(crate) is_ahead: bool,
-    /// Blocks may be decoded now.
-    pub(crate) may_decode: bool,
+    pub(crate) course: Course,
     timebase: Clock,
     pub(crate) cycles: Cycles,
     /// A cycle and its time, asked for last.
@@ -150,16 +141,12 @@ impl Hart {
             by_steps: false,
             fetched: 0,
             begun: false,
-            exit: Exit::Lookup,
-            untimed_last: 0,
             supervisor: None,
             handlers: None,
             lines: Lines::default(),
             interrupts: 0,
             recheck: false,
-            started: 0,
-            is_ahead: false,
-            may_decode: true,
+            course: Course::default(),
             timebase: Clock::new(timebase_hz),
             cycles: Cycles::new(clock, 0, Time::ZERO),
             latest: Cell::new((0, Time::ZERO)),
@@ -204,7 +191,7 @@ impl Hart {
     /// made a request or asks for software.
     pub fn latest_start(&self, halt: Halt) -> Time {
         match halt {
-            Halt::Deadline | Halt::Bus | Halt::Wait(_) => self.time_of(self.started),
+            Halt::Deadline | Halt::Bus | Halt::Wait(_) => self.time_of(self.course.started),
             _ => self.now(),
         }
     }

@@ -8,6 +8,7 @@ use std::cell::Cell;
 
 use chasqui_memory::LentBus;
 
+use crate::ahead::Before;
 use crate::block::{Block, Counts};
 use crate::blocks::Resume;
 use crate::hart::{Halt, Hart};
@@ -47,6 +48,26 @@ pub(crate) enum Exit {
     Halt(Halt),
 }
 
+/// What the loop knows beside the hart.
+pub(crate) struct Course {
+    /// What follows the block that was executed last, if no block does.
+    pub exit: Exit,
+    /// A run through instructions that take no time ends after so many instructions in all.
+    pub untimed_last: u64,
+    /// The cycle at which the instruction started that was executed last, if it took the slow way.
+    pub started: u64,
+    /// The hart runs ahead of other harts now.
+    pub is_ahead: bool,
+    /// Blocks may be decoded now.
+    pub decodes: bool,
+}
+
+impl Default for Course {
+    fn default() -> Course {
+        Course { exit: Exit::Lookup, untimed_last: 0, started: 0, is_ahead: false, decodes: true }
+    }
+}
+
 impl Hart {
     /// Executes every instruction that starts before cycle `soft`, and perhaps some that start before
     /// `deadline`, unless something halts it. Instructions that take no time never come to a deadline: of
@@ -58,7 +79,7 @@ impl Hart {
     #[inline]
     fn run_marking(&mut self, marks: &mut dyn Marks, soft: u64, deadline: u64) -> Halt {
         debug_assert!(soft <= deadline);
-        self.untimed_last = self.statistics.instructions + UNTIMED_RUN;
+        self.course.untimed_last = self.statistics.instructions + UNTIMED_RUN;
         if self.by_steps {
             self.repeat_step(soft)
         } else if !self.has_levels() {
@@ -139,7 +160,7 @@ impl Hart {
 
     /// Instructions take no time, and so many have been executed that the caller is to have its say.
     fn is_untimed_too_long(&self) -> bool {
-        !self.port.is_timed() && self.statistics.instructions >= self.untimed_last
+        !self.port.is_timed() && self.statistics.instructions >= self.course.untimed_last
     }
 
     /// [`Hart::run`] by the reference alone.
@@ -178,7 +199,7 @@ impl Hart {
             let next = self.execute::<TIMED>(&mut f, index);
             f.mend();
             if next.is_null() {
-                break self.exit;
+                break self.course.exit;
             }
             chains += 1;
             let is_due = self.cycle >= f.soft && !(TIMED && self.goes_on(&mut f));
@@ -254,7 +275,7 @@ impl Hart {
         let pc = self.state.pc;
         match self.blocks.find(pc) {
             Some(block) => Some(block),
-            None if !self.may_decode => None,
+            None if !self.course.decodes => None,
             None => self.blocks.build(pc, &mut self.port, &self.timing),
         }
     }
@@ -271,7 +292,7 @@ impl Hart {
     /// No block follows.
     #[inline]
     pub(crate) fn leave_for(&mut self, exit: Exit) -> Next {
-        self.exit = exit;
+        self.course.exit = exit;
         std::ptr::null()
     }
 
@@ -348,5 +369,76 @@ impl Hart {
             }
             None => self.leave_for(Exit::Lookup),
         }
+    }
+}
+
+impl Hart {
+    /// The hart may run ahead: by blocks, with caches, no instruction under way, and no interrupt before cycle `end`.
+    pub fn may_run_ahead(&self, end: u64) -> bool {
+        let is_between = self.fetched == 0 && !self.begun && !self.recheck;
+        let traps = self.has_levels() && self.trap_cycle() < end;
+        !self.by_steps && is_between && !traps && self.port.may_run_ahead()
+    }
+
+    /// What is executed from here on may be taken back.
+    pub fn begin_ahead(&mut self) -> Before {
+        self.port.begin_ahead();
+        Before {
+            state: self.state.clone(),
+            cycle: self.cycle,
+            statistics: self.statistics,
+            predictor: self.predictor.clone(),
+            fetched: self.fetched,
+        }
+    }
+
+    /// Executes instructions that start before cycle `end` and depend on nothing but the hart. True: it came so far. Else
+    /// the next one is for its turn.
+    pub fn run_ahead(&mut self, end: u64) -> bool {
+        // Others may have yet to store what would be decoded.
+        self.course.decodes = false;
+        let came = self.execute_ahead(end);
+        self.course.decodes = true;
+        came
+    }
+
+    /// The hart is as it was when it began, and executes again what starts before cycle `end`, which it had.
+    pub fn run_again(&mut self, before: &Before, end: u64) {
+        self.take_back(before);
+        let came = self.execute_ahead(end);
+        assert!(came, "what was executed ahead is not executed again");
+    }
+
+    fn execute_ahead(&mut self, end: u64) -> bool {
+        self.course.is_ahead = true;
+        self.port.set_ahead(true);
+        self.blocks.begin();
+        let came = self.repeat_ahead(end);
+        self.port.set_ahead(false);
+        self.course.is_ahead = false;
+        came
+    }
+
+    fn repeat_ahead(&mut self, end: u64) -> bool {
+        while self.cycle < end {
+            let next = self.resume().or_else(|| Some((self.block()?, 0)));
+            let Some((block, index)) = next else { break };
+            match self.run_blocks::<true>(block, index, &mut HaltAtMarks, end, end) {
+                Exit::Lookup | Exit::Halt(Halt::Deadline) => {}
+                // The rare instruction, or the one that halts, has not been executed.
+                Exit::Rare | Exit::Halt(_) => break,
+            }
+        }
+        self.cycle >= end
+    }
+
+    /// The hart is as it was.
+    fn take_back(&mut self, before: &Before) {
+        self.port.take_back();
+        self.state.clone_from(&before.state);
+        (self.cycle, self.statistics) = (before.cycle, before.statistics);
+        self.predictor.clone_from(&before.predictor);
+        (self.fetched, self.begun) = (before.fetched, false);
+        self.blocks.resume = None;
     }
 }

@@ -42,7 +42,7 @@ impl Hart {
         if self.take_interrupt() {
             return None;
         }
-        self.started = self.cycle;
+        self.course.started = self.cycle;
         let done = self.instruction(self.state.pc).and_then(|insn| self.try_step(&insn));
         done.unwrap_or_else(Some).and_then(|halt| self.delivered(halt))
     }

@@ -241,7 +241,7 @@ fn slow_load<const TIMED: bool, const BYTES: usize>(
     put: Put,
 ) -> Next {
     let (mut done, mut waited) = (p.at::<TIMED>(), false);
-    h.started = done;
+    h.course.started = done;
     loop {
         match h.port.load(p.address(h), BYTES as u32, &mut done) {
             Ok(value) => {
@@ -280,7 +280,7 @@ fn slow_store<const TIMED: bool, const BYTES: usize>(
     value: u64,
 ) -> Next {
     let (mut done, mut waited) = (p.at::<TIMED>(), false);
-    h.started = done;
+    h.course.started = done;
     loop {
         match h.port.store(p.address(h), BYTES as u32, value, &mut done) {
             Ok(()) => {
@@ -380,7 +380,7 @@ mod own {
         let b = f.block;
         let line = p.micro().imm as u64;
         let mut done = p.at::<true>();
-        h.started = done;
+        h.course.started = done;
         while let Err(stop) = h.port.fetch_line(line, &mut done) {
             if let Some(halt) = outwait(h, stop, &mut done) {
                 let next = h.leave(b, p.index(b), done, halt);
@@ -486,7 +486,7 @@ mod own {
 
     pub fn Mark<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
         let m = p.micro();
-        if h.is_ahead {
+        if h.course.is_ahead {
             return stop::<TIMED>(h, f, p, Halt::Turn);
         }
         // A mark takes no time, so that the block may have ended before it began.
@@ -511,7 +511,7 @@ mod own {
     }
 
     pub fn Pause<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
-        if h.is_ahead {
+        if h.course.is_ahead {
             return stop::<TIMED>(h, f, p, Halt::Turn);
         }
         end::<TIMED>(h, f, p, 0);

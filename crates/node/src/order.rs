@@ -13,7 +13,6 @@ use chasqui_ni::Cause;
 use chasqui_placement::JobId;
 
 use crate::events::{Target, Urgency};
-use crate::harts::Latest;
 use crate::io::IoEvent;
 use crate::memory_system::{Client, Effect};
 use crate::node::NodePartition;
@@ -199,18 +198,8 @@ impl NodePartition {
             let halt = os.run(harts, index, recorders, system.lend(events.order(), alone), end);
             let t = &mut harts[index];
             t.spin.check(&mut t.hart);
-            if SEVERAL {
-                let start = t.hart.latest_start(halt);
-                harts.latest = Latest { start, hart: index };
-            }
-            if SEVERAL && matches!(halt, Halt::Call) {
-                let now = harts[index].ready_at();
-                if harts.announce(index, system.bus_mut(), now) {
-                    break halt;
-                }
-            }
-            if SEVERAL && halt.asks_for_software() {
-                harts.settle_others(index, harts[index].hart.now());
+            if SEVERAL && !harts.meet(index, halt, system.bus_mut()) {
+                break halt;
             }
             os.halted(harts, index, halt, &mut domain.memory, recorders);
             if SEVERAL && timed && !harts[index].hart.port.is_timed() {
@@ -285,7 +274,7 @@ impl NodePartition {
             if ready < soft {
                 let before = self.parts.harts[index].hart.statistics.instructions;
                 if SEVERAL {
-                    if !self.run_ahead(index, soft) {
+                    if !self.parts.harts.run_ahead(index, soft) {
                         self.run_among_others(index, soft, out);
                     }
                 } else {
@@ -318,13 +307,6 @@ impl NodePartition {
             let event = self.parts.events.take(urgency, limit);
             self.dispatch(event, target, out);
         }
-    }
-
-    /// Runs hart `index`, which is ready first, ahead of others as far as `soft`. False: it has to be run among them.
-    fn run_ahead(&mut self, index: usize, soft: Time) -> bool {
-        let harts = &mut self.parts.harts;
-        let is_alone = harts.others_ready(index) >= soft || !harts.are_timed();
-        harts[index].run_ahead(if is_alone { Time::ZERO } else { soft })
     }
 
     /// Runs hart `index`, which is ready first, until `soft` or until another hart may be next.

@@ -109,11 +109,13 @@ impl Parts {
         if !self.harts.is_several() {
             return Time::NEVER;
         }
-        let since = self.harts.iter().filter_map(Core::ahead_since).fold(Time::NEVER, Time::min);
+        let is_ahead = |core: &&Core| core.ahead.since(&core.hart).is_some();
+        let since = self.harts.iter().filter_map(|core| core.ahead.since(&core.hart));
+        let since = since.fold(Time::NEVER, Time::min);
         if since == Time::NEVER {
             return since;
         }
-        let ready = self.harts.iter().filter(|core| core.ahead_since().is_none()).map(Core::ready_at);
+        let ready = self.harts.iter().filter(|core| !is_ahead(core)).map(Core::ready_at);
         since.max(ready.fold(limit.min(self.events.next_time()), Time::min))
     }
 

@@ -33,6 +33,8 @@ pub type OnProgress<'a> = &'a mut (dyn FnMut(Progress) -> Option<i32> + Send);
 const INTERVAL: Duration = Duration::from_millis(200);
 /// Host time between calls where rounds take long: many busy nodes, or many host threads on few processors.
 const INTERVAL_MAX: Duration = Duration::from_millis(500);
+/// Host time between looks at the limits: so long a program may go beyond one.
+const LIMITS_INTERVAL: Duration = Duration::from_millis(50);
 /// The host's clock is looked at after so many rounds, or so many instructions.
 const ROUNDS_BETWEEN_LOOKS: u64 = 256;
 const INSTRUCTIONS_BETWEEN_LOOKS: u64 = 1_000_000;
@@ -58,6 +60,8 @@ pub(crate) struct Reporter<'a> {
 struct Calls<'a> {
     progress: OnProgress<'a>,
     last: Instant,
+    /// When limits were looked at.
+    checked: Instant,
     signal: Option<i32>,
     reached: Option<Reached>,
 }
@@ -78,7 +82,7 @@ impl<'a> Reporter<'a> {
             time_ps: AtomicU64::new(0),
             rounds: AtomicU64::new(0),
             looked_at: AtomicU64::new(0),
-            calls: Mutex::new(Calls { progress, last: begin, signal: None, reached: None }),
+            calls: Mutex::new(Calls { progress, last: begin, checked: begin, signal: None, reached: None }),
             over: Mutex::new(false),
             is_over: Condvar::new(),
             stops: AtomicBool::new(false),
@@ -110,19 +114,30 @@ impl<'a> Reporter<'a> {
     pub fn look_now_and_then(&self) {
         let mut over = self.over.lock().expect("it is only set");
         while !*over {
-            over = self.is_over.wait_timeout(over, INTERVAL).expect("it is only set").0;
+            over = self.is_over.wait_timeout(over, LIMITS_INTERVAL).expect("it is only set").0;
             if !*over {
                 self.look(INTERVAL_MAX);
             }
         }
     }
 
-    /// Calls, if that was not done for so long.
+    /// Looks at the limits, and calls, if that was not done for so long.
     fn look(&self, interval: Duration) {
         let mut calls = self.calls();
-        if calls.last.elapsed() < interval || calls.is_end() {
-            return;
+        if calls.checked.elapsed() >= LIMITS_INTERVAL && !calls.is_end() {
+            calls.checked = Instant::now();
+            calls.reached = self.limits.reached(self.begin.elapsed());
         }
+        if calls.last.elapsed() >= interval && !calls.is_end() {
+            self.call(&mut calls);
+        }
+        if calls.is_end() {
+            self.stops.store(true, Ordering::Relaxed);
+            self.interrupt.ask();
+        }
+    }
+
+    fn call(&self, calls: &mut Calls<'_>) {
         calls.last = Instant::now();
         let host_seconds = self.begin.elapsed().as_secs_f64();
         let instructions = self.streams.instructions();
@@ -135,11 +150,6 @@ impl<'a> Reporter<'a> {
         };
         // As a write to the pipe has it for other commands (POSIX write(), EPIPE).
         calls.signal = (calls.progress)(now).or(self.streams.is_unread().then_some(SIGPIPE));
-        calls.reached = self.limits.reached(self.begin.elapsed());
-        if calls.is_end() {
-            self.stops.store(true, Ordering::Relaxed);
-            self.interrupt.ask();
-        }
     }
 
     fn calls(&self) -> MutexGuard<'_, Calls<'a>> {

@@ -1,9 +1,11 @@
 //! Running ahead of other harts: what a port can take back.
 //!
 //! A hart that runs ahead makes only accesses that the fast path answers; any other stops it before anything has changed
-//! ([`Stop::Turn`]). So all that may have to be taken back is the recency of lines, and what stores have overwritten.
+//! ([`super::Stop::Turn`]). So all that may have to be taken back is the recency of lines, and what stores have overwritten.
 
-use super::{Port, Snoop, Stop};
+use super::data_cache::DataCache;
+use super::instruction_cache::InstructionCache;
+use super::memory_view::MemoryView;
 use crate::cache::Recency;
 
 /// Bits of the filter of lines that were stored to.
@@ -43,6 +45,39 @@ impl Ahead {
         self.runs
     }
 
+    /// It runs ahead from now on, or no more.
+    pub fn set(&mut self, runs: bool) {
+        self.runs = runs;
+    }
+
+    /// From here on what happens may be taken back.
+    pub fn begin(&mut self, data: &DataCache, code: &InstructionCache) {
+        data.save_recency(&mut self.data);
+        code.save_recency(&mut self.code);
+        self.overwritten.clear();
+        self.filter.fill(0);
+    }
+
+    /// Everything is as it was when that began, but for what others' transactions have taken.
+    pub fn take_back(&mut self, data: &mut DataCache, code: &mut InstructionCache, memory: &mut MemoryView) {
+        while let Some(Overwritten { address, bytes, old }) = self.overwritten.pop() {
+            memory.write(address, bytes, old);
+        }
+        self.filter.fill(0);
+        data.restore_recency(&self.data);
+        code.restore_recency(&self.code);
+    }
+
+    /// A line from `first` on, below `end`, was used.
+    pub fn has_used(&self, data: &DataCache, code: &InstructionCache, first: u64, end: u64) -> bool {
+        data.has_used(first, end, &self.data) || code.has_used(first, end, &self.code)
+    }
+
+    /// `bytes` at `address`, which were `old`, are stored to.
+    pub fn note_store(&mut self, address: u64, bytes: u32, old: u64) {
+        self.note(Overwritten { address, bytes, old });
+    }
+
     fn bit(address: u64) -> (usize, u64) {
         let bit = address >> FILTER_SHIFT & (FILTER_BITS - 1);
         ((bit / 64) as usize, 1 << (bit % 64))
@@ -55,68 +90,8 @@ impl Ahead {
     }
 
     /// Something of the `bytes` from `address` on may have been stored to.
-    fn may_have_stored(&self, address: u64, bytes: u32) -> bool {
+    pub fn may_have_stored(&self, address: u64, bytes: u32) -> bool {
         let lines = (address..address + u64::from(bytes)).step_by(1 << FILTER_SHIFT);
         !self.overwritten.is_empty() && lines.map(Ahead::bit).any(|(word, bit)| self.filter[word] & bit != 0)
-    }
-}
-
-impl Port {
-    /// From here on what happens may be taken back.
-    pub fn begin_ahead(&mut self) {
-        self.l1d.save_recency(&mut self.ahead.data);
-        self.l1i.save_recency(&mut self.ahead.code);
-        self.ahead.overwritten.clear();
-        self.ahead.filter.fill(0);
-    }
-
-    /// The hart runs ahead from now on, or no more.
-    pub fn set_ahead(&mut self, runs: bool) {
-        self.ahead.runs = runs;
-    }
-
-    /// The hart may run ahead: nothing is under way, and nobody watches its accesses.
-    pub fn may_run_ahead(&self) -> bool {
-        self.is_cached() && self.is_quiet() && !self.observation.is_watched()
-    }
-
-    /// What the hart has done since it began to run ahead depends on whether another master's transaction on `bytes` from
-    /// `address` on comes before or after it.
-    pub fn is_concerned(&self, snoop: Snoop, address: u64, bytes: u32) -> bool {
-        if snoop == Snoop::Read {
-            return self.ahead.may_have_stored(address, bytes);
-        }
-        // With an L2 all of its lines are concerned that are touched.
-        let (first, end) = match self.l2.cache() {
-            Some(l2) => {
-                let last = l2.line_of(address + u64::from(bytes) - 1);
-                (l2.line_of(address), last + l2.line_bytes())
-            }
-            None => (self.line(address), address + u64::from(bytes)),
-        };
-        self.l1d.has_used(first, end, &self.ahead.data) || self.l1i.has_used(first, end, &self.ahead.code)
-    }
-
-    /// Everything is as it was when the hart began to run ahead, but for what others' transactions have taken.
-    pub fn take_back(&mut self) {
-        while let Some(Overwritten { address, bytes, old }) = self.ahead.overwritten.pop() {
-            self.memory.write(address, bytes, old);
-        }
-        self.ahead.filter.fill(0);
-        self.l1d.restore_recency(&self.ahead.data);
-        self.l1i.restore_recency(&self.ahead.code);
-    }
-
-    /// A store of a hart that runs ahead.
-    ///
-    /// # Errors
-    /// It would not be fast: it is for the hart's turn.
-    pub(super) fn store_ahead(&mut self, va: u64, bytes: u32, value: u64) -> Result<(), Stop> {
-        let delta = self.l1d.fast_store(true, va, bytes).ok_or(Stop::Turn)?;
-        let address = self.memory.physical(va.wrapping_add(delta));
-        let old = self.memory.read(address, bytes);
-        self.ahead.note(Overwritten { address, bytes, old });
-        self.memory.write(address, bytes, value);
-        Ok(())
     }
 }

@@ -48,7 +48,7 @@ impl Port {
     /// Each store is looked at: none takes the fast path.
     #[inline]
     fn sees_stores(&self) -> bool {
-        self.observation.is_watched() || self.ahead.runs()
+        self.observation.is_watched() || self.peers.ahead.runs()
     }
 
     /// Accesses to data take time: none is fast by its page.
@@ -72,7 +72,7 @@ impl Port {
     #[cold]
     #[inline(never)]
     fn load_slow(&mut self, va: u64, bytes: u32, cycles: &mut u64) -> Result<u64, Stop> {
-        if self.ahead.runs() {
+        if self.peers.ahead.runs() {
             return Err(Stop::Turn);
         }
         let granule = if self.is_cached() { self.l1d.line_bytes() } else { PAGE_BYTES };
@@ -180,7 +180,7 @@ impl Port {
     #[cold]
     #[inline(never)]
     fn store_slow(&mut self, va: u64, bytes: u32, value: u64, cycles: &mut u64) -> Result<(), Stop> {
-        if self.ahead.runs() {
+        if self.peers.ahead.runs() {
             return self.store_ahead(va, bytes, value);
         }
         if self.observation.is_watched() && self.store_observed(va, bytes, value) {
@@ -221,6 +221,18 @@ impl Port {
             None => self.buffer_store(pa, bytes, value, *cycles),
         }
         self.notes.store(pa, bytes);
+        Ok(())
+    }
+
+    /// A store of a hart that runs ahead of others.
+    ///
+    /// # Errors
+    /// It would not be fast: it is for the hart's turn.
+    fn store_ahead(&mut self, va: u64, bytes: u32, value: u64) -> Result<(), Stop> {
+        let delta = self.l1d.fast_store(true, va, bytes).ok_or(Stop::Turn)?;
+        let pa = self.memory.physical(va.wrapping_add(delta));
+        self.peers.ahead.note_store(pa, bytes, self.memory.read(pa, bytes));
+        self.memory.write(pa, bytes, value);
         Ok(())
     }
 
@@ -329,7 +341,7 @@ impl Port {
         if self.transactions.stores_to(pa, u64::from(bytes)) {
             return Err(Stop::Wait(Stall::Posted));
         }
-        if self.has_peers {
+        if self.peers.exist {
             // Others may store to what a loop polls, and no snoop shows it here.
             self.observation.disturb();
         }
@@ -652,7 +664,7 @@ impl Port {
             BlockOperation::Clean => (Snoop::Clean, State::Shared),
             BlockOperation::Flush | BlockOperation::Invalidate => (Snoop::Flush, State::Exclusive),
         };
-        (self.has_peers && state < suffices).then_some(snoop)
+        (self.peers.exist && state < suffices).then_some(snoop)
     }
 
     /// `bytes` from `line` on are on their way to memory: what was modified is exclusive. The CMO extension

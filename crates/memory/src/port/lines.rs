@@ -382,7 +382,7 @@ impl Port {
         if !self.is_timed() {
             return Ok(());
         }
-        if self.ahead.runs() {
+        if self.peers.ahead.runs() {
             return Err(Stop::Turn);
         }
         let (pa, _) = self.translate(line_va, Access::Execute, cycles)?;

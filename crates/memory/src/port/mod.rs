@@ -97,6 +97,14 @@ impl Serves {
     }
 }
 
+/// What the other harts of a node are to a port.
+#[derive(Default)]
+struct Peers {
+    /// They may have lines in their caches.
+    exist: bool,
+    ahead: Ahead,
+}
+
 /// A hart's port.
 pub struct Port {
     l1i: InstructionCache,
@@ -114,11 +122,9 @@ pub struct Port {
     network: NetworkSide,
     reserved: Reserved,
     observation: Observation,
-    ahead: Ahead,
     notes: Notes,
     checker: Checker,
-    /// Other harts may have lines in their caches.
-    has_peers: bool,
+    peers: Peers,
     waits: Waits,
     parameters: PortParameters,
     /// What happened so far.
@@ -154,10 +160,9 @@ impl Port {
             ),
             reserved: Reserved::default(),
             observation: Observation::default(),
-            ahead: Ahead::default(),
             notes: Notes::default(),
             checker: Checker::new(p.check_coherence),
-            has_peers: false,
+            peers: Peers::default(),
             waits: Waits::default(),
             statistics: PortStatistics::default(),
             parameters,
@@ -177,7 +182,7 @@ impl Port {
 
     /// From now on other harts may have lines in their caches: cache-block operations ask them.
     pub fn join_peers(&mut self) {
-        self.has_peers = true;
+        self.peers.exist = true;
     }
 
     /// The hart's next instruction has asked a device for something, or has its answer here already: what it has taken from
@@ -399,5 +404,42 @@ impl Port {
     /// What does not hold, in words.
     pub fn check_invariants(&self) -> Result<(), String> {
         check::invariants(self)
+    }
+
+    // --- running ahead -----------------------------------------------------------------------------
+
+    /// From here on what happens may be taken back.
+    pub fn begin_ahead(&mut self) {
+        self.peers.ahead.begin(&self.l1d, &self.l1i);
+    }
+
+    /// The hart runs ahead of others from now on, or no more.
+    pub fn set_ahead(&mut self, runs: bool) {
+        self.peers.ahead.set(runs);
+    }
+
+    /// The hart may run ahead: nothing is under way, and nobody watches its accesses.
+    pub fn may_run_ahead(&self) -> bool {
+        self.is_cached() && self.is_quiet() && !self.observation.is_watched()
+    }
+
+    /// Everything is as it was when the hart began to run ahead, but for what others' transactions have taken.
+    pub fn take_back(&mut self) {
+        self.peers.ahead.take_back(&mut self.l1d, &mut self.l1i, &mut self.memory);
+    }
+
+    /// What the hart has done since it began to run ahead depends on whether another master's transaction on `bytes` from
+    /// `address` on comes before or after it.
+    pub fn is_concerned(&self, snoop: Snoop, address: u64, bytes: u32) -> bool {
+        if snoop == Snoop::Read {
+            return self.peers.ahead.may_have_stored(address, bytes);
+        }
+        // With an L2 all of its lines are concerned that are touched.
+        let end = address + u64::from(bytes);
+        let (first, end) = match self.l2.cache() {
+            Some(l2) => (l2.line_of(address), l2.line_of(end - 1) + l2.line_bytes()),
+            None => (self.line(address), end),
+        };
+        self.peers.ahead.has_used(&self.l1d, &self.l1i, first, end)
     }
 }

@@ -291,7 +291,7 @@ impl Port {
     fn claim(&mut self, line: u64, cycles: &mut u64) -> Result<(), Stop> {
         let is_owned = self.l1d.state(line).max(self.l2.state(line)) >= State::Exclusive
             || self.has_bound(line, self.l1d.line_bytes());
-        if self.has_peers && !is_owned {
+        if self.peers.exist && !is_owned {
             self.obtain(line, true, Stall::Data, cycles)?;
         }
         Ok(())
@@ -605,7 +605,7 @@ impl Port {
     /// Another master asks for the lines from `line` to `end`: of several harts, this one does not own them any more for
     /// what is to land there.
     pub(super) fn lose_reserved(&mut self, line: u64, end: u64) {
-        if self.has_peers
+        if self.peers.exist
             && let Some(network) = &mut self.network.cache
         {
             network.lose_reserved(line, end);

@@ -9,7 +9,8 @@ mod spin;
 use std::ops::{Index, IndexMut, Range};
 
 use chasqui_engine::Time;
-use chasqui_memory::Bus;
+use chasqui_hart::Halt;
+use chasqui_memory::{Bus, Snoop};
 
 pub(crate) use ahead::Latest;
 pub(crate) use core_state::{Activity, Filling};
@@ -96,6 +97,62 @@ impl Harts {
         // Of two at a time the lower comes first.
         let until = others.map(|(i, t)| t.ready_at() + Time(u64::from(index < i)));
         until.min().unwrap_or(Time::NEVER)
+    }
+
+    /// It is the turn of hart `index`: it runs ahead of the others as far as `until`. False: it has to be run among them.
+    pub(crate) fn run_ahead(&mut self, index: usize, until: Time) -> bool {
+        let is_alone = self.others_ready(index) >= until || !self.are_timed();
+        let Core { hart, ahead, activity, watch, .. } = &mut self[index];
+        let may = !is_alone && matches!(activity, Activity::Ready) && watch.is_none();
+        ahead.run(hart, if may { until } else { Time::ZERO })
+    }
+
+    /// Hart `index` has halted, and others go no further than that where it concerns them. False: one that repeats itself
+    /// has to catch up first.
+    pub(crate) fn meet(&mut self, index: usize, halt: Halt, bus: Option<&mut Bus>) -> bool {
+        let now = self[index].hart.now();
+        self.latest = Latest { start: self[index].hart.latest_start(halt), hart: index };
+        if matches!(halt, Halt::Call) && self.announce(index, bus, now) {
+            return false;
+        }
+        if halt.asks_for_software() {
+            self.settle_others(index, now);
+        }
+        true
+    }
+
+    /// Instructions of hart `index` that start at this time or later come after what happens at `now`. Where that follows
+    /// from an instruction which starts at `now`, too, those of lower harts came before.
+    fn end_before(&self, index: usize, now: Time) -> Time {
+        let is_before = self.latest.start == now && index < self.latest.hart;
+        if is_before { now + Time(1) } else { now }
+    }
+
+    /// Something happens at `now` that may concern hart `index` whatever it did: it has not gone past that.
+    pub(crate) fn settle(&mut self, index: usize, now: Time) {
+        let end = self.end_before(index, now);
+        let Core { hart, ahead, .. } = &mut self[index];
+        ahead.settle(hart, end);
+    }
+
+    /// The same, of all.
+    pub(crate) fn settle_all(&mut self, now: Time) {
+        (0..self.started()).for_each(|index| self.settle(index, now));
+    }
+
+    /// The same, of all but hart `index`.
+    pub(crate) fn settle_others(&mut self, index: usize, now: Time) {
+        (0..self.started()).filter(|&other| other != index).for_each(|other| self.settle(other, now));
+    }
+
+    /// Another master's transaction on `bytes` from `address` on has its place in the order at `now`: hart `index` has not
+    /// gone past that, if it concerns what the hart has done since.
+    pub(crate) fn settle_for(&mut self, index: usize, (snoop, address, bytes): (Snoop, u64, u32), now: Time) {
+        let end = self.end_before(index, now);
+        let Core { hart, ahead, .. } = &mut self[index];
+        if ahead.is_past(hart, end) && hart.port.is_concerned(snoop, address, bytes) {
+            ahead.settle(hart, end);
+        }
     }
 
     /// Harts other than `index` that have had threads.
