@@ -5,7 +5,6 @@
 //! generated from it), [`csr`], [`supervisor`], [`handlers`], [`class`] and [`predictor`] (how long they take), [`Hart`], `step.rs` (the reference), `block.rs` and
 //! `run.rs` (the fast loop).
 
-mod ahead;
 pub mod alu;
 mod block;
 mod blocks;
@@ -33,7 +32,6 @@ mod timing;
 
 pub mod testing;
 
-pub use ahead::Before;
 pub use blocks::Text;
 pub use class::{CLASSES, Class, class};
 pub use decode::decode;
@@ -42,7 +40,7 @@ pub use hart::{Halt, Hart, HartStatistics};
 pub use insn::{Insn, Op};
 pub use observe::{Decoder, Observer};
 pub use parameters::CoreParameters;
-pub use run::{HaltAtMarks, Marks};
+pub use run::{Before, HaltAtMarks, Marks};
 pub use state::State;
 pub use supervisor::Supervisor;
 pub use timing::Timing;

@@ -8,10 +8,11 @@ use std::cell::Cell;
 
 use chasqui_memory::LentBus;
 
-use crate::ahead::Before;
+use crate::State;
 use crate::block::{Block, Counts};
 use crate::blocks::Resume;
-use crate::hart::{Halt, Hart};
+use crate::hart::{Halt, Hart, HartStatistics};
+use crate::predictor::Predictor;
 use crate::threaded::{self, CHAIN_MAX, Frame};
 
 /// Instructions that one run executes in a call that takes no time: a matter of a millisecond.
@@ -369,6 +370,28 @@ impl Hart {
             }
             None => self.leave_for(Exit::Lookup),
         }
+    }
+}
+
+/// What a hart was when it began to run ahead, beside its port.
+///
+/// A hart runs ahead of the other harts of its node by instructions that depend on nothing but itself: whose fetches and
+/// accesses hit, and that do not concern system software or observers. Before any other it stops ([`Halt::Turn`]), for its
+/// turn. If another hart's transaction turns out to come before, and to concern a line that was used meanwhile, everything
+/// is taken back, and executed again as far as that. (As an optimistic simulation, with a hart as the process:
+/// D. R. Jefferson, "Virtual time", ACM TOPLAS 7, 1985.)
+pub struct Before {
+    pub(crate) state: State,
+    pub(crate) cycle: u64,
+    pub(crate) statistics: HartStatistics,
+    pub(crate) predictor: Predictor,
+    pub(crate) fetched: u8,
+}
+
+impl Before {
+    /// The cycle at which it began.
+    pub fn cycle(&self) -> u64 {
+        self.cycle
     }
 }
 
