@@ -29,7 +29,7 @@ SEED = os.environ.get("SEED", "1")
 VARIATIONS = {
     "again": [],
     **EXECUTED,
-    "by the reference": ["--set", "check.reference=true"],
+    "by the reference": ["--set", "check.executor=reference"],
     "profile": ["--profile"],
     "2 threads": THREADS["2 threads"],
     **WINDOWS,
@@ -156,7 +156,7 @@ def twice(program: Path, arguments: list[str], images: Path, place: Path) -> str
     """What the program writes on a node with a kernel of `images`, by blocks and by the reference:
     the same, at the same times."""
     found = []
-    for name, sets in (("blocks", []), ("steps", ["check.reference=true"])):
+    for name, sets in (("blocks", []), ("steps", ["check.executor=reference"])):
         request = {
             "machine": "voyager",
             "sets": [KERNEL[1], *sets],

@@ -7,6 +7,7 @@ use chasqui_engine::{Clock, Cycles, Time};
 use chasqui_memory::{Fault, Port, SharedAccesses, Stall, Stop};
 
 use crate::blocks::{Blocks, Text};
+use crate::executor::{Execution, Executor};
 use crate::handlers::Handlers;
 use crate::predictor::{Outcome, Predictor};
 use crate::run::Exit;
@@ -94,8 +95,10 @@ pub struct Hart {
     pub(crate) timing: Timing,
     pub(crate) predictor: Predictor,
     pub(crate) blocks: Blocks,
-    /// [`Hart::run`] takes every instruction by [`Hart::step`].
-    pub(crate) by_steps: bool,
+    /// What [`Hart::run`] executes instructions by.
+    pub(crate) executor: Executor,
+    /// A block is translated when it has begun so many chains; 0: never.
+    pub(crate) translate_after: u32,
     /// So many lines of the instruction at `pc` were fetched while it waited: they are not fetched again,
     /// or its data and its code could take each other's places for ever. [`FETCHED`]: all.
     pub(crate) fetched: u8,
@@ -131,7 +134,8 @@ impl Hart {
             timing,
             predictor: Predictor::new(timing.prediction),
             blocks: Blocks::default(),
-            by_steps: false,
+            executor: Executor::Threaded,
+            translate_after: 0,
             fetched: 0,
             begun: false,
             exit: Exit::Lookup,
@@ -208,10 +212,12 @@ impl Hart {
         self.state.pc += 4;
     }
 
-    /// Whether [`Hart::run`] takes every instruction by the reference, [`Hart::step`], from now on. Nothing
-    /// that is simulated changes, so that two whole runs can be compared.
-    pub fn run_by_steps(&mut self, by_steps: bool) {
-        self.by_steps = by_steps;
+    /// What [`Hart::run`] executes instructions by from now on. Nothing that is simulated changes, so that two whole runs
+    /// can be compared.
+    pub fn execute_by(&mut self, execution: Execution) {
+        self.executor = execution.executor;
+        let translates = execution.executor == Executor::Translated;
+        self.translate_after = if translates { execution.translate_after as u32 } else { 0 };
     }
 
     /// What predicts its branches. It stays with the hart, whichever process is on it.

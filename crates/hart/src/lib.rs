@@ -10,6 +10,7 @@ mod block;
 mod blocks;
 pub mod class;
 mod compressed;
+mod executor;
 pub mod csr;
 pub mod decode;
 pub mod disasm;
@@ -29,12 +30,14 @@ pub mod supervisor;
 mod step;
 mod threaded;
 mod timing;
+mod translate;
 
 pub mod testing;
 
 pub use blocks::Text;
 pub use class::{CLASSES, Class, class};
 pub use decode::decode;
+pub use executor::{Execution, Executor};
 pub use handlers::Handlers;
 pub use hart::{Halt, Hart, HartStatistics};
 pub use insn::{Insn, Op};

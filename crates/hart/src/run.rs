@@ -10,11 +10,16 @@ use chasqui_memory::LentBus;
 
 use crate::block::{Block, Counts};
 use crate::blocks::Resume;
+use crate::executor::Executor;
 use crate::hart::{Halt, Hart};
 use crate::threaded::{self, CHAIN_MAX, Frame};
+use crate::translate::translate;
 
 /// Instructions that one run executes in a call that takes no time: a matter of a millisecond.
 pub(crate) const UNTIMED_RUN: u64 = 1 << 16;
+
+/// Chains of blocks in one go: their counts have room for so many.
+pub(crate) const CHAINS_MAX: u32 = Counts::BLOCKS_MAX / (CHAIN_MAX + 1);
 
 /// The block that follows; null: none does, and [`Hart::exit`] says what does.
 pub(crate) type Next = *const Block;
@@ -59,7 +64,7 @@ impl Hart {
     fn run_marking(&mut self, marks: &mut dyn Marks, soft: u64, deadline: u64) -> Halt {
         debug_assert!(soft <= deadline);
         self.untimed_last = self.statistics.instructions + UNTIMED_RUN;
-        if self.by_steps {
+        if self.executor == Executor::Reference {
             self.repeat_step(soft)
         } else if !self.has_levels() {
             self.run_level(marks, soft, deadline)
@@ -157,12 +162,15 @@ impl Hart {
         // SAFETY: blocks live until the next run.
         let block = unsafe { &*block };
         let (view, executed) = (self.port.view(), Counts::default());
-        let mut f = Frame { block, view, marks, soft, deadline, executed, left: 0 };
-        let mut chains = 0;
+        let fetch = self.port.fetch_view();
+        let mut f = Frame { block, view, fetch, marks, soft, deadline, executed, left: 0, chains: 0 };
         let exit = loop {
             let b = f.block;
             f.executed.add(if index == 0 { b.counts } else { b.places[index].rest });
             f.left = CHAIN_MAX;
+            if index == 0 && b.begins(TIMED, self.translate_after) {
+                self.translate::<TIMED>(&f);
+            }
             let next = if TIMED && self.cycle + b.cycles > deadline {
                 self.execute_short(&mut f, index)
             } else {
@@ -171,8 +179,8 @@ impl Hart {
             if next.is_null() {
                 break self.exit;
             }
-            chains += 1;
-            if self.cycle >= soft || chains == Counts::BLOCKS_MAX / (CHAIN_MAX + 1) {
+            f.chains += 1;
+            if self.cycle >= soft || f.chains == CHAINS_MAX {
                 self.stand_before(next);
                 break Exit::Lookup;
             }
@@ -236,13 +244,25 @@ impl Hart {
         }
     }
 
+    /// Translates the block of `f`, and what follows it.
+    #[cold]
+    #[inline(never)]
+    fn translate<const TIMED: bool>(&mut self, f: &Frame<'_>) {
+        let (head, data) = (f.block, f.view.geometry());
+        self.blocks.make_room(head.pc);
+        let code = translate(self, TIMED, data, head, |pc| self.blocks.are_together(head.pc, pc));
+        if let Some(code) = code {
+            self.blocks.keep(head.pc, code);
+        }
+    }
+
     /// Runs the part of the block from entry `index` on that starts before the deadline.
     #[cold]
     fn execute_short(&mut self, frame: &mut Frame<'_>, index: usize) -> Next {
         debug_assert!(self.cycle < frame.deadline);
         let b = frame.block;
         let cut = b.cut(frame.deadline - self.cycle + b.start(index));
-        let next = self.execute::<true>(frame, index);
+        let next = b.untranslated(|| self.execute::<true>(frame, index));
         if let Some(cut) = cut {
             b.mend(cut);
         }

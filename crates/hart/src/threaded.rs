@@ -9,7 +9,7 @@
 
 use std::cell::Cell;
 
-use chasqui_memory::{FastView, Stop};
+use chasqui_memory::{FastView, FetchView, Stop};
 
 use crate::block::{Block, Code, Counts, Micro};
 use crate::for_each_op;
@@ -22,6 +22,8 @@ use crate::step::extend;
 pub(crate) struct Frame<'a> {
     pub block: &'a Block,
     pub view: FastView,
+    /// The table of instruction lines, which translated code reads.
+    pub fetch: FetchView,
     /// The receiver of marks.
     pub marks: &'a mut dyn Marks,
     /// No block need be begun at this cycle or later.
@@ -32,15 +34,18 @@ pub(crate) struct Frame<'a> {
     pub executed: Counts,
     /// So many more may be begun without a return.
     pub left: u32,
+    /// Returns so far: at [`CHAINS_MAX`](crate::run::CHAINS_MAX) there are none further.
+    pub chains: u32,
 }
 
-/// Blocks that may follow each other without a return: few enough for the stack, were there no jumps.
-pub(crate) const CHAIN_MAX: u32 = 128;
+/// Blocks that may follow the first without a return: few enough for the stack, were there no jumps.
+pub(crate) const CHAIN_MAX: u32 = 127;
 
 /// A place in a block, never past its last entry, which leaves it; and the cycle at which the block would
 /// have begun, were all accesses hits. (Two words, which functions pass in registers.)
 #[derive(Clone, Copy)]
-struct Place {
+#[repr(C)]
+pub(crate) struct Place {
     entry: *const Micro,
     begun: u64,
 }
@@ -391,6 +396,21 @@ mod own {
         h.leave_for(Exit::Halt(Halt::Pause))
     }
 
+    pub fn Translated<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
+        let mut p = p;
+        if let Some(entry) = f.block.translation(TIMED)
+            && entry.geometry == f.view.geometry()
+        {
+            let (h, f) = (std::ptr::from_mut(h), std::ptr::from_mut(f));
+            // SAFETY: it is the function of the region that the block is in; what it accesses is the hart's and the
+            // frame's, of which there is no other reference meanwhile.
+            p = unsafe { (entry.function)(h, f.cast(), p.begun, entry.number.into()) };
+        }
+        let first = std::ptr::eq(p.entry, f.block.first());
+        let code = if first { f.block.code(0) } else { p.micro().code };
+        Table::<TIMED>::HANDLERS[code as usize](h, f, p)
+    }
+
     /// There is no such code.
     pub fn nothing(_: &mut Hart, _: &mut Frame<'_>, _: Place) -> Next {
         unreachable!("a code without a function")
@@ -514,4 +534,5 @@ macro_rules! declare_handlers {
 for_each_op!(
     declare_handlers,
     Fetch End Leave Rare Constant Jal Jalr PredictedBranch PredictedJal PredictedJalr Flw Fld Fsw Fsd Mark Pause
+    Translated
 );

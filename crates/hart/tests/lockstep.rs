@@ -11,7 +11,7 @@ use chasqui_engine::{Clock, Time};
 use chasqui_hart::testing::program::{
     ENVELOPES, Kind, MESSAGES, NETWORK, Options, envelope, generate, initial_state, initial_window,
 };
-use chasqui_hart::{CLASSES, Class, Halt, HaltAtMarks, Hart, State, Timing};
+use chasqui_hart::{CLASSES, Class, Execution, Executor, Halt, HaltAtMarks, Hart, State, Timing};
 use chasqui_memory::{
     Binding, Bus, BusParameters, CacheParameters, DramParameters, Early, Incoming, L2Parameters, LentBus,
     Long, NetworkCacheCosts, NetworkCacheParameters, OrderParameters, PAGE_BYTES, PortKind, PortParameters,
@@ -246,9 +246,17 @@ fn compare(fast: &mut Bench, slow: &mut Bench, all: bool) {
     }
 }
 
+/// Threaded code, or translations of blocks that have hardly begun to be executed.
+fn execution(random: &mut Random) -> Execution {
+    let executor = random.pick(&[Executor::Threaded, Executor::Translated, Executor::Translated]);
+    Execution { executor, translate_after: random.pick(&[1, 2, 3, 8]) }
+}
+
 /// Runs both benches to their ends; returns instructions executed.
 fn lockstep(setup: &Setup, cuts: &mut Random) -> u64 {
     let (mut fast, mut slow) = (Bench::new(setup), Bench::new(setup));
+    let execution = execution(cuts);
+    fast.hart.execute_by(execution);
     let style = cuts.below(4);
     let mut run = |hart: &mut Hart, _: &mut Bus, _: Time, limit: u64| {
         let longest = [u64::MAX, 1, 20, 300][style as usize];

@@ -1,0 +1,328 @@
+//! What operations compute, in Cranelift's terms. Those that are not here are called (`operations.rs`).
+
+use std::mem::offset_of;
+
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use cranelift_codegen::ir::types::{F32, F64, I8, I32, I64};
+use cranelift_codegen::ir::{InstBuilder, MemFlags, Type, Value};
+
+use super::emit::Emitter;
+use crate::block::{Code, Micro};
+use crate::fp::{Flags, Rounding};
+use crate::hart::Hart;
+
+/// Rounding mode of an instruction: that in the CSR.
+const DYNAMIC: u8 = 7;
+
+impl Emitter<'_, '_> {
+    pub fn operation(&mut self, code: Code, m: &Micro) {
+        use Code::*;
+        match code {
+            Lb | Lh | Lw | Ld | Lbu | Lhu | Lwu | Flw | Fld => self.load(code, m),
+            Sb | Sh | Sw | Sd | Fsw | Fsd => self.store(code, m),
+            Addi | Slti | Sltiu | Xori | Ori | Andi | Slli | Srli | Srai | Addiw | Slliw | Srliw | Sraiw => {
+                self.immediate(code, m);
+            }
+            Add | Sub | Sll | Slt | Sltu | Xor | Srl | Sra | Or | And | Mul | Mulh | Mulhu => {
+                self.register(code, m);
+            }
+            Addw | Subw | Mulw | Sllw | Srlw | Sraw => self.word(code, m),
+            _ if !self.float(code, m) => self.call_operation(code, m),
+            _ => {}
+        }
+    }
+
+    fn register(&mut self, code: Code, m: &Micro) {
+        let (x, y) = (self.x(m.rs1), self.x(m.rs2));
+        let b = &mut self.b;
+        let value = match code {
+            Code::Add => b.ins().iadd(x, y),
+            Code::Sub => b.ins().isub(x, y),
+            Code::Sll => b.ins().ishl(x, y),
+            Code::Srl => b.ins().ushr(x, y),
+            Code::Sra => b.ins().sshr(x, y),
+            Code::Xor => b.ins().bxor(x, y),
+            Code::Or => b.ins().bor(x, y),
+            Code::And => b.ins().band(x, y),
+            Code::Mul => b.ins().imul(x, y),
+            Code::Mulh => b.ins().smulhi(x, y),
+            Code::Mulhu => b.ins().umulhi(x, y),
+            _ => {
+                let less = if code == Code::Slt { IntCC::SignedLessThan } else { IntCC::UnsignedLessThan };
+                let less = b.ins().icmp(less, x, y);
+                b.ins().uextend(I64, less)
+            }
+        };
+        self.registers.set_x(m.rd, value);
+    }
+
+    fn immediate(&mut self, code: Code, m: &Micro) {
+        let x = self.x(m.rs1);
+        let b = &mut self.b;
+        let value = match code {
+            // A move, or a constant.
+            Code::Addi if m.imm == 0 => x,
+            Code::Addi if m.rs1 == 0 => b.ins().iconst(I64, m.imm),
+            Code::Addi => b.ins().iadd_imm(x, m.imm),
+            Code::Xori => b.ins().bxor_imm(x, m.imm),
+            Code::Ori => b.ins().bor_imm(x, m.imm),
+            Code::Andi => b.ins().band_imm(x, m.imm),
+            Code::Slli => b.ins().ishl_imm(x, m.imm & 63),
+            Code::Srli => b.ins().ushr_imm(x, m.imm & 63),
+            Code::Srai => b.ins().sshr_imm(x, m.imm & 63),
+            Code::Slti | Code::Sltiu => {
+                let less = if code == Code::Slti { IntCC::SignedLessThan } else { IntCC::UnsignedLessThan };
+                let less = b.ins().icmp_imm(less, x, m.imm);
+                b.ins().uextend(I64, less)
+            }
+            _ => {
+                let x = b.ins().ireduce(I32, x);
+                let word = match code {
+                    Code::Addiw => b.ins().iadd_imm(x, i64::from(m.imm as i32)),
+                    Code::Slliw => b.ins().ishl_imm(x, m.imm & 31),
+                    Code::Srliw => b.ins().ushr_imm(x, m.imm & 31),
+                    _ => b.ins().sshr_imm(x, m.imm & 31),
+                };
+                b.ins().sextend(I64, word)
+            }
+        };
+        self.registers.set_x(m.rd, value);
+    }
+
+    fn word(&mut self, code: Code, m: &Micro) {
+        let (x, y) = (self.x(m.rs1), self.x(m.rs2));
+        let b = &mut self.b;
+        let (x, y) = (b.ins().ireduce(I32, x), b.ins().ireduce(I32, y));
+        let word = match code {
+            Code::Addw => b.ins().iadd(x, y),
+            Code::Subw => b.ins().isub(x, y),
+            Code::Mulw => b.ins().imul(x, y),
+            Code::Sllw => b.ins().ishl(x, y),
+            Code::Srlw => b.ins().ushr(x, y),
+            _ => b.ins().sshr(x, y),
+        };
+        let value = b.ins().sextend(I64, word);
+        self.registers.set_x(m.rd, value);
+    }
+
+    /// Emits an operation of floating point; false if it is not here.
+    fn float(&mut self, code: Code, m: &Micro) -> bool {
+        use Code::*;
+        let is_short = matches!(m.rm, 0 | DYNAMIC);
+        match code {
+            FaddD | FsubD | FmulD | FdivD | FsqrtD if is_short => self.arithmetic(code, m, F64),
+            FaddS | FsubS | FmulS | FdivS | FsqrtS if is_short => self.arithmetic(code, m, F32),
+            FmaddD | FmsubD | FnmsubD | FnmaddD if is_short && self.has_fma() => self.fused(code, m, F64),
+            FmaddS | FmsubS | FnmsubS | FnmaddS if is_short && self.has_fma() => self.fused(code, m, F32),
+            FeqD | FltD | FleD => self.compare(code, m, F64),
+            FeqS | FltS | FleS => self.compare(code, m, F32),
+            FsgnjD | FsgnjnD | FsgnjxD => self.sign(code, m),
+            FsgnjS if m.rs1 == m.rs2 => {
+                let value = self.single(m.rs1);
+                self.registers.set_single(m.rd, value);
+            }
+            // Exact, whatever the rounding mode; a reserved one is dynamic.
+            FcvtDW | FcvtDWu if m.rm == 0 => self.from_integer(code, m),
+            FcvtDL | FcvtDW | FcvtDWu | FcvtSW | FcvtSL if is_short => {
+                self.applies(m);
+                self.from_integer(code, m);
+            }
+            FcvtSD | FcvtDS if is_short => self.convert(code, m),
+            FmvXD => {
+                let value = self.f(m.rs1);
+                self.registers.set_x(m.rd, value);
+            }
+            FmvDX => {
+                let value = self.x(m.rs1);
+                self.registers.set_f(m.rd, value);
+            }
+            FmvXW => {
+                let value = self.f(m.rs1);
+                let word = self.b.ins().ireduce(I32, value);
+                let value = self.b.ins().sextend(I64, word);
+                self.registers.set_x(m.rd, value);
+            }
+            FmvWX => {
+                let value = self.x(m.rs1);
+                let word = self.b.ins().ireduce(I32, value);
+                let value = self.b.ins().bitcast(F32, MemFlags::new(), word);
+                self.registers.set_single(m.rd, value);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Leaves unless the short cut of `fp/host.rs` may be tried: rounding is to nearest, and the inexact flag is set.
+    fn applies(&mut self, m: &Micro) {
+        if !self.is_inexact {
+            self.flush();
+            let flags = self.own(I8, offset_of!(Hart, state.flags.0));
+            let flag = self.b.ins().band_imm(flags, i64::from(Flags::NX));
+            self.exit_unless(flag);
+            self.is_inexact = true;
+        }
+        if m.rm == DYNAMIC && !self.is_nearest {
+            self.flush();
+            let mode = self.own(I8, offset_of!(Hart, state.frm));
+            let other = self.b.ins().icmp_imm(IntCC::NotEqual, mode, Rounding::NearestEven as i64);
+            self.exit_if(other);
+            self.is_nearest = true;
+        }
+    }
+
+    fn number(&mut self, r: u8, of: Type) -> Value {
+        if of == F64 { self.double(r) } else { self.single(r) }
+    }
+
+    fn set_number(&mut self, r: u8, value: Value, of: Type) {
+        if of == F64 {
+            self.registers.set_double(r, value);
+        } else {
+            self.registers.set_single(r, value);
+        }
+    }
+
+    fn arithmetic(&mut self, code: Code, m: &Micro, of: Type) {
+        use Code::*;
+        self.applies(m);
+        let x = self.number(m.rs1, of);
+        if matches!(code, FsqrtD | FsqrtS) {
+            let value = self.b.ins().sqrt(x);
+            self.ordinary(value, of);
+            return self.set_number(m.rd, value, of);
+        }
+        let y = self.number(m.rs2, of);
+        let b = &mut self.b;
+        let value = match code {
+            FaddD | FaddS => b.ins().fadd(x, y),
+            FsubD | FsubS => b.ins().fsub(x, y),
+            FmulD | FmulS => b.ins().fmul(x, y),
+            _ => b.ins().fdiv(x, y),
+        };
+        if matches!(code, FaddD | FaddS | FsubD | FsubS) {
+            self.finite(value, of);
+        } else {
+            self.ordinary(value, of);
+        }
+        self.set_number(m.rd, value, of);
+    }
+
+    fn fused(&mut self, code: Code, m: &Micro, of: Type) {
+        use Code::*;
+        self.applies(m);
+        let [mut x, y, mut z] = [m.rs1, m.rs2, m.rs3].map(|r| self.number(r, of));
+        if matches!(code, FnmsubD | FnmaddD | FnmsubS | FnmaddS) {
+            x = self.b.ins().fneg(x);
+        }
+        if matches!(code, FmsubD | FnmaddD | FmsubS | FnmaddS) {
+            z = self.b.ins().fneg(z);
+        }
+        let value = self.b.ins().fma(x, y, z);
+        self.ordinary(value, of);
+        self.set_number(m.rd, value, of);
+    }
+
+    /// The bits of a number without its sign, at the upper end of a word; and those of an infinity, and of the least number
+    /// above the smallest normal one.
+    fn magnitude(&mut self, value: Value, of: Type) -> (Value, u64, u64) {
+        let (bits, infinity, least) = if of == F64 {
+            (I64, 0x7ff0u64 << 48, (1u64 << 52) + 1)
+        } else {
+            (I32, 0x7f80u64 << 16, (1u64 << 23) + 1)
+        };
+        let bits = self.b.ins().bitcast(bits, MemFlags::new(), value);
+        (self.b.ins().iadd(bits, bits), infinity << 1, least << 1)
+    }
+
+    /// Leaves unless `value` is finite.
+    fn finite(&mut self, value: Value, of: Type) {
+        self.flush();
+        let (magnitude, infinity, _) = self.magnitude(value, of);
+        let is_finite = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, magnitude, infinity as i64);
+        self.exit_unless(is_finite);
+    }
+
+    /// Leaves unless `value` is finite and larger than the smallest normal number.
+    fn ordinary(&mut self, value: Value, of: Type) {
+        self.flush();
+        let (magnitude, infinity, least) = self.magnitude(value, of);
+        let above = self.b.ins().iadd_imm(magnitude, (least as i64).wrapping_neg());
+        let is_ordinary = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, above, (infinity - least) as i64);
+        self.exit_unless(is_ordinary);
+    }
+
+    /// Leaves if a comparison meets a NaN.
+    fn compare(&mut self, code: Code, m: &Micro, of: Type) {
+        use Code::*;
+        let (x, y) = (self.number(m.rs1, of), self.number(m.rs2, of));
+        self.flush();
+        let unordered = self.b.ins().fcmp(FloatCC::Unordered, x, y);
+        self.exit_if(unordered);
+        let condition = match code {
+            FeqD | FeqS => FloatCC::Equal,
+            FltD | FltS => FloatCC::LessThan,
+            _ => FloatCC::LessThanOrEqual,
+        };
+        let holds = self.b.ins().fcmp(condition, x, y);
+        let value = self.b.ins().uextend(I64, holds);
+        self.registers.set_x(m.rd, value);
+    }
+
+    /// Signs of doubles.
+    fn sign(&mut self, code: Code, m: &Micro) {
+        if m.rs1 == m.rs2 {
+            let value = self.double(m.rs1);
+            let value = match code {
+                Code::FsgnjD => value,
+                Code::FsgnjnD => self.b.ins().fneg(value),
+                _ => self.b.ins().fabs(value),
+            };
+            return self.registers.set_double(m.rd, value);
+        }
+        let (x, y) = (self.f(m.rs1), self.f(m.rs2));
+        let b = &mut self.b;
+        let y = if code == Code::FsgnjnD { b.ins().bnot(y) } else { y };
+        let sign = b.ins().band_imm(y, i64::MIN);
+        let value = if code == Code::FsgnjxD {
+            b.ins().bxor(x, sign)
+        } else {
+            let magnitude = b.ins().band_imm(x, i64::MAX);
+            b.ins().bor(magnitude, sign)
+        };
+        self.registers.set_f(m.rd, value);
+    }
+
+    fn from_integer(&mut self, code: Code, m: &Micro) {
+        use Code::*;
+        let x = self.x(m.rs1);
+        let b = &mut self.b;
+        let x = match code {
+            FcvtDL | FcvtSL => x,
+            FcvtDWu => {
+                let word = b.ins().ireduce(I32, x);
+                b.ins().uextend(I64, word)
+            }
+            _ => b.ins().ireduce(I32, x),
+        };
+        let of = if matches!(code, FcvtSW | FcvtSL) { F32 } else { F64 };
+        let value = b.ins().fcvt_from_sint(of, x);
+        self.set_number(m.rd, value, of);
+    }
+
+    /// Between single and double precision.
+    fn convert(&mut self, code: Code, m: &Micro) {
+        self.applies(m);
+        if code == Code::FcvtSD {
+            let x = self.double(m.rs1);
+            let value = self.b.ins().fdemote(F32, x);
+            self.ordinary(value, F32);
+            return self.registers.set_single(m.rd, value);
+        }
+        let x = self.single(m.rs1);
+        let value = self.b.ins().fpromote(F64, x);
+        // Neither a NaN nor an infinity.
+        self.finite(value, F64);
+        self.registers.set_double(m.rd, value);
+    }
+}
