@@ -129,7 +129,9 @@ fn enter(b: &mut FunctionBuilder<'_>, number: Value, labels: &[Label]) {
         return;
     }
     let calls: Vec<_> = labels.iter().map(|&label| b.func.dfg.block_call(label, &[])).collect();
-    let table = b.create_jump_table(JumpTableData::new(calls[0], &calls));
+    // Lists of arguments are not shared.
+    let other = b.func.dfg.block_call(labels[0], &[]);
+    let table = b.create_jump_table(JumpTableData::new(other, &calls));
     let number = b.ins().ireduce(I32, number);
     b.ins().br_table(number, table);
 }
