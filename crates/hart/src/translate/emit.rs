@@ -12,7 +12,7 @@ use cranelift_codegen::isa::{CallConv, TargetIsa};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 
 use super::region::Region;
-use super::registers::{OWN, Registers};
+use super::registers::{OWN, Registers, f_offset};
 use super::{Target, operations};
 use crate::block::{Block, Code, Micro};
 use crate::hart::Hart;
@@ -76,8 +76,7 @@ pub(super) struct Emitter<'a, 'f> {
     /// The block and the entry of it that is being emitted.
     block: &'a Block,
     index: usize,
-    /// In this block the inexact flag is known to be set; and the dynamic rounding mode to be to nearest.
-    pub is_inexact: bool,
+    /// In this block the dynamic rounding mode is known to be to nearest.
     pub is_nearest: bool,
 }
 
@@ -111,7 +110,6 @@ pub(super) fn region(
         registers: Registers::default(),
         block,
         index: 0,
-        is_inexact: false,
         is_nearest: false,
     };
     for number in 0..region.parts.len() {
@@ -286,7 +284,7 @@ impl<'a> Emitter<'a, '_> {
         self.block = part.block;
         self.b.switch_to_block(self.labels[number]);
         self.registers.forget();
-        (self.is_inexact, self.is_nearest) = (false, false);
+        self.is_nearest = false;
         self.index = 0;
         while self.entry(number) {
             self.index += 1;
@@ -440,14 +438,36 @@ impl<'a> Emitter<'a, '_> {
 
     /// Has an operation executed on the state by its function.
     pub fn call_operation(&mut self, code: Code, m: &Micro) {
-        let Some((function, is_rounded)) = operations::operation(code) else { panic!("{code:?} has no operation") };
         self.flush();
         self.registers.forget();
+        let (done, is_rounded) = self.called_operation(code, m);
+        if is_rounded {
+            self.exit_unless(done);
+        }
+    }
+
+    /// Calls the function of an operation. Whether that succeeded, if it is one that rounds.
+    fn called_operation(&mut self, code: Code, m: &Micro) -> (Value, bool) {
+        let Some((function, is_rounded)) = operations::operation(code) else { panic!("{code:?} has no operation") };
         let entry = self.b.ins().iconst(I64, std::ptr::from_ref(m) as i64);
         let done = self.call(function as *const () as usize, I8, &[self.fixed.hart, entry]);
-        if is_rounded {
-            self.exit_unless(done.expect("a result"));
-        }
+        (done.expect("a result"), is_rounded)
+    }
+
+    /// The number `value`, of type `of`, if `condition` holds; else what the function of the operation, whose rounding mode is
+    /// valid, gives.
+    pub fn value_or_called(&mut self, condition: Value, value: Value, of: Type, code: Code, m: &Micro) -> Value {
+        let (slow, on) = (self.b.create_block(), self.b.create_block());
+        self.b.set_cold_block(slow);
+        let result = self.b.append_block_param(on, of);
+        self.b.ins().brif(condition, on, &[value.into()], slow, &[]);
+        self.b.switch_to_block(slow);
+        self.registers.write(&mut self.b, self.fixed.hart);
+        self.called_operation(code, m);
+        let called = self.own(of, f_offset(usize::from(m.rd)) as usize);
+        self.b.ins().jump(on, &[called.into()]);
+        self.b.switch_to_block(on);
+        result
     }
 
     // --- registers --------------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ fn x_offset(r: usize) -> i32 {
 }
 
 /// Offset of a floating-point register in the hart.
-fn f_offset(r: usize) -> i32 {
+pub(super) fn f_offset(r: usize) -> i32 {
     (offset_of!(Hart, state.f) + 8 * r) as i32
 }
 
@@ -150,11 +150,17 @@ impl Registers {
 
     /// Writes to the state what it lacks.
     pub fn flush(&mut self, b: &mut FunctionBuilder<'_>, hart: Value) {
-        for r in bits(std::mem::take(&mut self.x_pending)) {
+        self.write(b, hart);
+        (self.x_pending, self.f_pending) = (0, 0);
+    }
+
+    /// The same on a path of its own: on the other the state still lacks it.
+    pub fn write(&self, b: &mut FunctionBuilder<'_>, hart: Value) {
+        for r in bits(self.x_pending) {
             let value = self.x[r].expect("a value that was set");
             b.ins().store(OWN, value, hart, x_offset(r));
         }
-        for r in bits(std::mem::take(&mut self.f_pending)) {
+        for r in bits(self.f_pending) {
             let Float { bits, double, single } = self.f[r];
             if let Some(value) = double.or(bits) {
                 b.ins().store(OWN, value, hart, f_offset(r));

@@ -121,12 +121,7 @@ impl Emitter<'_, '_> {
                 let value = self.single(m.rs1);
                 self.registers.set_single(m.rd, value);
             }
-            // Exact, whatever the rounding mode; a reserved one is dynamic.
-            FcvtDW | FcvtDWu if m.rm == 0 => self.from_integer(code, m),
-            FcvtDL | FcvtDW | FcvtDWu | FcvtSW | FcvtSL if is_short => {
-                self.applies(m);
-                self.from_integer(code, m);
-            }
+            FcvtDW | FcvtDWu | FcvtDL | FcvtSW | FcvtSL if is_short => self.from_integer(code, m),
             FcvtSD | FcvtDS if is_short => self.convert(code, m),
             FmvXD => {
                 let value = self.f(m.rs1);
@@ -153,15 +148,8 @@ impl Emitter<'_, '_> {
         true
     }
 
-    /// Leaves unless the short cut of `fp/host.rs` may be tried: rounding is to nearest, and the inexact flag is set.
-    fn applies(&mut self, m: &Micro) {
-        if !self.is_inexact {
-            self.flush();
-            let flags = self.own(I8, offset_of!(Hart, state.flags.0));
-            let flag = self.b.ins().band_imm(flags, i64::from(Flags::NX));
-            self.exit_unless(flag);
-            self.is_inexact = true;
-        }
+    /// Leaves unless rounding is to nearest.
+    fn nearest(&mut self, m: &Micro) {
         if m.rm == DYNAMIC && !self.is_nearest {
             self.flush();
             let mode = self.own(I8, offset_of!(Hart, state.frm));
@@ -169,6 +157,21 @@ impl Emitter<'_, '_> {
             self.exit_if(other);
             self.is_nearest = true;
         }
+    }
+
+    /// Whether the inexact flag is set, in the lowest bit.
+    fn inexact(&mut self) -> Value {
+        const _: () = assert!(Flags::NX == 1);
+        self.own(I8, offset_of!(Hart, state.flags.0))
+    }
+
+    /// Sets the destination to `value` if that is certain to be the result, by the short cut of `fp/host.rs`: the inexact flag
+    /// is set, and `is_good` holds.
+    fn set_result(&mut self, code: Code, m: &Micro, value: Value, of: Type, is_good: Value) {
+        let inexact = self.inexact();
+        let condition = self.b.ins().band(is_good, inexact);
+        let value = self.value_or_called(condition, value, of, code, m);
+        self.set_number(m.rd, value, of);
     }
 
     fn number(&mut self, r: u8, of: Type) -> Value {
@@ -185,12 +188,12 @@ impl Emitter<'_, '_> {
 
     fn arithmetic(&mut self, code: Code, m: &Micro, of: Type) {
         use Code::*;
-        self.applies(m);
+        self.nearest(m);
         let x = self.number(m.rs1, of);
         if matches!(code, FsqrtD | FsqrtS) {
             let value = self.b.ins().sqrt(x);
-            self.ordinary(value, of);
-            return self.set_number(m.rd, value, of);
+            let is_good = self.is_ordinary(value, of);
+            return self.set_result(code, m, value, of, is_good);
         }
         let y = self.number(m.rs2, of);
         let b = &mut self.b;
@@ -200,17 +203,14 @@ impl Emitter<'_, '_> {
             FmulD | FmulS => b.ins().fmul(x, y),
             _ => b.ins().fdiv(x, y),
         };
-        if matches!(code, FaddD | FaddS | FsubD | FsubS) {
-            self.finite(value, of);
-        } else {
-            self.ordinary(value, of);
-        }
-        self.set_number(m.rd, value, of);
+        let is_sum = matches!(code, FaddD | FaddS | FsubD | FsubS);
+        let is_good = if is_sum { self.is_finite(value, of) } else { self.is_ordinary(value, of) };
+        self.set_result(code, m, value, of, is_good);
     }
 
     fn fused(&mut self, code: Code, m: &Micro, of: Type) {
         use Code::*;
-        self.applies(m);
+        self.nearest(m);
         let [mut x, y, mut z] = [m.rs1, m.rs2, m.rs3].map(|r| self.number(r, of));
         if matches!(code, FnmsubD | FnmaddD | FnmsubS | FnmaddS) {
             x = self.b.ins().fneg(x);
@@ -219,8 +219,8 @@ impl Emitter<'_, '_> {
             z = self.b.ins().fneg(z);
         }
         let value = self.b.ins().fma(x, y, z);
-        self.ordinary(value, of);
-        self.set_number(m.rd, value, of);
+        let is_good = self.is_ordinary(value, of);
+        self.set_result(code, m, value, of, is_good);
     }
 
     /// The bits of a number without its sign, at the upper end of a word; and those of an infinity, and of the least number
@@ -235,21 +235,17 @@ impl Emitter<'_, '_> {
         (self.b.ins().iadd(bits, bits), infinity << 1, least << 1)
     }
 
-    /// Leaves unless `value` is finite.
-    fn finite(&mut self, value: Value, of: Type) {
-        self.flush();
+    /// Whether `value` is finite.
+    fn is_finite(&mut self, value: Value, of: Type) -> Value {
         let (magnitude, infinity, _) = self.magnitude(value, of);
-        let is_finite = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, magnitude, infinity as i64);
-        self.exit_unless(is_finite);
+        self.b.ins().icmp_imm(IntCC::UnsignedLessThan, magnitude, infinity as i64)
     }
 
-    /// Leaves unless `value` is finite and larger than the smallest normal number.
-    fn ordinary(&mut self, value: Value, of: Type) {
-        self.flush();
+    /// Whether `value` is finite and larger than the smallest normal number.
+    fn is_ordinary(&mut self, value: Value, of: Type) -> Value {
         let (magnitude, infinity, least) = self.magnitude(value, of);
         let above = self.b.ins().iadd_imm(magnitude, (least as i64).wrapping_neg());
-        let is_ordinary = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, above, (infinity - least) as i64);
-        self.exit_unless(is_ordinary);
+        self.b.ins().icmp_imm(IntCC::UnsignedLessThan, above, (infinity - least) as i64)
     }
 
     /// Leaves if a comparison meets a NaN.
@@ -295,6 +291,7 @@ impl Emitter<'_, '_> {
 
     fn from_integer(&mut self, code: Code, m: &Micro) {
         use Code::*;
+        self.nearest(m);
         let x = self.x(m.rs1);
         let b = &mut self.b;
         let x = match code {
@@ -307,22 +304,30 @@ impl Emitter<'_, '_> {
         };
         let of = if matches!(code, FcvtSW | FcvtSL) { F32 } else { F64 };
         let value = b.ins().fcvt_from_sint(of, x);
+        if matches!(code, FcvtDW | FcvtDWu) {
+            // Exact.
+            return self.set_number(m.rd, value, of);
+        }
+        let inexact = self.inexact();
+        let inexact = self.b.ins().band_imm(inexact, i64::from(Flags::NX));
+        let value = self.value_or_called(inexact, value, of, code, m);
         self.set_number(m.rd, value, of);
     }
 
     /// Between single and double precision.
     fn convert(&mut self, code: Code, m: &Micro) {
-        self.applies(m);
+        self.nearest(m);
         if code == Code::FcvtSD {
             let x = self.double(m.rs1);
             let value = self.b.ins().fdemote(F32, x);
-            self.ordinary(value, F32);
-            return self.registers.set_single(m.rd, value);
+            let is_good = self.is_ordinary(value, F32);
+            return self.set_result(code, m, value, F32, is_good);
         }
         let x = self.single(m.rs1);
         let value = self.b.ins().fpromote(F64, x);
-        // Neither a NaN nor an infinity.
-        self.finite(value, F64);
+        // Exact, if it is no NaN.
+        let is_good = self.is_finite(value, F64);
+        let value = self.value_or_called(is_good, value, F64, code, m);
         self.registers.set_double(m.rd, value);
     }
 }
