@@ -86,9 +86,9 @@ impl Lines {
         let mut numbers = HashMap::new();
         let mut rows = unit.rows();
         while let Ok(Some((header, row))) = rows.next_row() {
-            let number = *numbers.entry(row.file_index()).or_insert_with(|| {
-                self.file(texts.path(header, row.file_index()))
-            });
+            let number = *numbers
+                .entry(row.file_index())
+                .or_insert_with(|| self.file(texts.path(header, row.file_index())));
             let line = if row.end_sequence() { 0 } else { row.line().map_or(0, |line| line.get() as u32) };
             self.rows.push((row.address(), number, line));
         }

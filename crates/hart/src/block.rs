@@ -216,12 +216,12 @@ impl Block {
         self.set_first(self.first_code);
     }
 
-    /// It begins a chain of blocks. True: for the time number `often`.
+    /// It begins a chain of blocks, for the time number `often`, and has no translation.
     #[inline(always)]
-    pub fn begins(&self, timed: bool, often: u32) -> bool {
+    pub fn is_to_be_translated(&self, timed: bool, often: u32) -> bool {
         let begun = &self.begun[usize::from(timed)];
         begun.set(begun.get().saturating_add(1));
-        begun.get() == often
+        begun.get() == often && self.translation(timed).is_none()
     }
 
     /// Does something while the block is executed as it was decoded.
@@ -466,8 +466,17 @@ fn writes_x(op: Op) -> bool {
 pub(crate) fn build(pc: u64, end: u64, port: &mut Port, timing: &Timing) -> Option<Block> {
     let line_bytes = port.fetch_line_bytes();
     let condition: Condition = |_, _| false;
-    let mut b =
-        Builder { micros: vec![], places: vec![], pc, at: pc, cycles: 0, line: None, condition, branch: Code::Rare, timing };
+    let mut b = Builder {
+        micros: vec![],
+        places: vec![],
+        pc,
+        at: pc,
+        cycles: 0,
+        line: None,
+        condition,
+        branch: Code::Rare,
+        timing,
+    };
     loop {
         let insn = if b.at < end { read(port, b.at) } else { None };
         let Some(insn) = insn else {

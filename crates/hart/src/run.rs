@@ -168,7 +168,7 @@ impl Hart {
             let b = f.block;
             f.executed.add(if index == 0 { b.counts } else { b.places[index].rest });
             f.left = CHAIN_MAX;
-            if index == 0 && b.begins(TIMED, self.translate_after) {
+            if index == 0 && b.is_to_be_translated(TIMED, self.translate_after) {
                 self.translate::<TIMED>(&f);
             }
             let next = if TIMED && self.cycle + b.cycles > deadline {

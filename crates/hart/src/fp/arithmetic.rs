@@ -1,6 +1,8 @@
 //! The rounded operations: the host's result where that is certain, else the exact algorithm.
 
-use super::host::{Host, applies, is_difference, is_finite, is_fused, is_ordinary, is_product, is_quotient, is_root, is_sum};
+use super::host::{
+    Host, applies, is_difference, is_finite, is_fused, is_ordinary, is_product, is_quotient, is_root, is_sum,
+};
 use super::soft::{self, Double, Format, Single};
 use super::{Flags, Rounding, box_s, unbox_s};
 
@@ -27,31 +29,71 @@ macro_rules! arithmetic {
         #[inline]
         pub fn add(a: u64, b: u64, rm: Rounding, flags: &mut Flags) -> u64 {
             let [x, y] = [a, b].map($format::number);
-            short_cut!($format, rm, flags, is_finite, x + y, is_sum(a, b), soft::add::<$format>(a, b, rm, flags))
+            short_cut!(
+                $format,
+                rm,
+                flags,
+                is_finite,
+                x + y,
+                is_sum(a, b),
+                soft::add::<$format>(a, b, rm, flags)
+            )
         }
 
         #[inline]
         pub fn sub(a: u64, b: u64, rm: Rounding, flags: &mut Flags) -> u64 {
             let [x, y] = [a, b].map($format::number);
-            short_cut!($format, rm, flags, is_finite, x - y, is_difference(a, b), soft::sub::<$format>(a, b, rm, flags))
+            short_cut!(
+                $format,
+                rm,
+                flags,
+                is_finite,
+                x - y,
+                is_difference(a, b),
+                soft::sub::<$format>(a, b, rm, flags)
+            )
         }
 
         #[inline]
         pub fn mul(a: u64, b: u64, rm: Rounding, flags: &mut Flags) -> u64 {
             let [x, y] = [a, b].map($format::number);
-            short_cut!($format, rm, flags, is_ordinary, x * y, is_product(a, b), soft::mul::<$format>(a, b, rm, flags))
+            short_cut!(
+                $format,
+                rm,
+                flags,
+                is_ordinary,
+                x * y,
+                is_product(a, b),
+                soft::mul::<$format>(a, b, rm, flags)
+            )
         }
 
         #[inline]
         pub fn div(a: u64, b: u64, rm: Rounding, flags: &mut Flags) -> u64 {
             let [x, y] = [a, b].map($format::number);
-            short_cut!($format, rm, flags, is_ordinary, x / y, is_quotient(a, b), soft::div::<$format>(a, b, rm, flags))
+            short_cut!(
+                $format,
+                rm,
+                flags,
+                is_ordinary,
+                x / y,
+                is_quotient(a, b),
+                soft::div::<$format>(a, b, rm, flags)
+            )
         }
 
         #[inline]
         pub fn sqrt(a: u64, rm: Rounding, flags: &mut Flags) -> u64 {
             let x = $format::number(a);
-            short_cut!($format, rm, flags, is_ordinary, x.sqrt(), is_root(a), soft::sqrt::<$format>(a, rm, flags))
+            short_cut!(
+                $format,
+                rm,
+                flags,
+                is_ordinary,
+                x.sqrt(),
+                is_root(a),
+                soft::sqrt::<$format>(a, rm, flags)
+            )
         }
 
         #[inline]

@@ -92,7 +92,12 @@ pub(super) fn is_root<F: Host>(a: u64, root: u64) -> bool {
 /// A format of which the host has a type.
 pub(super) trait Host: Format {
     /// The type.
-    type Number: Copy + PartialEq + PartialOrd + Add<Output = Self::Number> + Sub<Output = Self::Number> + Mul<Output = Self::Number>;
+    type Number: Copy
+        + PartialEq
+        + PartialOrd
+        + Add<Output = Self::Number>
+        + Sub<Output = Self::Number>
+        + Mul<Output = Self::Number>;
     /// Products and quotients beyond this in magnitude have errors that are numbers of the format.
     const ERRORS_ARE_NUMBERS: Self::Number;
     /// Zero.

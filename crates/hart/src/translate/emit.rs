@@ -6,7 +6,8 @@ use chasqui_memory::{Geometry, layout};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F32, F64, I8, I32, I64};
 use cranelift_codegen::ir::{
-    AbiParam, Block as Label, BlockArg, Function, InstBuilder, JumpTableData, MemFlags, Signature, Type, Value,
+    AbiParam, Block as Label, BlockArg, Function, InstBuilder, JumpTableData, MemFlags, Signature, Type,
+    Value,
 };
 use cranelift_codegen::isa::{CallConv, TargetIsa};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
@@ -326,7 +327,13 @@ impl<'a> Emitter<'a, '_> {
                 self.branch(number);
                 return false;
             }
-            Code::Leave | Code::Translated | Code::Rare | Code::Jalr | Code::PredictedJalr | Code::Mark | Code::Pause => {
+            Code::Leave
+            | Code::Translated
+            | Code::Rare
+            | Code::Jalr
+            | Code::PredictedJalr
+            | Code::Mark
+            | Code::Pause => {
                 self.flush();
                 self.exit();
                 return false;
@@ -448,7 +455,9 @@ impl<'a> Emitter<'a, '_> {
 
     /// Calls the function of an operation. Whether that succeeded, if it is one that rounds.
     fn called_operation(&mut self, code: Code, m: &Micro) -> (Value, bool) {
-        let Some((function, is_rounded)) = operations::operation(code) else { panic!("{code:?} has no operation") };
+        let Some((function, is_rounded)) = operations::operation(code) else {
+            panic!("{code:?} has no operation")
+        };
         let entry = self.b.ins().iconst(I64, std::ptr::from_ref(m) as i64);
         let done = self.call(function as *const () as usize, I8, &[self.fixed.hart, entry]);
         (done.expect("a result"), is_rounded)
@@ -456,7 +465,14 @@ impl<'a> Emitter<'a, '_> {
 
     /// The number `value`, of type `of`, if `condition` holds; else what the function of the operation, whose rounding mode is
     /// valid, gives.
-    pub fn value_or_called(&mut self, condition: Value, value: Value, of: Type, code: Code, m: &Micro) -> Value {
+    pub fn value_or_called(
+        &mut self,
+        condition: Value,
+        value: Value,
+        of: Type,
+        code: Code,
+        m: &Micro,
+    ) -> Value {
         let (slow, on) = (self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(slow);
         let result = self.b.append_block_param(on, of);

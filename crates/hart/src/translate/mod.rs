@@ -66,7 +66,8 @@ fn host() -> Option<&'static OwnedTargetIsa> {
     HOST.get_or_init(|| {
         let mut flags = settings::builder();
         for (name, value) in [
-            ("opt_level", "speed"),
+            // What is optimised above that takes as long again to compile, and gains nothing that could be measured.
+            ("opt_level", "none"),
             ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
             ("unwind_info", "false"),
             ("enable_probestack", "false"),
@@ -104,7 +105,8 @@ pub(crate) fn translate(
         context.func.signature = emit::signature(&**isa);
         emit::region(&region, &target, &mut context.func, builder, &**isa);
         let compiled = context.compile(&**isa, &mut ControlPlane::default());
-        let compiled = compiled.unwrap_or_else(|e| panic!("a region at {:#x} can't be compiled: {e:?}", head.pc));
+        let compiled =
+            compiled.unwrap_or_else(|e| panic!("a region at {:#x} can't be compiled: {e:?}", head.pc));
         // Everything outside is called by its address.
         assert!(compiled.buffer.relocs().is_empty());
         Code::new(compiled.code_buffer())

@@ -31,7 +31,9 @@ impl<'a> Region<'a> {
             let [taken, next] = [&block.taken, &block.next].map(|link| {
                 // SAFETY: a link leads to a block that lives as long as the one that has it.
                 let to = unsafe { link.get().as_ref() }?;
-                region.number(to).or_else(|| if same_store(to.pc) { region.take(to, &mut entries) } else { None })
+                region
+                    .number(to)
+                    .or_else(|| if same_store(to.pc) { region.take(to, &mut entries) } else { None })
             });
             (region.parts[at].taken, region.parts[at].next) = (taken, next);
             at += 1;
