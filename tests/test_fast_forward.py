@@ -135,6 +135,7 @@ def test_fast_forward_is_deterministic(phases: Path, tmp_path: Path, machine: st
         name: VARIATIONS[name] for name in ("again", "loops executed", "checker on", "profile")
     }
     others["by the reference"] = ["--set", "check.executor=reference"]
+    others["translated"] = ["--set", "check.translate_after=1"]
     check(tmp_path, run, {**others, **THREADS}, 0)
 
 

@@ -228,6 +228,7 @@ def test_the_same_bits(examples: Path, tmp_path: Path, blocks: str) -> None:
     variations = {
         **EXECUTED,
         "by the reference": ["--set", "check.executor=reference"],
+        "translated": ["--set", "check.translate_after=1"],
         "2 threads": THREADS["2 threads"],
         some: COMBINATIONS[some][1],
     }

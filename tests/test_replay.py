@@ -273,6 +273,7 @@ SAME = {
     "window": ["--set", "check.window=30 ns"],
     "executed": ["--set", "check.spin_skip=false"],
     "reference": ["--set", "check.executor=reference"],
+    "translated": ["--set", "check.translate_after=1"],
 }
 
 

@@ -66,6 +66,7 @@ MULTIPLE = [
 WAYS = {
     "loops executed": ["--set", "check.spin_skip=false"],
     "by the reference": ["--set", "check.executor=reference"],
+    "translated": ["--set", "check.translate_after=1"],
     "checker on": ["--set", "check.coherence=true"],
     **THREADS,
 }
