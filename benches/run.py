@@ -63,6 +63,14 @@ def peer_seconds(command: list[str]) -> float:
 KERNELS = {"spmv": "20", "gemm": "40", "sort": "40", "chase": "100", "strings": "400"}
 # Kernels that miss the first-level cache, likewise; on machines with small and with larger caches.
 MISSES = {"gather": "60", "stream": "20", "transpose": "40", "chase": "60"}
+# Accesses that hit and that miss, of kernels/lines.c on voyager: bytes and stride of the working set, thousands of
+# accesses. Its first-level cache has 16 KiB, its second-level cache 512 KiB, lines 32 bytes, its TLB 128 entries.
+ACCESSES = {
+    "hit": ("8192", "32", "30000"),
+    "l2_hit": ("131072", "64", "5000"),
+    "dram": ("4194304", "64", "1500"),
+    "tlb_miss": ("1064960", "4160", "2000"),
+}
 ONE_THREAD = ("--threads", "1")
 FAST_FORWARD = ("--fast-forward",)
 PEERS = {"qemu-riscv64": ["qemu-riscv64"], "spike": ["spike", "--isa=rv64gc", "pk"]}
@@ -131,6 +139,27 @@ def misses(build: Path) -> dict[str, float]:
                 figures[f"misses_{kernel}_{machine}_ratio_{name}"] = ratio(
                     rates["chasqui"], rates[name]
                 )
+    return figures
+
+
+def accesses(program: Path) -> dict[str, float]:
+    """Host time of accesses that miss, in times of one of the same kind that hits, run in turn."""
+    figures: dict[str, float] = {}
+    for kind, loads_or_stores in (("load", "loads"), ("store", "stores")):
+        seconds: dict[str, list[float]] = {name: [] for name in ACCESSES}
+        for _ in range(2 * REPEATS):
+            for name, (size, stride, count) in ACCESSES.items():
+                few, many = (
+                    chasqui(
+                        "voyager", 1, program, size, stride, n, loads_or_stores, options=ONE_THREAD
+                    )["simulation_s"]
+                    for n in ("0", count)
+                )
+                seconds[name].append((many - few) / int(count))
+        best = {name: min(found) for name, found in seconds.items()}
+        figures |= {
+            f"{kind}_{name}_in_hits": best[name] / best["hit"] for name in ACCESSES if name != "hit"
+        }
     return figures
 
 
@@ -208,6 +237,7 @@ def simulator(build: Path) -> dict[str, float]:
     return {
         **speed(build),
         **misses(build),
+        **accesses(compile_c(ROOT / "benches/kernels/lines.c", build / "lines")),
         **messages(
             compile_c(ROOT / "benches/mix.c", build / "mix"),
             compile_c(ROOT / "benches/kernels/spmv.c", build / "spmv"),

@@ -116,6 +116,11 @@ impl EventQueue {
         if self.next_time() < limit { self.heap.pop() } else { None }
     }
 
+    /// Takes the events that `takes` accepts, in no order.
+    pub fn take_those(&mut self, mut takes: impl FnMut(&Event) -> bool) {
+        self.heap.retain(|event| !takes(event));
+    }
+
     /// All events, in no order.
     pub fn iter(&self) -> impl Iterator<Item = &Event> {
         self.heap.iter()

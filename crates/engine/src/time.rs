@@ -134,6 +134,7 @@ impl Clock {
     #[inline]
     pub fn edge(self, n: u64) -> Time {
         match n.checked_mul(self.numerator.value) {
+            Some(product) if self.denominator.value == 1 => Time(product),
             Some(product) => Time(self.denominator.divide(product)),
             None => self.wide_edge(n),
         }

@@ -224,15 +224,6 @@ impl Block {
         begun.get() == often && self.translation(timed).is_none()
     }
 
-    /// Does something while the block is executed as it was decoded.
-    pub fn untranslated<T>(&self, execute: impl FnOnce() -> T) -> T {
-        let code = self.micro(0).code;
-        self.set_first(self.first_code);
-        let done = execute();
-        self.set_first(code);
-        done
-    }
-
     /// Cycles from the block's start to that of entry `index`, if every access hits.
     #[inline(always)]
     pub fn start(&self, index: usize) -> u64 {
@@ -251,12 +242,12 @@ impl Block {
         self.pc + u64::from(self.places[index].offset)
     }
 
-    /// Puts [`Code::Leave`] in place of the first entry that does not start before `cycles` have passed.
+    /// Puts [`Code::Leave`] in place of the first entry from `index` on that does not start before `cycles` have passed.
     /// `None`: all of them do. To be undone by [`Block::mend`].
-    pub fn cut(&self, cycles: u64) -> Option<Cut> {
+    pub fn cut(&self, index: usize, cycles: u64) -> Option<Cut> {
         // SAFETY: a block is one hart's, and no reference to an entry is held outside the fast loop.
         let start = |m: &UnsafeCell<Micro>| u64::from(unsafe { (*m.get()).start });
-        let index = self.micros.partition_point(|m| start(m) < cycles);
+        let index = index + self.micros[index..].partition_point(|m| start(m) < cycles);
         let entry = self.micros.get(index)?.get();
         // SAFETY: as above.
         let code = unsafe { std::mem::replace(&mut (*entry).code, Code::Leave) };

@@ -61,7 +61,7 @@ impl Hart {
         let untimed_last = self.statistics.instructions + UNTIMED_RUN;
         loop {
             let endless = !self.port.is_timed() && self.statistics.instructions >= untimed_last;
-            if self.cycle >= end || endless {
+            if self.cycle >= end || endless || !self.port.pass_events(self.cycle) {
                 return Halt::Deadline;
             }
             if self.take_interrupt() {

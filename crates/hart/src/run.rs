@@ -76,7 +76,7 @@ impl Hart {
     /// [`Hart::run`] of a hart with levels that interrupts go to: it runs to the next that is taken, or to an instruction
     /// that may change which does.
     fn run_levels(&mut self, marks: &mut dyn Marks, soft: u64, deadline: u64) -> Halt {
-        while self.cycle < soft && !self.is_untimed_too_long() {
+        while self.cycle < soft && !self.is_untimed_too_long() && self.port.pass_events(self.cycle) {
             if self.take_interrupt() {
                 continue;
             }
@@ -100,6 +100,9 @@ impl Hart {
     fn run_level(&mut self, marks: &mut dyn Marks, soft: u64, deadline: u64) -> Halt {
         self.blocks.begin();
         while self.fetched > 0 && self.cycle < soft {
+            if !self.port.pass_events(self.cycle) {
+                return Halt::Deadline;
+            }
             if self.holds_code() {
                 self.fetched = 0;
             } else if let Some(halt) = self.step() {
@@ -109,6 +112,9 @@ impl Hart {
         loop {
             let timed = self.port.is_timed();
             if self.cycle >= soft || self.is_untimed_too_long() || self.recheck {
+                return Halt::Deadline;
+            }
+            if !self.port.pass_events(self.cycle) {
                 return Halt::Deadline;
             }
             let Some((block, index)) = self.resume().or_else(|| Some((self.block()?, 0))) else {
@@ -124,6 +130,9 @@ impl Hart {
             match exit {
                 Exit::Halt(halt) => return halt,
                 Exit::Rare if self.cycle < soft => {
+                    if !self.port.pass_events(self.cycle) {
+                        return Halt::Deadline;
+                    }
                     if let Some(halt) = self.step() {
                         return halt;
                     }
@@ -141,7 +150,7 @@ impl Hart {
     /// [`Hart::run`] by the reference alone.
     fn repeat_step(&mut self, soft: u64) -> Halt {
         loop {
-            if self.cycle >= soft || self.is_untimed_too_long() {
+            if self.cycle >= soft || self.is_untimed_too_long() || !self.port.pass_events(self.cycle) {
                 return Halt::Deadline;
             }
             if let Some(halt) = self.step() {
@@ -161,9 +170,8 @@ impl Hart {
     ) -> Exit {
         // SAFETY: blocks live until the next run.
         let block = unsafe { &*block };
-        let (view, executed) = (self.port.view(), Counts::default());
-        let fetch = self.port.fetch_view();
-        let mut f = Frame { block, view, fetch, marks, soft, deadline, executed, left: 0, chains: 0 };
+        let view = self.port.view();
+        let mut f = Frame::new(self, block, view, marks, (soft, deadline));
         let exit = loop {
             let b = f.block;
             f.executed.add(if index == 0 { b.counts } else { b.places[index].rest });
@@ -171,16 +179,17 @@ impl Hart {
             if index == 0 && b.is_to_be_translated(TIMED, self.translate_after) {
                 self.translate::<TIMED>(&f);
             }
-            let next = if TIMED && self.cycle + b.cycles > deadline {
-                self.execute_short(&mut f, index)
-            } else {
-                self.execute::<TIMED>(&mut f, index)
-            };
+            if TIMED {
+                f.cut(index, self.cycle);
+            }
+            let next = self.execute::<TIMED>(&mut f, index);
+            f.mend();
             if next.is_null() {
                 break self.exit;
             }
             f.chains += 1;
-            if self.cycle >= soft || f.chains == CHAINS_MAX {
+            let is_due = self.cycle >= f.soft && !(TIMED && self.goes_on(&mut f));
+            if is_due || f.chains == CHAINS_MAX {
                 self.stand_before(next);
                 break Exit::Lookup;
             }
@@ -192,6 +201,18 @@ impl Hart {
         s.loads = s.loads.wrapping_add(f.executed.loads());
         s.stores = s.stores.wrapping_add(f.executed.stores());
         exit
+    }
+
+    /// Between two blocks, what is due of the hart's own transactions happens. False: the caller has its say.
+    #[inline]
+    fn goes_on(&mut self, f: &mut Frame<'_>) -> bool {
+        let goes_on = self.cycle < f.last.0 && self.port.pass_events(self.cycle);
+        if goes_on {
+            // A block fetches its code.
+            self.port.take_lost_code();
+            f.renew(self);
+        }
+        goes_on
     }
 
     /// [`Hart::run`] until cycle `end`, while the hart has the bus that is `lent`, if one is, to itself. It goes on after
@@ -256,19 +277,6 @@ impl Hart {
         }
     }
 
-    /// Runs the part of the block from entry `index` on that starts before the deadline.
-    #[cold]
-    fn execute_short(&mut self, frame: &mut Frame<'_>, index: usize) -> Next {
-        debug_assert!(self.cycle < frame.deadline);
-        let b = frame.block;
-        let cut = b.cut(frame.deadline - self.cycle + b.start(index));
-        let next = b.untranslated(|| self.execute::<true>(frame, index));
-        if let Some(cut) = cut {
-            b.mend(cut);
-        }
-        next
-    }
-
     /// Runs the block from entry `index` on.
     #[inline(always)]
     fn execute<const TIMED: bool>(&mut self, frame: &mut Frame<'_>, index: usize) -> Next {
@@ -304,12 +312,6 @@ impl Hart {
     pub(crate) fn leave_after(&mut self, b: &Block, index: usize, at: u64) -> Next {
         let next = self.leave(b, index + 1, at, Halt::Bus);
         if self.port.wants_bus() { next } else { self.leave_for(Exit::Lookup) }
-    }
-
-    /// After an access that was not a plain hit: the bus is wanted, or the deadline may now be within the
-    /// block, which would have begun at `now`.
-    pub(crate) fn must_leave(&self, f: &Frame<'_>, now: u64) -> bool {
-        self.port.wants_bus() || now.wrapping_add(f.block.cycles) > f.deadline
     }
 
     #[inline(always)]

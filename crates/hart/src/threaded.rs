@@ -9,9 +9,9 @@
 
 use std::cell::Cell;
 
-use chasqui_memory::{FastView, FetchView, Stop};
+use chasqui_memory::{FastView, FetchView, Outwaited, Stop};
 
-use crate::block::{Block, Code, Counts, Micro};
+use crate::block::{Block, Code, Counts, Cut, Micro};
 use crate::for_each_op;
 use crate::fp::{self, Rounding};
 use crate::hart::{FETCHED, Halt, Hart};
@@ -28,14 +28,58 @@ pub(crate) struct Frame<'a> {
     pub marks: &'a mut dyn Marks,
     /// No block need be begun at this cycle or later.
     pub soft: u64,
-    /// No instruction may start at this cycle or later.
+    /// No instruction may start at this cycle or later, before what is due then has happened.
     pub deadline: u64,
+    /// The same two, had the hart no transactions that it deals with itself.
+    pub last: (u64, u64),
+    /// The entry of the block that was replaced, for the hart to stop there.
+    pub cut: Option<Cut>,
     /// What the blocks had that were begun.
     pub executed: Counts,
     /// So many more may be begun without a return.
     pub left: u32,
     /// Returns so far: at [`CHAINS_MAX`](crate::run::CHAINS_MAX) there are none further.
     pub chains: u32,
+}
+
+impl<'a> Frame<'a> {
+    /// Of a hart that begins `block` when nothing is due; `last`: its deadlines.
+    pub fn new(
+        h: &mut Hart,
+        block: &'a Block,
+        view: FastView,
+        marks: &'a mut dyn Marks,
+        last: (u64, u64),
+    ) -> Self {
+        let (executed, fetch) = (Counts::default(), h.port.fetch_view());
+        let (soft, deadline, cut, left, chains) = (0, 0, None, 0, 0);
+        let mut frame =
+            Frame { block, view, fetch, marks, soft, deadline, last, cut, executed, left, chains };
+        frame.renew(h);
+        frame
+    }
+
+    /// What is due next may be something else.
+    pub fn renew(&mut self, h: &Hart) {
+        let due = h.port.due_cycle();
+        (self.soft, self.deadline) = (self.last.0.min(due), self.last.1.min(due));
+    }
+
+    /// The block is whole again.
+    #[inline]
+    pub fn mend(&mut self) {
+        if let Some(cut) = self.cut.take() {
+            self.block.mend(cut);
+        }
+    }
+
+    /// If the deadline is within the block from entry `index` on, which starts at `at`, the hart stops there.
+    pub fn cut(&mut self, index: usize, at: u64) {
+        let (b, start) = (self.block, self.block.start(index));
+        if at.wrapping_sub(start).wrapping_add(b.cycles) > self.deadline {
+            self.cut = b.cut(index, start + self.deadline.saturating_sub(at));
+        }
+    }
 }
 
 /// Blocks that may follow the first without a return: few enough for the stack, were there no jumps.
@@ -123,22 +167,71 @@ fn stop<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place, halt: Halt
 }
 
 /// Leaves at this entry, whose access did not succeed until cycle `at`.
-fn wait<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, p: Place, at: u64, stop: Stop) -> Next {
-    h.begun = TIMED && matches!(stop, Stop::Wait(_));
+#[cold]
+#[inline(never)]
+fn wait<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, p: Place, at: u64, halt: Halt) -> Next {
+    h.begun = TIMED && matches!(halt, Halt::Wait(_) | Halt::Bus);
     h.fetched = if h.begun { FETCHED } else { 0 };
-    h.leave(f.block, p.index(f.block), at, stop.into())
+    h.leave(f.block, p.index(f.block), at, halt)
 }
 
-/// Goes on after an access that took until cycle `done` instead of no time.
-fn took<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place, done: u64) -> Next {
+/// Goes on after an access that took until cycle `done` instead of no time; `waited`: by waiting for the port.
+#[inline(always)]
+fn took<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place, done: u64, waited: bool) -> Next {
     let p = p.moved::<TIMED>(done);
-    if TIMED && h.must_leave(f, p.begun) {
-        return h.leave_after(f.block, p.index(f.block), p.after().at::<TIMED>());
-    }
-    if !TIMED && h.port.wants_bus() {
+    if TIMED {
+        let is_late = p.begun.wrapping_add(f.block.cycles) > f.deadline || f.cut.is_some();
+        if waited || is_late || h.port.has_changed() {
+            return look::<TIMED>(h, f, p);
+        }
+    } else if h.port.wants_bus() {
         return h.leave(f.block, p.index(f.block) + 1, p.begun, Halt::Bus);
     }
     next::<TIMED>(h, f, p)
+}
+
+/// Goes on after the access of the entry at `p`: the deadline may be within the block, or the bus is wanted, or code has left
+/// its cache.
+#[cold]
+#[inline(never)]
+fn look<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
+    let lost_code = h.port.take_lost_code();
+    if h.port.wants_bus() && !h.port.take_own() || lost_code {
+        return h.leave_after(f.block, p.index(f.block), p.after().at::<TIMED>());
+    }
+    f.mend();
+    f.renew(h);
+    f.cut(p.index(f.block) + 1, p.after().at::<TIMED>());
+    next::<TIMED>(h, f, p)
+}
+
+/// The entry at `p` starts at or after the deadline. What is due before it happens; then the hart goes on, or leaves.
+#[cold]
+#[inline(never)]
+fn come_due(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Option<Next> {
+    let (index, at) = (p.index(f.block), p.at::<true>());
+    if at >= f.last.1 || !h.port.pass_events(at) {
+        return Some(stop::<true>(h, f, p, Halt::Deadline));
+    }
+    if h.port.take_lost_code() {
+        // It may be the block's.
+        h.leave(f.block, index, at, Halt::Bus);
+        return Some(h.leave_for(Exit::Lookup));
+    }
+    f.renew(h);
+    f.cut(index, at);
+    None
+}
+
+/// An access that took until cycle `done` does not succeed. `None`: it waited, and is tried again at `done`; else why the
+/// hart halts.
+fn outwait(h: &mut Hart, stop: Stop, done: &mut u64) -> Option<Halt> {
+    let Stop::Wait(stall) = stop else { return Some(stop.into()) };
+    match h.port.outwait(stall, done) {
+        Outwaited::Again => None,
+        Outwaited::AfterNode => Some(Halt::Bus),
+        Outwaited::No => Some(stop.into()),
+    }
 }
 
 /// Writes a loaded value to a register.
@@ -153,13 +246,20 @@ fn slow_load<const TIMED: bool, const BYTES: usize>(
     p: Place,
     put: Put,
 ) -> Next {
-    let mut done = p.at::<TIMED>();
-    match h.port.load(p.address(h), BYTES as u32, &mut done) {
-        Ok(value) => {
-            put(h, p.micro().rd, value);
-            took::<TIMED>(h, f, p, done)
+    let (mut done, mut waited) = (p.at::<TIMED>(), false);
+    loop {
+        match h.port.load(p.address(h), BYTES as u32, &mut done) {
+            Ok(value) => {
+                put(h, p.micro().rd, value);
+                return took::<TIMED>(h, f, p, done, waited);
+            }
+            Err(stop) => {
+                if let Some(halt) = outwait(h, stop, &mut done) {
+                    return wait::<TIMED>(h, f, p, done, halt);
+                }
+                waited = true;
+            }
         }
-        Err(stop) => wait::<TIMED>(h, f, p, done, stop),
     }
 }
 
@@ -184,13 +284,20 @@ fn slow_store<const TIMED: bool, const BYTES: usize>(
     p: Place,
     value: u64,
 ) -> Next {
-    let mut done = p.at::<TIMED>();
-    match h.port.store(p.address(h), BYTES as u32, value, &mut done) {
-        Ok(()) => {
-            h.port.refresh(&mut f.view);
-            took::<TIMED>(h, f, p, done)
+    let (mut done, mut waited) = (p.at::<TIMED>(), false);
+    loop {
+        match h.port.store(p.address(h), BYTES as u32, value, &mut done) {
+            Ok(()) => {
+                h.port.refresh(&mut f.view);
+                return took::<TIMED>(h, f, p, done, waited);
+            }
+            Err(stop) => {
+                if let Some(halt) = outwait(h, stop, &mut done) {
+                    return wait::<TIMED>(h, f, p, done, halt);
+                }
+                waited = true;
+            }
         }
-        Err(stop) => wait::<TIMED>(h, f, p, done, stop),
     }
 }
 
@@ -277,18 +384,26 @@ mod own {
         let b = f.block;
         let line = p.micro().imm as u64;
         let mut done = p.at::<true>();
-        if let Err(stop) = h.port.fetch_line(line, &mut done) {
-            let next = h.leave(b, p.index(b), done, stop.into());
-            (h.fetched, h.begun) = (h.lines_before(line), matches!(stop, Stop::Wait(_)));
-            return next;
+        while let Err(stop) = h.port.fetch_line(line, &mut done) {
+            if let Some(halt) = outwait(h, stop, &mut done) {
+                let next = h.leave(b, p.index(b), done, halt);
+                let begun = matches!(halt, Halt::Wait(_) | Halt::Bus);
+                (h.fetched, h.begun) = (h.lines_before(line), begun);
+                return next;
+            }
         }
         let p = p.moved::<true>(done);
-        if h.must_leave(f, p.begun) {
+        // What is due until now happens before the instruction starts, which has been fetched.
+        let leaves = h.port.wants_bus() && !h.port.take_own() || h.port.take_lost_code();
+        if leaves || done >= f.last.1 || !h.port.pass_events(done) || h.port.take_lost_code() {
             let more = p.after().micro().code == Code::Fetch;
             let next = h.leave(b, p.index(b), done, Halt::Bus);
             (h.fetched, h.begun) = (if more { 1 } else { FETCHED }, true);
             return next;
         }
+        f.mend();
+        f.renew(h);
+        f.cut(p.index(b) + 1, done);
         next::<true>(h, f, p)
     }
 
@@ -298,7 +413,9 @@ mod own {
     }
 
     pub fn Leave<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
-        stop::<TIMED>(h, f, p, Halt::Deadline)
+        debug_assert!(TIMED, "without time there is no deadline");
+        f.mend();
+        come_due(h, f, p).unwrap_or_else(|| go(h, f, p, Table::<TIMED>::HANDLERS))
     }
 
     pub fn Rare<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
@@ -373,8 +490,11 @@ mod own {
     pub fn Mark<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
         let m = p.micro();
         // A mark takes no time, so that the block may have ended before it began.
-        if TIMED && p.at::<TIMED>() >= f.deadline {
-            return stop::<TIMED>(h, f, p, Halt::Deadline);
+        if TIMED
+            && p.at::<TIMED>() >= f.deadline
+            && let Some(next) = come_due(h, f, p)
+        {
+            return next;
         }
         end::<TIMED>(h, f, p, 0);
         let bits = m.imm as u32;
@@ -398,7 +518,9 @@ mod own {
 
     pub fn Translated<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
         let mut p = p;
-        if let Some(entry) = f.block.translation(TIMED)
+        // A block that is cut ends early.
+        if f.cut.is_none()
+            && let Some(entry) = f.block.translation(TIMED)
             && entry.geometry == f.view.geometry()
         {
             let (h, f) = (std::ptr::from_mut(h), std::ptr::from_mut(f));

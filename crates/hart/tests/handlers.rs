@@ -165,12 +165,12 @@ fn lockstep(random: &mut Random) -> (u64, usize) {
     let longest = random.pick(&[u64::MAX / 2, 1, 20, 300]);
     let mut depth = 0;
     for point in 1..POINTS_MAX {
-        let a = fast.advance(&mut |hart, _, _, limit| {
+        let a = fast.advance(&mut |hart, _, limit| {
             let mut cut = || limit.min(hart.cycle + 1 + random.below(longest));
             let (a, b) = (cut(), cut());
             hart.run(a.min(b), a.max(b))
         });
-        let b = slow.advance(&mut |hart, _, _, _| hart.step().unwrap_or(Halt::Deadline));
+        let b = slow.advance(&mut |hart, _, _| hart.step().unwrap_or(Halt::Deadline));
         assert_eq!(a, b, "at {point}: pc {:#x} and {:#x}", fast.hart.state.pc, slow.hart.state.pc);
         let over =
             a == Point::Idle || fast.activity == Activity::Ended && fast.service.next_time() == Time::NEVER;
@@ -290,7 +290,7 @@ fn what_is_not_there_is_illegal() {
     for &executor in Executor::ALL {
         let mut inside = bench(&[uret], &[], 1, Timing::UNIT);
         let illegal = |bench: &mut Bench| loop {
-            let point = bench.advance(&mut |hart, _, _, limit| match executor {
+            let point = bench.advance(&mut |hart, _, limit| match executor {
                 Executor::Reference => hart.step().unwrap_or(Halt::Deadline),
                 _ => hart.run(limit, limit),
             });

@@ -13,8 +13,8 @@ use chasqui_hart::testing::program::{
 };
 use chasqui_hart::{CLASSES, Class, Executor, Halt, HaltAtMarks, Hart, State, Timing};
 use chasqui_memory::{
-    Binding, Bus, BusParameters, CacheParameters, DramParameters, Early, Incoming, L2Parameters, LentBus,
-    Long, NetworkCacheCosts, NetworkCacheParameters, OrderParameters, PAGE_BYTES, PortKind, PortParameters,
+    Binding, BusParameters, CacheParameters, DramParameters, Early, Incoming, L2Parameters, LentBus, Long,
+    NetworkCacheCosts, NetworkCacheParameters, OrderParameters, PAGE_BYTES, PortKind, PortParameters,
     Replacement, SectionGeometry, Snoop, Stored, TlbParameters, WriteBufferParameters,
 };
 use chasqui_random::Random;
@@ -251,13 +251,13 @@ fn compare(fast: &mut Bench, slow: &mut Bench, all: bool) {
 fn lockstep(setup: &Setup, cuts: &mut Random) -> u64 {
     let (mut fast, mut slow) = (Bench::new(setup), Bench::new(setup));
     let style = cuts.below(4);
-    let mut run = |hart: &mut Hart, _: &mut Bus, _: Time, limit: u64| {
+    let mut run = |hart: &mut Hart, _: LentBus<'_>, limit: u64| {
         let longest = [u64::MAX, 1, 20, 300][style as usize];
         let mut cut = || if style == 0 { limit } else { limit.min(hart.cycle + 1 + cuts.below(longest)) };
         let (a, b) = (cut(), cut());
         hart.run(a.min(b), a.max(b))
     };
-    let mut step = |hart: &mut Hart, _: &mut Bus, _: Time, _: u64| hart.step().unwrap_or(Halt::Deadline);
+    let mut step = |hart: &mut Hart, _: LentBus<'_>, _: u64| hart.step().unwrap_or(Halt::Deadline);
     for point in 1..POINTS_MAX {
         let (a, b) = (fast.advance(&mut run), slow.advance(&mut step));
         assert_eq!(a, b, "at {point}: pc {:#x} and {:#x}", fast.hart.state.pc, slow.hart.state.pc);
@@ -285,10 +285,8 @@ fn lend(setup: &Setup) -> u64 {
     let (mut lending, mut keeping) = (Bench::new(setup), Bench::new(setup));
     keeping.hart.execute_by(execution(Executor::Threaded));
     lending.lends = true;
-    finish(&mut lending, &mut |hart, bus, before, limit| {
-        hart.run_with_bus(&mut HaltAtMarks, Some(LentBus { bus, before, dram_bytes: MEMORY }), limit)
-    });
-    finish(&mut keeping, &mut |hart, _, _, limit| hart.run(limit, limit));
+    finish(&mut lending, &mut |hart, lent, limit| hart.run_with_bus(&mut HaltAtMarks, Some(lent), limit));
+    finish(&mut keeping, &mut |hart, _, limit| hart.run(limit, limit));
     // What was lent is not in the log of what happened.
     let happened = |bench: &Bench| bench.service.log.len() as u64;
     let fewer = happened(&keeping) - happened(&lending);
@@ -318,7 +316,7 @@ fn a_hart_with_the_bus_agrees_with_one_that_asks() {
 fn results(setup: &Setup, kind: PortKind) -> (State, [u64; 3], Vec<u8>) {
     let port = PortParameters { kind, l2: L2Parameters::default(), ..setup.port.clone() };
     let mut bench = Bench::new(&Setup { port, ..setup.clone() });
-    finish(&mut bench, &mut |hart, _, _, limit| hart.run(limit, limit));
+    finish(&mut bench, &mut |hart, _, limit| hart.run(limit, limit));
     bench.hart.port.drain_write_buffer();
     let s = &bench.hart.statistics;
     let counts = [s.instructions, s.loads, s.stores];

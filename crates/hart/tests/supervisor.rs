@@ -13,7 +13,7 @@ use chasqui_hart::supervisor::{
 use chasqui_hart::testing::encode::encode;
 use chasqui_hart::testing::program::{Kind, Options, generate, initial_state, initial_window};
 use chasqui_hart::{CLASSES, Executor, Halt, HaltAtMarks, Insn, Op, State, Timing};
-use chasqui_memory::{CacheParameters, L2Parameters, LentBus, PAGE_BYTES, TlbParameters, pte};
+use chasqui_memory::{CacheParameters, L2Parameters, PAGE_BYTES, TlbParameters, pte};
 use chasqui_random::Random;
 
 /// Programs of the random test.
@@ -278,12 +278,12 @@ fn lockstep(random: &mut Random) -> [u64; 4] {
     let longest = random.pick(&[u64::MAX / 2, 1, 20, 300]);
     let mut idle = 0;
     for point in 1..POINTS_MAX {
-        let a = fast.advance(&mut |hart, _, _, limit| {
+        let a = fast.advance(&mut |hart, _, limit| {
             let mut cut = || limit.min(hart.cycle + 1 + random.below(longest));
             let (a, b) = (cut(), cut());
             hart.run(a.min(b), a.max(b))
         });
-        let b = slow.advance(&mut |hart, _, _, _| hart.step().unwrap_or(Halt::Deadline));
+        let b = slow.advance(&mut |hart, _, _| hart.step().unwrap_or(Halt::Deadline));
         assert_eq!(a, b, "at {point}: pc {:#x} and {:#x}", fast.hart.state.pc, slow.hart.state.pc);
         let over =
             a == Point::Idle || fast.activity == Activity::Ended && fast.service.next_time() == Time::NEVER;
@@ -306,11 +306,8 @@ fn lend(random: &mut Random) -> u64 {
         (bench.line, bench.lends) = (line.clone(), lends);
         install(&mut bench, &setup, numbers);
         for _ in 1..POINTS_MAX {
-            let point = bench.advance(&mut |hart, bus, before, limit| match lends {
-                true => {
-                    let lent = LentBus { bus, before, dram_bytes: MEMORY };
-                    hart.run_with_bus(&mut HaltAtMarks, Some(lent), limit)
-                }
+            let point = bench.advance(&mut |hart, lent, limit| match lends {
+                true => hart.run_with_bus(&mut HaltAtMarks, Some(lent), limit),
                 false => hart.run(limit, limit),
             });
             let is_over = bench.activity == Activity::Ended && bench.service.next_time() == Time::NEVER;

@@ -183,7 +183,8 @@ impl Bus {
         let first_end = if in_time { start } else { start + 1 };
         let steady = clock.edge(first_end + last);
         let end = if from_dram {
-            clock.align(steady.max(clock.edge(first_end) + Time(dram.next_chunk.ps() * last)))
+            let last_chunk = clock.edge(first_end) + Time(dram.next_chunk.ps() * last);
+            if last_chunk > steady { clock.align(last_chunk) } else { steady }
         } else {
             steady
         };

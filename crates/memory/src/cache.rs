@@ -103,7 +103,7 @@ const NO_LINE: u64 = 0;
 /// way that is of no set, for those who must name one and have none: [`Cache::nowhere`].
 pub struct Cache {
     tags: Vec<u64>,
-    /// When a line was last used, in the owner's ticks.
+    /// When a line was last used, in the owner's ticks, which begin with 1. Of an empty way: 0.
     stamps: Vec<u64>,
     ways: Vec<Way>,
     associativity: usize,
@@ -159,18 +159,19 @@ impl Cache {
         address >> self.line_shift << self.line_shift
     }
 
-    #[inline]
-    fn set(&self, line: u64) -> std::ops::Range<usize> {
-        let first = (line >> self.line_shift & self.set_mask) as usize * self.associativity;
-        first..first + self.associativity
+    /// The first way of the set of `line`.
+    #[inline(always)]
+    fn first(&self, line: u64) -> usize {
+        (line >> self.line_shift & self.set_mask) as usize * self.associativity
     }
 
     /// Index of the way that holds `line`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn find(&self, line: u64) -> Option<usize> {
-        let set = self.set(line);
-        let first = set.start;
-        Some(first + self.tags[set].iter().position(|&tag| tag == line | 1)?)
+        let first = self.first(line);
+        // SAFETY: a set's ways are among those of the cache.
+        let tag = |way| unsafe { *self.tags.get_unchecked(way) };
+        (first..first + self.associativity).find(|&way| tag(way) == line | 1)
     }
 
     #[inline]
@@ -228,13 +229,36 @@ impl Cache {
     /// The same, of the first `ways` of a set.
     #[inline]
     pub(crate) fn victim_among(&self, line: u64, ways: usize) -> usize {
-        let set = self.set(line);
-        let set = set.start..set.end.min(set.start + ways);
-        if let Some(empty) = self.tags[set.clone()].iter().position(|&tag| tag == NO_LINE) {
-            return set.start + empty;
-        }
+        let first = self.first(line);
+        let set = first..first + self.associativity.min(ways);
         // No two uses have one tick.
         set.min_by_key(|&way| self.stamps[way]).expect("a way")
+    }
+
+    /// The way that holds `line`; if there is none, as an error, the way that it takes.
+    #[inline(always)]
+    pub(crate) fn seek(&self, line: u64) -> Result<usize, usize> {
+        let first = self.first(line);
+        let (mut victim, mut least) = (first, u64::MAX);
+        for way in first..first + self.associativity {
+            // SAFETY: as in `find`; each way has a stamp.
+            let (tag, stamp) = unsafe { (*self.tags.get_unchecked(way), *self.stamps.get_unchecked(way)) };
+            if tag == line | 1 {
+                return Ok(way);
+            }
+            // No two uses have one tick.
+            if stamp < least {
+                (victim, least) = (way, stamp);
+            }
+        }
+        Err(victim)
+    }
+
+    /// Puts `line` in way `index`, and says what was there and what was known of it.
+    #[inline(always)]
+    pub(crate) fn replace(&mut self, index: usize, line: u64, state: State, stale: bool) -> (u64, Way) {
+        let old = std::mem::replace(&mut self.tags[index], line | 1);
+        (old & !1, std::mem::replace(&mut self.ways[index], Way { state, stale, ..EMPTY }))
     }
 
     /// Puts `line` in way `index`.
@@ -249,6 +273,7 @@ impl Cache {
     #[inline]
     pub(crate) fn clear(&mut self, index: usize) -> Way {
         self.tags[index] = NO_LINE;
+        self.stamps[index] = 0;
         std::mem::replace(&mut self.ways[index], EMPTY)
     }
 

@@ -200,12 +200,14 @@ impl Tlb {
     }
 
     /// Place of the translation of the page at `page`.
-    #[inline]
+    #[inline(always)]
     fn place(&self, page: u64) -> Option<usize> {
         let hint = usize::from(self.hints[(page / PAGE_BYTES) as usize % HINTS]);
-        if self.entries[hint].translation.virtual_page == page {
-            return Some(hint);
-        }
+        if self.entries[hint].translation.virtual_page == page { Some(hint) } else { self.search(page) }
+    }
+
+    #[inline]
+    fn search(&self, page: u64) -> Option<usize> {
         // No more pages than a byte counts have these low bits, or the count stays at its end.
         if self.held[held_index(page)] == 0 {
             return None;
@@ -216,7 +218,7 @@ impl Tlb {
     }
 
     /// The translation of the page at `page`.
-    #[inline]
+    #[inline(always)]
     pub fn find(&mut self, page: u64) -> Option<Translation> {
         let place = self.place(page)?;
         self.hints[(page / PAGE_BYTES) as usize % HINTS] = place as u16;
@@ -240,7 +242,8 @@ impl Tlb {
     pub(crate) fn insert(&mut self, translation: Translation) -> Option<Evicted> {
         let set = self.set(translation.virtual_page);
         let slot = set * self.ways + usize::from(self.next[set]);
-        self.next[set] = ((usize::from(self.next[set]) + 1) % self.ways) as u8;
+        let next = self.next[set] + 1;
+        self.next[set] = if usize::from(next) == self.ways { 0 } else { next };
         let held = &mut self.held[held_index(translation.virtual_page)];
         *held = held.saturating_add(1);
         let old = std::mem::replace(&mut self.entries[slot], Entry { translation, marks: 0 });

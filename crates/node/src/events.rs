@@ -1,6 +1,6 @@
 //! The events of a node: what they are for, and the two queues that they wait in.
 
-use chasqui_engine::{Class, Event, EventQueue, Payload, Port, Time};
+use chasqui_engine::{Class, Event, EventQueue, Order, Payload, Port, Time};
 
 /// Components of a node, as targets of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +97,28 @@ impl Events {
             Urgency::Prompt => self.prompt.push(event),
             Urgency::Slow => self.slow.push(event),
         }
+    }
+
+    /// Numbers the events of the memory system.
+    pub fn order(&mut self) -> &mut Port {
+        &mut self.node_port
+    }
+
+    /// Takes all slow events of the memory system, its own and requests, in no order.
+    pub fn take_slow_of_memory(&mut self, mut take: impl FnMut(Target, Event)) {
+        self.slow.take_those(|event| {
+            let target = Target::from(event.target);
+            let takes = matches!(target, Target::MemorySystem | Target::Request);
+            if takes {
+                take(target, *event);
+            }
+            takes
+        });
+    }
+
+    /// A slow event is to come after all, at its place in the order.
+    pub fn put_back(&mut self, time: Time, order: Order, target: Target, payload: Payload) {
+        self.slow.push(Event { time, order, target: target.into(), payload });
     }
 
     /// An event from another partition is to come.

@@ -193,9 +193,9 @@ impl NodePartition {
         let end = parts.harts[index].hart.cycle_at(until);
         let skip = parts.os.costs.spin_skip;
         let halt = loop {
-            let Parts { harts, os, domain, recorders, .. } = parts;
+            let Parts { harts, os, domain, events, recorders, .. } = parts;
             let timed = !SEVERAL || harts[index].hart.port.is_timed();
-            let halt = os.run(harts, index, recorders, system.lend(alone), end);
+            let halt = os.run(harts, index, recorders, system.lend(events.order(), alone), end);
             let t = &mut harts[index];
             t.spin.check(&mut t.hart);
             if SEVERAL && matches!(halt, Halt::Call) {
@@ -228,6 +228,9 @@ impl NodePartition {
                 break halt;
             }
         };
+        if !SEVERAL {
+            system.return_events(parts, index);
+        }
         // When the last instruction started is known only where nothing but the time has stopped the hart.
         if !SEVERAL && matches!(halt, Halt::Deadline) && !parts.harts[index].hart.port.wants_bus() {
             parts.ran_to = parts.ran_to.max(until.min(parts.harts[index].hart.now()));
@@ -255,9 +258,19 @@ impl NodePartition {
                 return executed;
             }
             let limit = out.limit();
-            let event = self.parts.events.next_time();
             let (ready, index) = self.parts.harts.first_ready::<SEVERAL>();
+            // Its own transactions do not end the run of a hart that is alone.
+            let own = !SEVERAL
+                && ready < limit.min(self.parts.events.prompt().next_time())
+                && self.parts.harts[index].is_ready();
+            if own {
+                self.system.take_events(&mut self.parts, index);
+            }
+            let event = self.parts.events.next_time();
             let soft = event.min(limit);
+            if ready >= soft && own {
+                self.system.return_events(&mut self.parts, index);
+            }
             if ready < soft {
                 let before = self.parts.harts[index].hart.statistics.instructions;
                 if SEVERAL {
@@ -280,7 +293,7 @@ impl NodePartition {
                 }
                 continue;
             }
-            if event >= limit {
+            if self.parts.events.next_time() >= limit {
                 return executed;
             }
             let (&next, urgency) = self.parts.events.earliest().expect("an event is due");

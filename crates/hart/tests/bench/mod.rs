@@ -12,7 +12,7 @@ use chasqui_hart::predictor::{CounterCosts, Prediction};
 use chasqui_hart::testing::program::{DEVICE, ENVELOPES, MESSAGES, NETWORK, envelope};
 use chasqui_hart::{Execution, Executor, Halt, Hart, State, Timing};
 use chasqui_memory::{
-    Bus, BusParameters, CacheParameters, DEVICE_BASE, DramParameters, FlatMemory, Incoming, L2Parameters,
+    BusParameters, CacheParameters, DEVICE_BASE, DramParameters, FlatMemory, Incoming, L2Parameters, LentBus,
     OrderParameters, PAGE_BYTES, Port, PortKind, PortParameters, Stall, Stored, TlbParameters,
     WriteBufferParameters, pte,
 };
@@ -195,8 +195,8 @@ pub struct Bench {
 }
 
 /// How a bench executes instructions: at least one that starts before the given cycle, and none that starts
-/// later. A transaction on the bus that is granted before the given time is the hart's for certain.
-pub type Execute<'a> = dyn FnMut(&mut Hart, &mut Bus, Time, u64) -> Halt + 'a;
+/// later. The bus is the hart's as far as it is lent.
+pub type Execute<'a> = dyn FnMut(&mut Hart, LentBus<'_>, u64) -> Halt + 'a;
 
 impl Bench {
     pub fn new(setup: &Setup) -> Bench {
@@ -272,13 +272,18 @@ impl Bench {
     pub fn advance(&mut self, execute: &mut Execute<'_>) -> Point {
         loop {
             let line = self.line.front().map_or(Time::NEVER, |&(time, _)| time);
+            let lends = self.lends && self.activity == Activity::Ready;
+            if lends {
+                self.service.take_events(&self.hart.port, MEMORY);
+            }
             let event = self.service.next_time().min(line);
             self.rise(event);
             if self.activity == Activity::Ready && self.hart.now() < event {
                 let limit = self.hart.cycle_at(event);
-                let alone = if self.lends && self.service.nobody_waits() { event } else { Time::ZERO };
-                let before = Time(alone.0.saturating_sub(self.transaction_max));
-                let halt = execute(&mut self.hart, &mut self.service.bus, before, limit);
+                let alone = if self.lends { event } else { Time::ZERO };
+                let lent = self.service.lend(alone, Time(self.transaction_max), MEMORY);
+                let halt = execute(&mut self.hart, lent, limit);
+                self.service.return_events();
                 let timed = self.hart.port.is_timed();
                 self.collect();
                 match halt {
@@ -295,6 +300,8 @@ impl Bench {
                 }
                 return Point::Halt(halt);
             }
+            self.service.return_events();
+            let event = self.service.next_time().min(line);
             // A hart that has ended gets no more interrupts.
             if event == Time::NEVER || self.activity == Activity::Ended && event == line {
                 assert_eq!(self.activity, Activity::Ended, "a hart that nobody wakes");
@@ -324,7 +331,7 @@ impl Bench {
     pub fn run_to_call(&mut self, executor: Executor) {
         self.activity = Activity::Ready;
         self.hart.execute_by(execution(executor));
-        let mut execute = |hart: &mut Hart, _: &mut Bus, _: Time, limit: u64| match executor {
+        let mut execute = |hart: &mut Hart, _: LentBus<'_>, limit: u64| match executor {
             Executor::Reference => hart.step().unwrap_or(Halt::Deadline),
             _ => hart.run(limit, limit),
         };

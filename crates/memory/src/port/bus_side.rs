@@ -108,6 +108,7 @@ impl Port {
     }
 
     /// The line of the oldest buffered store comes from the L2, if that still may give it.
+    #[inline]
     fn own_from_l2(&mut self) {
         let Some(store) = self.write_buffer.oldest() else { return };
         let line = self.line(store.address);

@@ -84,12 +84,41 @@ impl Port {
             self.notes.load(pa, bytes, *cycles);
             return Ok(value);
         }
+        if let Some(way) = self.refill(pa, bytes, cycles) {
+            self.l1d.check_fresh(way, pa)?;
+            self.make_fast(way, va, pa, permissions);
+            return Ok(self.memory.read(pa, bytes));
+        }
         let (value, way) = self.load_cached(pa, bytes, cycles)?;
         self.notes.load(pa, bytes, *cycles);
         if let Some(way) = way {
             self.make_fast(way, va, pa, permissions);
         }
         Ok(value)
+    }
+
+    /// The way of the line that holds the `bytes` at `pa`, if they can be loaded and the line made fast: it is in the data
+    /// cache, or comes from the L2. What else a load may meet is left to [`Port::load_cached`], of which this is the
+    /// short form.
+    #[inline(always)]
+    fn refill(&mut self, pa: u64, bytes: u32, cycles: &mut u64) -> Option<usize> {
+        let line = self.line(pa);
+        if self.has_network_cache()
+            || self.notes.is_on()
+            || self.transactions.is_under_way(Slot::Blocking)
+            || self.write_buffer.find(pa, bytes, &self.memory) != Buffered::None
+            || self.is_arriving(line)
+        {
+            return None;
+        }
+        let way = match self.l1d.seek(line) {
+            Ok(way) => return Some(way),
+            Err(way) => way,
+        };
+        let (state, stale) = self.l2.give(line, State::Shared)?;
+        self.pass_l2(Stall::Data, cycles);
+        self.replace_data_line(way, line, state.min(State::Exclusive), stale);
+        Some(way)
     }
 
     /// Loads `bytes` at physical address `pa`, within a line. Also the line's way, if nothing stands in the
@@ -247,8 +276,9 @@ impl Port {
     }
 
     /// Lets accesses to the line of `va`, in way `way` of the data cache, take the fast path.
+    #[inline]
     fn make_fast(&mut self, way: usize, va: u64, pa: u64, permissions: u64) {
-        if self.notes.is_tracked(self.line(pa), self.l1d.line_bytes()) {
+        if self.notes.is_on() && self.notes.is_tracked(self.line(pa), self.l1d.line_bytes()) {
             // It is used as it would be by the fast path.
             return self.l1d.touch(way);
         }

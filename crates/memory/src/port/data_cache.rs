@@ -126,7 +126,7 @@ impl DataCache {
     }
 
     /// Lets accesses to the line of `va`, in way `way`, take the fast path. `host`: the host address of `va`.
-    #[inline]
+    #[inline(always)]
     pub fn make_fast(&mut self, way: usize, va: u64, host: u64, may_write: bool) {
         let index = self.fast.index(va) as u32;
         if let Some(owner) = self.fast.owner(index) {
@@ -197,10 +197,13 @@ impl DataCache {
             // A chunk may have several lines, or be part of one.
             let mut line = chunk & self.fast.granule_mask;
             while line < chunk + CHUNK_BYTES {
-                for index in self.fast.indices(line) {
-                    if self.fast.at(index).load == line {
+                // The entry of each bank.
+                let mut index = self.fast.first_index(line);
+                while let Some(entry) = self.fast.get(index) {
+                    if entry.load == line {
                         self.drop_entry(index);
                     }
+                    index += self.fast.bank_entries();
                 }
                 line += self.line_bytes();
             }
@@ -226,19 +229,22 @@ impl DataCache {
         way.state = way.state.max(state);
     }
 
-    /// The way that `line` is to take, and the line that is there.
-    #[inline]
-    pub fn victim(&self, line: u64) -> (usize, Option<u64>) {
-        let way = self.cache.victim(line);
-        (way, self.cache.line(way))
+    /// The way with `line`; if it is not here, as an error, the way that it is to take.
+    #[inline(always)]
+    pub fn seek(&self, line: u64) -> Result<usize, usize> {
+        self.cache.seek(line)
     }
 
-    /// Puts `line` in way `way`, which is empty.
-    #[inline]
-    pub fn place(&mut self, way: usize, line: u64, state: State) {
-        self.tick += 1;
+    /// Puts `line` in way `way`, in place of what is there, if something is: its line and state. It is used, but not
+    /// counted as such yet: [`DataCache::make_fast`] or [`DataCache::touch`] follows.
+    #[inline(always)]
+    pub fn replace(&mut self, way: usize, line: u64, state: State, stale: bool) -> Option<(u64, State)> {
         self.changes += 1;
-        self.cache.place(way, line, state, self.tick);
+        let (old, held) = self.cache.replace(way, line, state, stale);
+        if let Some(index) = held.fast.get() {
+            self.fast.remove(index);
+        }
+        (held.state != State::Invalid).then_some((old, held.state))
     }
 
     /// The line in way `way` is written.
@@ -348,10 +354,15 @@ mod tests {
     }
 
     fn place(cache: &mut DataCache, line: u64, state: State) -> usize {
-        let (way, victim) = cache.victim(line);
-        assert_eq!(victim, None);
-        cache.place(way, line, state);
+        let way = cache.seek(line).unwrap_err();
+        assert_eq!(cache.replace(way, line, state, false), None);
+        cache.touch(way);
         way
+    }
+
+    /// The line that makes room for `line`.
+    fn victim(cache: &DataCache, line: u64) -> Option<u64> {
+        cache.cache.line(cache.seek(line).unwrap_err())
     }
 
     #[test]
@@ -361,14 +372,14 @@ mod tests {
         cache.make_fast(first, PAGE_BYTES, 0, true);
         let second = place(&mut cache, SETS * LINE, State::Exclusive);
         cache.touch(second);
-        assert_eq!(cache.victim(2 * SETS * LINE).1, Some(0));
+        assert_eq!(victim(&cache, 2 * SETS * LINE), Some(0));
         let mut memory = [7u64; 4];
         cache.make_fast(first, PAGE_BYTES, memory.as_mut_ptr() as u64, true);
         cache.touch(second);
         let view = cache.view(true, false);
         // SAFETY: the cache is alive and not borrowed.
         assert_eq!(unsafe { view.load::<8>(PAGE_BYTES + 8) }, Some(7));
-        assert_eq!(cache.victim(2 * SETS * LINE).1, Some(SETS * LINE));
+        assert_eq!(victim(&cache, 2 * SETS * LINE), Some(SETS * LINE));
     }
 
     #[test]

@@ -97,6 +97,24 @@ impl FastTable {
         self.first + self.place(va)
     }
 
+    /// The entry for `va` in the first bank.
+    #[inline]
+    pub fn first_index(&self, va: u64) -> u32 {
+        self.place(va) as u32
+    }
+
+    /// From an entry to that for the same place in the next bank.
+    #[inline]
+    pub fn bank_entries(&self) -> u32 {
+        self.entries as u32
+    }
+
+    /// Entry `index`, if there are so many.
+    #[inline]
+    pub fn get(&self, index: u32) -> Option<&FastLine> {
+        self.lines.get(index as usize)
+    }
+
     /// The entries for `va` in all banks.
     pub fn indices(&self, va: u64) -> impl Iterator<Item = u32> + use<> {
         (self.place(va) as u32..self.lines.len() as u32).step_by(self.entries)

@@ -12,11 +12,31 @@ pub(super) struct InstructionCache {
     tick: u64,
     cache: Cache,
     changes: u64,
+    /// Lines have been dropped since this was last asked.
+    lost: bool,
 }
 
 impl InstructionCache {
     pub fn new(cache: Cache) -> InstructionCache {
-        InstructionCache { fast: FastTable::new(1024, cache.line_bytes()), tick: 0, cache, changes: 0 }
+        InstructionCache {
+            fast: FastTable::new(1024, cache.line_bytes()),
+            tick: 0,
+            cache,
+            changes: 0,
+            lost: false,
+        }
+    }
+
+    /// Lines have been dropped since [`InstructionCache::take_lost`].
+    #[inline(always)]
+    pub fn has_lost(&self) -> bool {
+        self.lost
+    }
+
+    /// Lines have been dropped since this was last asked.
+    #[inline]
+    pub fn take_lost(&mut self) -> bool {
+        std::mem::take(&mut self.lost)
     }
 
     /// Moves with every line that comes or leaves.
@@ -150,6 +170,7 @@ impl InstructionCache {
                     self.fast.remove(index);
                 }
                 self.changes += 1;
+                self.lost = true;
             }
         }
     }

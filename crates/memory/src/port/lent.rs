@@ -1,21 +1,117 @@
-//! Fills that need no event: the bus is lent to the port.
+//! Transactions that need no event of the node: the bus is lent to the port.
 //!
-//! While only the hart can need the bus before some time, the node lends the bus to the
-//! hart's port. A line that the hart waits for and that comes before that time is then fetched on the spot:
-//! the grant and the completion happen as they would have, one after the other, and the access goes on.
+//! While only the hart can need the bus before some time, the node lends the bus to the hart's port, with what is to come
+//! of transactions that it has asked for ([`Agenda`]). Until that time the port deals with them itself, at the cycles at
+//! which the node would: requests take their places in the order of their times, the bus is granted, lines come. A fill
+//! that finds no other transaction under way is done on the spot: the grant and the completion happen as they would have,
+//! one after the other, and the access goes on.
 
+use std::collections::VecDeque;
 use std::ptr::NonNull;
 
-use chasqui_engine::{Cycles, Time};
+use chasqui_engine::{Class, Cycles, Order, Port as EventPort, Time};
 
+use super::request::{Request, Slot, Snooped};
+use super::{Port, Stall};
 use crate::{Bus, Responder};
+
+/// What is to come of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// It is asked for.
+    Request(Slot),
+    /// The first that waits is granted the bus.
+    Grant,
+    /// It is over.
+    Done(Slot),
+}
+
+/// A stage and its place among all events of the node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// When.
+    pub time: Time,
+    /// Which first, of one instant.
+    pub order: Order,
+    /// What.
+    pub stage: Stage,
+    /// The hart's first cycle that starts at or after the time.
+    cycle: u64,
+}
+
+/// What is to come of the transactions of a hart that has the bus to itself. There are three at most, so few things are due.
+#[derive(Default)]
+pub struct Agenda {
+    /// The next last.
+    due: Vec<Due>,
+    /// Those that wait for the bus, in their order.
+    waiting: VecDeque<Slot>,
+    /// A grant is due.
+    has_grant: bool,
+}
+
+impl Agenda {
+    /// Nothing is to come.
+    pub fn is_empty(&self) -> bool {
+        self.due.is_empty()
+    }
+
+    /// `stage` is due at `time`, with this place among all events.
+    pub fn add(&mut self, time: Time, order: Order, stage: Stage) {
+        self.insert(Due { time, order, stage, cycle: u64::MAX });
+    }
+
+    /// The transaction of `slot` waits for the bus, behind those that do.
+    pub fn wait(&mut self, slot: Slot) {
+        self.waiting.push_back(slot);
+    }
+
+    /// Takes what is due next.
+    #[inline]
+    pub fn take(&mut self) -> Option<Due> {
+        let due = self.due.pop()?;
+        self.has_grant &= due.stage != Stage::Grant;
+        Some(due)
+    }
+
+    /// Takes the first that waits for the bus.
+    pub fn take_waiting(&mut self) -> Option<Slot> {
+        self.waiting.pop_front()
+    }
+
+    fn insert(&mut self, due: Due) {
+        self.has_grant |= due.stage == Stage::Grant;
+        let mut place = self.due.len();
+        self.due.push(due);
+        while place > 0 && (self.due[place - 1].time, self.due[place - 1].order) < (due.time, due.order) {
+            self.due.swap(place - 1, place);
+            place -= 1;
+        }
+    }
+
+    #[inline]
+    fn next(&self) -> Option<&Due> {
+        self.due.last()
+    }
+
+    #[inline]
+    fn next_time(&self) -> Time {
+        self.next().map_or(Time::NEVER, |due| due.time)
+    }
+}
 
 /// A bus that a hart's port has to itself for a while.
 pub struct LentBus<'a> {
     /// The bus.
     pub bus: &'a mut Bus,
-    /// No other request comes before the end of a transaction that is granted before this time, when the bus is free.
-    pub before: Time,
+    /// What is to come of the hart's transactions.
+    pub agenda: &'a mut Agenda,
+    /// Numbers events in their order.
+    pub order: &'a mut EventPort,
+    /// Before this time nothing happens that is not in the agenda, and there is no other request.
+    pub alone: Time,
+    /// A bound on the length of a transaction of a free bus.
+    pub transaction_max: Time,
     /// Physical addresses below are main memory's.
     pub dram_bytes: u64,
 }
@@ -23,26 +119,114 @@ pub struct LentBus<'a> {
 /// A bus on loan.
 pub(super) struct Lent {
     bus: NonNull<Bus>,
+    agenda: NonNull<Agenda>,
+    order: NonNull<EventPort>,
     /// The hart's clock.
     cycles: Cycles,
-    /// A transaction of a free bus that is granted before this time is over before anything else happens.
-    before: Time,
-    /// Physical addresses below are main memory's.
+    alone: Time,
+    transaction_max: Time,
     dram_bytes: u64,
 }
 
-// SAFETY: the bus is the node's whose hart borrows it, and one host thread at a time runs a node.
+// SAFETY: what is borrowed is the node's whose hart borrows it, and one host thread at a time runs a node.
 unsafe impl Send for Lent {}
 
 impl Lent {
     /// # Safety
-    /// As long as this lives nothing else may touch the bus, which must stay where it is.
+    /// As long as this lives nothing else may touch what is lent, which must stay where it is.
     pub unsafe fn new(lent: LentBus<'_>, cycles: Cycles) -> Lent {
-        let LentBus { bus, before, dram_bytes } = lent;
-        Lent { bus: NonNull::from(bus), cycles, before, dram_bytes }
+        let LentBus { bus, agenda, order, alone, transaction_max, dram_bytes } = lent;
+        for due in &mut agenda.due {
+            due.cycle = cycles.cycle_at(due.time);
+        }
+        Lent {
+            bus: NonNull::from(bus),
+            agenda: NonNull::from(agenda),
+            order: NonNull::from(order),
+            cycles,
+            alone,
+            transaction_max,
+            dram_bytes,
+        }
     }
 
-    /// Fetches the `bytes` of `line`, asked for at `cycle`, if that is over before anybody else wants the bus and if
+    #[inline]
+    fn agenda(&self) -> &Agenda {
+        // SAFETY: `new` promises that it is there and that nothing else uses it.
+        unsafe { self.agenda.as_ref() }
+    }
+
+    #[inline]
+    fn agenda_mut(&mut self) -> &mut Agenda {
+        // SAFETY: as in `agenda`.
+        unsafe { self.agenda.as_mut() }
+    }
+
+    #[inline]
+    fn bus(&mut self) -> &mut Bus {
+        // SAFETY: as in `agenda`.
+        unsafe { self.bus.as_mut() }
+    }
+
+    /// The cycle before which nothing of the hart's transactions happens.
+    #[inline]
+    fn next_cycle(&self) -> u64 {
+        self.agenda().next().map_or(u64::MAX, |due| due.cycle)
+    }
+
+    /// Takes what is next, if it is before the time at which the hart is no longer alone.
+    #[inline]
+    fn take_next(&mut self) -> Option<Due> {
+        if self.agenda().next_time() >= self.alone {
+            return None;
+        }
+        self.agenda_mut().take()
+    }
+
+    fn schedule(&mut self, time: Time, class: Class, stage: Stage) {
+        // SAFETY: as in `agenda`.
+        let order = unsafe { self.order.as_mut() }.next(class);
+        let cycle = self.cycles.cycle_at(time);
+        self.agenda_mut().insert(Due { time, order, stage, cycle });
+    }
+
+    fn schedule_grant(&mut self, now: Time) {
+        if !self.agenda().waiting.is_empty() && !self.agenda().has_grant {
+            let grant = self.bus().grant_at(now);
+            self.schedule(grant, Class::Bus, Stage::Grant);
+        }
+    }
+
+    /// What is in `slot` is asked for at `now`.
+    fn request(&mut self, slot: Slot, now: Time) {
+        self.agenda_mut().wait(slot);
+        self.schedule_grant(now);
+    }
+
+    /// Takes `request`, made at `cycle` for `slot`, if that is not the node's to do. `l2`: cycles until the L2 has given a
+    /// line.
+    fn take(&mut self, cycle: u64, slot: Slot, request: Request, l2: u64) -> bool {
+        let at = self.cycles.time_of(cycle);
+        if at >= self.alone || !request.is_of_memory(self.dram_bytes) {
+            return false;
+        }
+        if request == Request::OwnFromL2 {
+            self.schedule(self.cycles.time_of(cycle + l2), Class::Bus, Stage::Done(slot));
+        } else if self.agenda().next_time() > at {
+            self.request(slot, at);
+        } else {
+            self.schedule(at, Class::Request, Stage::Request(slot));
+        }
+        true
+    }
+
+    /// The transaction of `request`, which moves so many bytes, for reading or writing, is granted at `now`: when it is over.
+    fn place(&mut self, request: Request, (bytes, write): (u32, bool), now: Time) -> Time {
+        let responder = if request.is_address_only() { Responder::None } else { Responder::Dram };
+        self.bus().place(now, bytes, write, responder).end
+    }
+
+    /// Fetches the `bytes` of `line`, asked for at `cycle`, if that is over before anything else happens and if
     /// `may` says so: the cycles of the grant and of the end.
     #[inline]
     pub fn fetch(
@@ -52,13 +236,145 @@ impl Lent {
         cycle: u64,
         may: impl FnOnce() -> bool,
     ) -> Option<(u64, u64)> {
-        // SAFETY: `new` promises that the bus is there and that nobody else uses it.
-        let bus = unsafe { self.bus.as_mut() };
-        let grant = bus.grant_at(self.cycles.time_of(cycle));
-        if grant >= self.before || line >= self.dram_bytes || !bus.is_free(grant) || !may() {
+        let before = self.alone.min(self.agenda().next_time()).0.saturating_sub(self.transaction_max.0);
+        let at = self.cycles.time_of(cycle);
+        let grant = self.bus().grant_at(at);
+        if grant.0 >= before || line >= self.dram_bytes || !self.bus().is_free(grant) || !may() {
             return None;
         }
-        let end = bus.place(grant, bytes, false, Responder::Dram).end;
+        let end = self.bus().place(grant, bytes, false, Responder::Dram).end;
         Some((self.cycles.cycle_at(grant), self.cycles.cycle_at(end)))
+    }
+}
+
+/// What came of a wait for the port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outwaited {
+    /// Something is finished: the access is tried again.
+    Again,
+    /// The same, but the node comes first.
+    AfterNode,
+    /// It is the node's to go on.
+    No,
+}
+
+impl Port {
+    /// Lends a bus until [`Port::take_back_bus`]. `cycles`: the hart's.
+    ///
+    /// # Safety
+    /// Until then nothing but the port may touch what is lent, which must stay where it is.
+    pub unsafe fn lend_bus(&mut self, lent: LentBus<'_>, cycles: Cycles) {
+        // SAFETY: the caller promises the same.
+        self.lent = Some(unsafe { Lent::new(lent, cycles) });
+    }
+
+    /// The bus is the node's again.
+    pub fn take_back_bus(&mut self) {
+        self.lent = None;
+    }
+
+    /// All that is under way are transactions with memory, whose addresses are below `dram_bytes`: a port that has the bus
+    /// to itself can go on with them.
+    pub fn uses_memory_only(&self, dram_bytes: u64) -> bool {
+        Slot::ALL.iter().all(|&slot| {
+            self.transactions.in_slot(slot).is_none_or(|request| request.is_of_memory(dram_bytes))
+        })
+    }
+
+    /// The cycle at which something happens to the hart's own transactions, while the port has the bus: before an
+    /// instruction that starts then or later, [`Port::pass_events`] is to be called.
+    #[inline]
+    pub fn due_cycle(&self) -> u64 {
+        self.lent.as_ref().map_or(u64::MAX, Lent::next_cycle)
+    }
+
+    /// Code has left the instruction cache since this was last asked: what the hart has fetched may have to be fetched again.
+    #[inline]
+    pub fn take_lost_code(&mut self) -> bool {
+        self.l1i.take_lost()
+    }
+
+    /// The bus is wanted, or code has left the instruction cache.
+    #[inline(always)]
+    pub fn has_changed(&self) -> bool {
+        self.wants_bus() || self.l1i.has_lost()
+    }
+
+    /// Takes the requests that accesses have made, as far as the bus is lent. False: some are left to the node.
+    #[inline]
+    pub fn take_own(&mut self) -> bool {
+        while let Some((cycle, slot, request)) = self.transactions.first_untaken() {
+            let l2 = self.parameters.l2.latency.cycles();
+            let Some(lent) = &mut self.lent else { return false };
+            if !lent.take(cycle, slot, request, l2) {
+                return false;
+            }
+            self.transactions.take();
+        }
+        true
+    }
+
+    /// What is due at `cycle` or before happens. False: it is the node's to go on.
+    #[inline]
+    pub fn pass_events(&mut self, cycle: u64) -> bool {
+        self.due_cycle() > cycle || self.pass_due(cycle)
+    }
+
+    #[inline(never)]
+    fn pass_due(&mut self, cycle: u64) -> bool {
+        while self.due_cycle() <= cycle {
+            let Some(due) = self.lent.as_mut().and_then(Lent::take_next) else { return false };
+            self.happen(due);
+            if self.wants_bus() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// An access that was made until cycle `cycles` waits: time passes until something of the port is finished, if it does
+    /// before the node has to go on.
+    #[inline(never)]
+    pub fn outwait(&mut self, stall: Stall, cycles: &mut u64) -> Outwaited {
+        if !self.take_own() {
+            return Outwaited::No;
+        }
+        while let Some(due) = self.lent.as_mut().and_then(Lent::take_next) {
+            if self.happen(due) {
+                let now = due.cycle.max(*cycles);
+                self.waited(stall, now - *cycles);
+                *cycles = now;
+                let goes_on = !self.wants_bus() && self.pass_events(now);
+                return if goes_on { Outwaited::Again } else { Outwaited::AfterNode };
+            }
+            if self.wants_bus() {
+                break;
+            }
+        }
+        Outwaited::No
+    }
+
+    /// What is due happens. True: a transaction is over.
+    fn happen(&mut self, due: Due) -> bool {
+        let Due { time, stage, cycle, .. } = due;
+        match stage {
+            Stage::Request(slot) => self.on_loan().request(slot, time),
+            Stage::Grant => {
+                let slot = self.on_loan().agenda_mut().take_waiting().expect("a grant is for a slot");
+                let request = self.current(slot).expect("it is under way");
+                let transfer = self.transfer(request);
+                let end = self.on_loan().place(request, transfer, time);
+                self.granted(slot, Snooped::default(), cycle);
+                self.on_loan().schedule(end, Class::Bus, Stage::Done(slot));
+                self.on_loan().schedule_grant(time);
+            }
+            Stage::Done(slot) => self.completed(slot, 0, cycle),
+        }
+        self.take_own();
+        matches!(stage, Stage::Done(_))
+    }
+
+    fn on_loan(&mut self) -> &mut Lent {
+        self.lent.as_mut().expect("what is due is on loan")
     }
 }

@@ -1,9 +1,6 @@
 //! How lines come into the caches and leave them: misses, inclusion, the bus on loan, the walk's loads.
 
-use chasqui_engine::Cycles;
-
 use super::fast::{FetchView, Geometry};
-use super::lent::{Lent, LentBus};
 use super::mmu::Step;
 use super::request::{Request, Slot, Snooped};
 use super::second_level::Replaced;
@@ -15,13 +12,25 @@ impl Port {
     // --- translations -----------------------------------------------------------------------------
 
     /// Physical address of `va`, and the page's permissions.
-    #[inline]
+    #[inline(always)]
     pub(super) fn translate(
         &mut self,
         va: u64,
         access: Access,
         cycles: &mut u64,
     ) -> Result<(u64, u64), Stop> {
+        let page = va & !(PAGE_BYTES - 1);
+        if self.is_cached()
+            && let Some(t) = self.mmu.find(page, access)
+            && self.mmu.allows(t.permissions, access)
+        {
+            return Ok((t.physical_page | (va & (PAGE_BYTES - 1)), t.permissions));
+        }
+        self.translate_slow(va, access, cycles)
+    }
+
+    #[inline(never)]
+    fn translate_slow(&mut self, va: u64, access: Access, cycles: &mut u64) -> Result<(u64, u64), Stop> {
         let page = va & !(PAGE_BYTES - 1);
         let t = if self.is_cached() {
             self.mmu.find(page, access).map_or_else(|| self.walk(page, access, cycles), Ok)
@@ -63,10 +72,14 @@ impl Port {
 
     fn walk(&mut self, page: u64, access: Access, cycles: &mut u64) -> Result<Translation, Stop> {
         let mut walk = self.mmu.begin(page, access)?;
+        let step_cycles = self.parameters.order.walk.cycles();
         loop {
-            self.walker_load(walk.entry(), cycles)?;
-            *cycles += self.parameters.order.walk.cycles();
-            self.waits.add(Stall::Walk, self.parameters.order.walk.cycles());
+            if !self.finds_entry(walk.entry()) {
+                self.mmu.suspend(walk);
+                self.walker_load(walk.entry(), cycles)?;
+            }
+            *cycles += step_cycles;
+            self.waits.add(Stall::Walk, step_cycles);
             match self.mmu.follow(walk, access, &self.memory)? {
                 Step::Next(next) => walk = next,
                 Step::Leaf(translation) => {
@@ -77,7 +90,26 @@ impl Port {
         }
     }
 
+    /// The walker's load at `pa` hits the data cache, and nothing can stand in its way: the short form of
+    /// [`Port::walker_load`].
+    #[inline(always)]
+    fn finds_entry(&mut self, pa: u64) -> bool {
+        if self.transactions.is_under_way(Slot::Blocking) || !self.memory.contains(pa, 8) {
+            return false;
+        }
+        let line = self.line(pa);
+        if self.write_buffer.arriving() == Some(line) {
+            return false;
+        }
+        let way = self.l1d.find(line);
+        if let Some(way) = way {
+            self.l1d.touch(way);
+        }
+        way.is_some()
+    }
+
     /// The walker's loads go through the data cache.
+    #[inline(never)]
     fn walker_load(&mut self, pa: u64, cycles: &mut u64) -> Result<(), Stop> {
         if !self.memory.contains(pa, 8) {
             return Err(Stop::Fault(Fault::Page { address: pa, access: Access::Read }));
@@ -130,10 +162,7 @@ impl Port {
             return Ok(way);
         }
         if let Some((state, stale)) = self.l2.give(line, least) {
-            self.statistics.l1d_load_misses += 1;
-            self.statistics.l2_hits += 1;
-            *cycles += self.parameters.l2.latency.cycles();
-            self.waits.add(stall, self.parameters.l2.latency.cycles());
+            self.pass_l2(stall, cycles);
             return Ok(self.place_from_l2(line, state.min(State::Exclusive), stale));
         }
         let fill = Request::Fill { line, data: true, exclusive };
@@ -142,6 +171,24 @@ impl Port {
         }
         self.transactions.ask(*cycles, Slot::Blocking, fill);
         Err(Stop::Wait(stall))
+    }
+
+    /// A load misses the data cache and takes its line from the L2.
+    #[inline(always)]
+    pub(super) fn pass_l2(&mut self, stall: Stall, cycles: &mut u64) {
+        self.statistics.l1d_load_misses += 1;
+        self.statistics.l2_hits += 1;
+        *cycles += self.parameters.l2.latency.cycles();
+        self.waits.add(stall, self.parameters.l2.latency.cycles());
+    }
+
+    /// `line` comes into way `way` of the data cache, in place of what is there; it is about to be used.
+    #[inline(always)]
+    pub(super) fn replace_data_line(&mut self, way: usize, line: u64, state: State, stale: bool) {
+        if let Some((victim, state)) = self.l1d.replace(way, line, state, stale) {
+            self.statistics.l1d_replacements += 1;
+            self.evicted(victim, state);
+        }
     }
 
     /// The L2 has given `line`.
@@ -154,21 +201,21 @@ impl Port {
     }
 
     /// `line` is in the data cache from now on; its way.
+    #[inline]
     pub(super) fn place_data_line(&mut self, line: u64, state: State) -> usize {
         let state = if self.merge_bound(line) { State::Modified } else { state };
-        if let Some(way) = self.l1d.find(line) {
+        match self.l1d.seek(line) {
             // What was evicted from the network cache may have come before the fetched line did.
-            self.l1d.raise(way, state);
-            return way;
+            Ok(way) => {
+                self.l1d.raise(way, state);
+                way
+            }
+            Err(way) => {
+                self.replace_data_line(way, line, state, false);
+                self.l1d.touch(way);
+                way
+            }
         }
-        let (way, victim) = self.l1d.victim(line);
-        if let Some(victim) = victim {
-            self.statistics.l1d_replacements += 1;
-            let state = self.l1d.empty(way);
-            self.evicted(victim, state);
-        }
-        self.l1d.place(way, line, state);
-        way
     }
 
     /// Drops `line` from the data cache; dirty, it goes to the L2 or is posted for the bus.
@@ -203,8 +250,9 @@ impl Port {
             }
             let line = self.line(store.address);
             let way = self.l1d.find(line);
-            let state = way.map_or(State::Invalid, |way| self.l1d.way(way).state);
-            if let Some(way) = way.filter(|_| state >= State::Exclusive) {
+            if let Some(way) = way
+                && self.l1d.way(way).state >= State::Exclusive
+            {
                 self.l1d.modify(way);
                 if !store.applied {
                     self.memory.write(store.address, store.bytes, store.value);
@@ -216,7 +264,8 @@ impl Port {
             let request = if self.l2.state(line) >= State::Exclusive {
                 Request::OwnFromL2
             } else {
-                Request::Own { line, upgrade: state == State::Shared }
+                // A line that is here is shared.
+                Request::Own { line, upgrade: way.is_some() }
             };
             self.transactions.ask(cycle, Slot::WriteBuffer, request);
             return;
@@ -364,20 +413,6 @@ impl Port {
         self.waited(stall, end - *cycles);
         *cycles = end;
         true
-    }
-
-    /// Lends a bus until [`Port::take_back_bus`]. `cycles`: the hart's.
-    ///
-    /// # Safety
-    /// Until then nothing but the port may touch the bus, which must stay where it is.
-    pub unsafe fn lend_bus(&mut self, lent: LentBus<'_>, cycles: Cycles) {
-        // SAFETY: the caller promises the same.
-        self.lent = Some(unsafe { Lent::new(lent, cycles) });
-    }
-
-    /// The bus is the node's again.
-    pub fn take_back_bus(&mut self) {
-        self.lent = None;
     }
 
     /// The hart has waited for `cycles` cycles.

@@ -152,24 +152,23 @@ impl Mmu {
         tlb.peek(page)
     }
 
-    /// Begins the walk for the page at `page`, or goes on with the one that waited.
+    /// Begins the walk for the page at `page`, or goes on with the one that waited. If it waits, [`Mmu::suspend`] keeps it.
     #[inline]
     pub fn begin(&mut self, page: u64, access: Access) -> Result<Walk, Stop> {
         let start = self.start(page, access)?;
-        let walk = self.walk.filter(|w| w.page == page).unwrap_or(start);
+        Ok(self.walk.take().filter(|w| w.page == page).unwrap_or(start))
+    }
+
+    /// The entry that `walk` needs may have to be waited for.
+    pub fn suspend(&mut self, walk: Walk) {
         self.walk = Some(walk);
-        Ok(walk)
     }
 
     /// The entry that `walk` needs has been loaded: what comes next.
     #[inline]
     pub fn follow(&mut self, walk: Walk, access: Access, memory: &MemoryView) -> Result<Step, Stop> {
-        let step = step(walk, memory.read(walk.entry(), 8), access, memory);
-        self.walk = match step {
-            Ok(Step::Next(next)) => Some(next),
-            _ => None,
-        };
-        step
+        self.walk = None;
+        step(walk, memory.read(walk.entry(), 8), access, memory)
     }
 
     /// The TLB for `access` takes `translation`; what had to go.
@@ -262,14 +261,15 @@ mod tests {
         let view = MemoryView::new(&mut memory);
         let walk = mmu.begin(0, Access::Read).unwrap();
         assert_eq!(walk.entry(), ROOT);
-        assert!(matches!(mmu.follow(walk, Access::Read, &view), Ok(Step::Next(_))));
+        let Ok(Step::Next(walk)) = mmu.follow(walk, Access::Read, &view) else { panic!("a leaf") };
+        mmu.suspend(walk);
         // Another page has a walk of its own, in its place.
         let walk = mmu.begin(0, Access::Read).unwrap();
         assert_eq!(walk.entry(), MIDDLE);
+        mmu.suspend(walk);
         assert_eq!(mmu.begin(PAGE_BYTES, Access::Read).unwrap().entry(), ROOT);
         assert_eq!(mmu.begin(0, Access::Read).unwrap().entry(), ROOT);
-        mmu.follow(walk, Access::Read, &view).unwrap();
-        let walk = mmu.begin(0, Access::Read).unwrap();
+        let Ok(Step::Next(walk)) = mmu.follow(walk, Access::Read, &view) else { panic!("a leaf") };
         let Ok(Step::Leaf(found)) = mmu.follow(walk, Access::Read, &view) else { panic!("no leaf") };
         assert_eq!((found.physical_page, found.permissions), (DATA, pte::R | pte::U));
         assert_eq!(mmu.begin(0, Access::Read).unwrap().entry(), ROOT, "it was over");

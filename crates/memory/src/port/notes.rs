@@ -70,6 +70,12 @@ impl Notes {
         }
     }
 
+    /// Accesses are noted.
+    #[inline(always)]
+    pub fn is_on(&self) -> bool {
+        self.noting.is_some()
+    }
+
     /// Some of the `bytes` from `address` on are tracked.
     #[inline]
     pub fn is_tracked(&self, address: u64, bytes: u64) -> bool {

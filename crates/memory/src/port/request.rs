@@ -126,6 +126,27 @@ impl Request {
         }
     }
 
+    /// Nothing but its address is on the bus, if it is there at all.
+    pub fn is_address_only(&self) -> bool {
+        matches!(
+            self,
+            Request::Own { upgrade: true, .. }
+                | Request::OwnFromL2
+                | Request::Block { .. }
+                | Request::WriteBack { bytes: 0, .. }
+        )
+    }
+
+    /// It moves a line between caches and main memory, whose addresses are below `dram_bytes`, or within the caches.
+    pub(super) fn is_of_memory(&self, dram_bytes: u64) -> bool {
+        match *self {
+            Request::Fill { line, .. } | Request::Own { line, .. } | Request::WriteBack { line, .. } => {
+                line < dram_bytes
+            }
+            other => other == Request::OwnFromL2,
+        }
+    }
+
     /// A posted store to a device.
     pub(super) fn is_device_store(&self) -> bool {
         matches!(self, Request::UncachedStore { .. } | Request::Store64 { .. })

@@ -143,7 +143,7 @@ impl SecondLevel {
 
     /// Gives data of the line that holds `address`, if it is here in the state `least` or one with more rights: its
     /// state, and whether it is stale.
-    #[inline]
+    #[inline(always)]
     pub fn give(&mut self, address: u64, least: State) -> Option<(State, bool)> {
         let cache = self.cache.as_mut()?;
         let place = cache.find(cache.line_of(address))?;
@@ -151,9 +151,13 @@ impl SecondLevel {
         if way.state < least {
             return None;
         }
-        let (state, stale, used) = (way.state, way.stale, std::mem::take(&mut way.stashed));
-        self.stash.used += u64::from(used);
-        self.touch(place);
+        let (state, stale) = (way.state, way.stale);
+        if way.stashed {
+            way.stashed = false;
+            self.stash.used += 1;
+        }
+        self.tick += 1;
+        cache.touch(place, self.tick);
         Some((state, stale))
     }
 

@@ -150,6 +150,7 @@ pub struct Waits {
 }
 
 impl Waits {
+    #[inline(always)]
     pub(super) fn add(&mut self, stall: Stall, cycles: u64) {
         self.cycles[stall as usize] += cycles;
         self.total += cycles;

@@ -101,6 +101,12 @@ impl Transactions {
         !self.untaken.is_empty()
     }
 
+    /// The oldest request for the bus, and the cycle at which it was made.
+    #[inline]
+    pub fn first_untaken(&self) -> Option<(u64, Slot, Request)> {
+        self.untaken.first().copied()
+    }
+
     /// Takes the oldest request for the bus and the cycle at which it was made.
     #[inline]
     pub fn take(&mut self) -> Option<(u64, Slot, Request)> {

@@ -77,7 +77,7 @@ impl WriteBuffer {
     }
 
     /// The oldest store.
-    #[inline]
+    #[inline(always)]
     pub fn oldest(&self) -> Option<BufferedStore> {
         self.stores.front().copied()
     }
@@ -124,12 +124,14 @@ impl WriteBuffer {
     }
 
     /// Takes a store of `bytes` at `address`.
+    #[inline]
     pub fn push(&mut self, address: u64, bytes: u32, value: u64) {
         self.stores.push_back(BufferedStore { address, bytes, value, applied: false, owned: false });
         self.changes += 1;
     }
 
     /// The oldest store is over.
+    #[inline]
     pub fn pop(&mut self) {
         self.stores.pop_front();
         self.changes += 1;

@@ -5,10 +5,10 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use chasqui_engine::Time;
+use chasqui_engine::{Class, Order, Port as EventPort, Time};
 use chasqui_memory::{
-    Bus, BusParameters, DramParameters, FlatMemory, Incoming, Port, Request, Responder, Slot, Snoop, Snooped,
-    Stored, Tenure,
+    Agenda, Bus, BusParameters, DramParameters, Due, FlatMemory, Incoming, LentBus, Port, Request, Responder,
+    Slot, Snoop, Snooped, Stage, Stored, Tenure,
 };
 
 /// A transaction of another master.
@@ -63,11 +63,14 @@ enum Event {
 /// The bus and what is under way.
 pub struct Service {
     pub bus: Bus,
-    events: BinaryHeap<Reverse<(Time, u8, usize)>>,
+    events: BinaryHeap<Reverse<(Time, Order, usize)>>,
     /// Events by number, as the queue names them.
     all: Vec<Event>,
+    order: EventPort,
     waiting: VecDeque<Client>,
     grant_scheduled: bool,
+    /// What is to come of the port's transactions while it has the bus.
+    agenda: Agenda,
     foreign: Vec<Foreign>,
     brought: Vec<Brought>,
     /// Another cache keeps a copy of every so-manieth line that is fetched; 0: of none.
@@ -88,8 +91,10 @@ impl Service {
             bus: Bus::new(bus, dram),
             events: BinaryHeap::new(),
             all: vec![],
+            order: EventPort::new(1),
             waiting: VecDeque::new(),
             grant_scheduled: false,
+            agenda: Agenda::default(),
             foreign: vec![],
             brought: vec![],
             sharing: 0,
@@ -101,9 +106,61 @@ impl Service {
         }
     }
 
-    fn schedule(&mut self, time: Time, class: u8, event: Event) {
+    fn schedule(&mut self, time: Time, class: Class, event: Event) {
+        let order = self.order.next(class);
+        self.put(time, order, event);
+    }
+
+    fn put(&mut self, time: Time, order: Order, event: Event) {
         self.all.push(event);
-        self.events.push(Reverse((time, class, self.all.len() - 1)));
+        self.events.push(Reverse((time, order, self.all.len() - 1)));
+    }
+
+    /// What is to come of the port's transactions is no event any more, if the port can deal with it.
+    pub fn take_events(&mut self, port: &Port, dram_bytes: u64) {
+        let is_ports = |client: &Client| matches!(client, Client::Port(_));
+        if !self.waiting.iter().all(is_ports) || !port.uses_memory_only(dram_bytes) {
+            return;
+        }
+        for client in self.waiting.drain(..) {
+            let Client::Port(slot) = client else { unreachable!() };
+            self.agenda.wait(slot);
+        }
+        self.grant_scheduled = false;
+        let Service { events, all, agenda, .. } = self;
+        events.retain(|&Reverse((time, order, event))| {
+            let stage = match all[event] {
+                Event::Request(Client::Port(slot)) => Stage::Request(slot),
+                Event::Grant => Stage::Grant,
+                Event::Done(Client::Port(slot), _) => Stage::Done(slot),
+                _ => return true,
+            };
+            agenda.add(time, order, stage);
+            false
+        });
+    }
+
+    /// What is left of it becomes events again.
+    pub fn return_events(&mut self) {
+        while let Some(Due { time, order, stage, .. }) = self.agenda.take() {
+            let event = match stage {
+                Stage::Request(slot) => Event::Request(Client::Port(slot)),
+                Stage::Grant => Event::Grant,
+                Stage::Done(slot) => Event::Done(Client::Port(slot), 0),
+            };
+            self.grant_scheduled |= stage == Stage::Grant;
+            self.put(time, order, event);
+        }
+        while let Some(slot) = self.agenda.take_waiting() {
+            self.waiting.push_back(Client::Port(slot));
+        }
+    }
+
+    /// Lends the bus until `alone`, if nobody waits for it.
+    pub fn lend(&mut self, alone: Time, transaction_max: Time, dram_bytes: u64) -> LentBus<'_> {
+        let alone = if self.waiting.is_empty() { alone } else { Time::ZERO };
+        let Service { bus, agenda, order, .. } = self;
+        LentBus { bus, agenda, order, alone, transaction_max, dram_bytes }
     }
 
     /// When the next thing happens.
@@ -111,21 +168,16 @@ impl Service {
         self.events.peek().map_or(Time::NEVER, |Reverse((time, _, _))| *time)
     }
 
-    /// No client waits for the bus.
-    pub fn nobody_waits(&self) -> bool {
-        self.waiting.is_empty()
-    }
-
     /// Another master asks at `time`.
     pub fn ask_foreign(&mut self, time: Time, foreign: Foreign) {
         self.foreign.push(foreign);
-        self.schedule(time, 1, Event::Request(Client::Foreign(self.foreign.len() - 1)));
+        self.schedule(time, Class::Request, Event::Request(Client::Foreign(self.foreign.len() - 1)));
     }
 
     /// The NI brings a message at `time`.
     pub fn bring(&mut self, time: Time, brought: Brought) {
         self.brought.push(brought);
-        self.schedule(time, 1, Event::Request(Client::Ni(self.brought.len() - 1)));
+        self.schedule(time, Class::Request, Event::Request(Client::Ni(self.brought.len() - 1)));
     }
 
     /// Takes what the port asks for. `time_of` gives the time at which one of its cycles begins.
@@ -150,9 +202,9 @@ impl Service {
                 Request::OwnFromL2 => {
                     self.log.push((at, Happened::Requested(Client::Port(slot), Some(request))));
                     let end = time_of(cycle + port.parameters().l2.latency.cycles());
-                    self.schedule(end, 0, Event::Done(Client::Port(slot), 0));
+                    self.schedule(end, Class::Bus, Event::Done(Client::Port(slot), 0));
                 }
-                _ => self.schedule(at, 1, Event::Request(Client::Port(slot))),
+                _ => self.schedule(at, Class::Request, Event::Request(Client::Port(slot))),
             }
         }
     }
@@ -190,7 +242,7 @@ impl Service {
                     Client::Foreign(index) => (self.grant_foreign(port, memory, index, now), 0),
                     Client::Ni(index) => (self.grant_ni(port, memory, index, (now, cycle_at(now))), 0),
                 };
-                self.schedule(tenure.end, 0, Event::Done(client, value));
+                self.schedule(tenure.end, Class::Bus, Event::Done(client, value));
             }
             Event::Done(client, value) => {
                 self.log.push((now, Happened::Done(client, value)));
@@ -211,7 +263,7 @@ impl Service {
         if !self.grant_scheduled && !self.waiting.is_empty() {
             self.grant_scheduled = true;
             let at = self.bus.grant_at(now);
-            self.schedule(at, 0, Event::Grant);
+            self.schedule(at, Class::Bus, Event::Grant);
         }
         over
     }

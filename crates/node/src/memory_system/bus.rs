@@ -6,15 +6,16 @@
 use std::collections::VecDeque;
 
 use chasqui_counters::{Counters, Visitor};
-use chasqui_engine::{Outbox, Payload, Time};
+use chasqui_engine::{Outbox, Payload, Port, Time};
 use chasqui_memory::{
-    Bus, Incoming, LentBus, Request, Responder, Slot, Snoop, Snooped, Stashed, Stored, Tenure,
+    Agenda, Bus, Due, Incoming, LentBus, Request, Responder, Slot, Snoop, Snooped, Stage, Stashed, Stored,
+    Tenure,
 };
 use chasqui_ni::{BusOperation, BusRequest};
 use chasqui_placement::ProcessId;
 
 use super::{Client, Effect, MemorySystem};
-use crate::events::Urgency;
+use crate::events::{Target, Urgency};
 use crate::io::Access;
 use crate::parameters::NodeConfiguration;
 use crate::parts::Parts;
@@ -62,6 +63,8 @@ pub struct SnoopingBus {
     pub(super) waiting: VecDeque<Client>,
     /// The time of the next grant, an event to come.
     grant: Option<Time>,
+    /// While a hart runs that is alone: what is to come of its transactions. Then nothing waits here.
+    agenda: Agenda,
     l2_cycles: u64,
     pub(super) reservation_cycles: u64,
     /// Physical addresses below are main memory's.
@@ -76,6 +79,7 @@ impl SnoopingBus {
             bus: Bus::new(c.bus.clone(), c.dram.clone()),
             waiting: VecDeque::new(),
             grant: None,
+            agenda: Agenda::default(),
             l2_cycles: c.l2.latency.cycles(),
             reservation_cycles: c.order.reservation.cycles(),
             dram_bytes: c.dram.size.bytes(),
@@ -130,11 +134,11 @@ impl SnoopingBus {
             Granted::Retry(at) => parts.ask(client, at),
             Granted::Sent => {}
         }
+        self.schedule_grant(parts, now);
         if let Client::Hart(hart, _) = client {
             // A line that was replaced asks for its write-back now.
             self.collect(parts, usize::from(hart), out);
         }
-        self.schedule_grant(parts, now);
     }
 
     /// Nothing comes before a request that a hart makes at `at`. Of several harts others may.
@@ -253,10 +257,7 @@ impl SnoopingBus {
         let request = request.answered(found);
         let (bytes, write) = parts.harts[index].hart.port.transfer(request);
         let responder = match request {
-            Request::Own { upgrade: true, .. }
-            | Request::OwnFromL2
-            | Request::Block { .. }
-            | Request::WriteBack { bytes: 0, .. } => Responder::None,
+            request if request.is_address_only() => Responder::None,
             Request::Fill { .. }
             | Request::Own { .. }
             | Request::DirectLoad { .. }
@@ -272,6 +273,7 @@ impl SnoopingBus {
             Request::WriteBack { line, .. } | Request::DirectStore { address: line, .. } => {
                 memory_responder(parts, line, true)
             }
+            Request::OwnFromL2 | Request::Block { .. } => unreachable!("it has no data"),
             Request::UncachedStore { .. } | Request::Store64 { .. } => Responder::Device(Time::ZERO),
             Request::UncachedLoad { .. } => {
                 let (device, load) = access.expect("a load");
@@ -476,11 +478,58 @@ impl MemorySystem for SnoopingBus {
         Some(&mut self.bus)
     }
 
+    fn take_events(&mut self, parts: &mut Parts, index: usize) {
+        debug_assert!(self.agenda.is_empty());
+        let port = &parts.harts[index].hart.port;
+        let is_harts = |client: &Client| matches!(client, Client::Hart(..));
+        if parts.events.slow().is_empty()
+            || !self.waiting.iter().all(is_harts)
+            || !port.uses_memory_only(self.dram_bytes)
+        {
+            return;
+        }
+        let slot = |client| {
+            let Client::Hart(_, slot) = client else { unreachable!("a device's events are prompt") };
+            slot
+        };
+        self.waiting.drain(..).for_each(|client| self.agenda.wait(slot(client)));
+        parts.events.take_slow_of_memory(|target, event| {
+            let stage = match target {
+                Target::Request => Stage::Request(slot(event.payload.into())),
+                _ => match event.payload.into() {
+                    BusEvent::Grant => Stage::Grant,
+                    BusEvent::Done(client, _) => Stage::Done(slot(client)),
+                },
+            };
+            self.agenda.add(event.time, event.order, stage);
+        });
+        self.grant = None;
+    }
+
+    fn return_events(&mut self, parts: &mut Parts, index: usize) {
+        let client = |slot| Client::hart(index, slot);
+        while let Some(Due { time, order, stage, .. }) = self.agenda.take() {
+            let (target, payload) = match stage {
+                Stage::Request(slot) => (Target::Request, client(slot).into()),
+                Stage::Grant => (Target::MemorySystem, BusEvent::Grant.into()),
+                Stage::Done(slot) => (Target::MemorySystem, BusEvent::Done(client(slot), 0).into()),
+            };
+            if stage == Stage::Grant {
+                self.grant = Some(time);
+            }
+            parts.events.put_back(time, order, target, payload);
+        }
+        while let Some(slot) = self.agenda.take_waiting() {
+            self.waiting.push_back(client(slot));
+        }
+    }
+
     /// Then the bus is the hart's; unless others wait for it.
-    fn lend(&mut self, alone: Time) -> Option<LentBus<'_>> {
+    fn lend<'a>(&'a mut self, order: &'a mut Port, alone: Time) -> Option<LentBus<'a>> {
         let alone = if self.waiting.is_empty() { alone } else { Time::ZERO };
-        let before = Time(alone.0.saturating_sub(self.transaction_max.0));
-        Some(LentBus { bus: &mut self.bus, before, dram_bytes: self.dram_bytes })
+        let SnoopingBus { bus, agenda, transaction_max, dram_bytes, .. } = self;
+        let (transaction_max, dram_bytes) = (*transaction_max, *dram_bytes);
+        Some(LentBus { bus, agenda, order, alone, transaction_max, dram_bytes })
     }
 
     fn transaction_max(&self) -> Time {

@@ -13,8 +13,8 @@ mod bus;
 mod coherence;
 
 use chasqui_counters::Visitor;
-use chasqui_engine::{Class, Outbox, Payload, Time};
-use chasqui_memory::{Bus, LentBus, Port, Request, Slot, Snoop, Snooped};
+use chasqui_engine::{Class, Outbox, Payload, Port, Time};
+use chasqui_memory::{self as memory, Bus, LentBus, Request, Slot, Snoop, Snooped};
 use chasqui_ni::BusRequest;
 
 pub use bus::SnoopingBus;
@@ -106,10 +106,19 @@ pub trait MemorySystem: Send {
     fn bus_mut(&mut self) -> Option<&mut Bus> {
         None
     }
-    /// Lends the bus to a hart that is alone until `alone`: until then nothing happens in the node, and nothing comes from
-    /// outside.
-    fn lend(&mut self, alone: Time) -> Option<LentBus<'_>> {
-        let _ = alone;
+    /// Hart `index`, which is alone and ready, is about to run: what is to come of its transactions is no event of the
+    /// node any more, as far as it can deal with them itself ([`MemorySystem::lend`]).
+    fn take_events(&mut self, parts: &mut Parts, index: usize) {
+        let _ = (parts, index);
+    }
+    /// What is left of it becomes events again, at their places in the order.
+    fn return_events(&mut self, parts: &mut Parts, index: usize) {
+        let _ = (parts, index);
+    }
+    /// Lends the bus to a hart that is alone until `alone`: until then nothing else happens in the node, and nothing comes
+    /// from outside. `order` numbers the events of its transactions.
+    fn lend<'a>(&'a mut self, order: &'a mut Port, alone: Time) -> Option<LentBus<'a>> {
+        let _ = (order, alone);
         None
     }
     /// A bound on the length of a hart's transaction that finds nothing under way, the time that devices take not
@@ -156,7 +165,7 @@ impl Parts {
     }
 
     /// What memory systems know of hart `index`.
-    pub fn port(&self, index: usize) -> &Port {
+    pub fn port(&self, index: usize) -> &memory::Port {
         &self.harts[index].hart.port
     }
 
