@@ -36,6 +36,12 @@ pub(super) fn is_ordinary<F: Format>(result: u64) -> bool {
     above_least < F::INFINITY - ((1 << F::FRACTION) + 1)
 }
 
+/// Double-precision products and quotients beyond this in magnitude have errors that are numbers of the format:
+/// 2^(emin + precision), and some room.
+pub(crate) const DOUBLE_ERRORS_ARE_NUMBERS: f64 = 1e-290;
+/// The same of single precision.
+const SINGLE_ERRORS_ARE_NUMBERS: f32 = 1e-28;
+
 /// `sum`, which is finite, is `a + b` without an error. (Should the error itself overflow, it is not 0.)
 #[inline(always)]
 pub(super) fn is_sum<F: Host>(a: u64, b: u64, sum: u64) -> bool {
@@ -110,10 +116,9 @@ pub(super) trait Host: Format {
 }
 
 macro_rules! host {
-    ($format:ident $number:ident $bits:ident $fused:ident $instruction:literal $least:literal) => {
+    ($format:ident $number:ident $bits:ident $fused:ident $instruction:literal $least:ident) => {
         impl Host for $format {
             type Number = $number;
-            // 2^(emin + precision), and some room.
             const ERRORS_ARE_NUMBERS: $number = $least;
             const ZERO: $number = 0.0;
 
@@ -166,5 +171,5 @@ macro_rules! host {
     };
 }
 
-host!(Single f32 u32 fused_s "vfmadd213ss" 1e-28);
-host!(Double f64 u64 fused_d "vfmadd213sd" 1e-290);
+host!(Single f32 u32 fused_s "vfmadd213ss" SINGLE_ERRORS_ARE_NUMBERS);
+host!(Double f64 u64 fused_d "vfmadd213sd" DOUBLE_ERRORS_ARE_NUMBERS);

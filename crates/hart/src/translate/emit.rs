@@ -70,12 +70,14 @@ pub(super) struct Emitter<'a, 'f> {
     call: CallConv,
     moving: Moving,
     fixed: Fixed,
-    /// Of each block of the region.
+    /// Of each block of the region: its begin, and behind the fetch of its first line.
     labels: Vec<Label>,
+    fetched: Vec<Label>,
     leave: Label,
     pub registers: Registers,
     /// The block and the entry of it that is being emitted.
     block: &'a Block,
+    number: usize,
     index: usize,
     /// In this block the dynamic rounding mode is known to be to nearest.
     pub is_nearest: bool,
@@ -96,6 +98,7 @@ pub(super) fn region(
     let &[hart, frame, begun, number] = b.block_params(first) else { unreachable!("four parameters") };
     let (moving, fixed) = prologue(&mut b, region, target, [hart, frame, begun]);
     let labels: Vec<Label> = region.parts.iter().map(|_| b.create_block()).collect();
+    let fetched: Vec<Label> = region.parts.iter().map(|_| b.create_block()).collect();
     let leave = b.create_block();
     enter(&mut b, number, &labels);
     let block = region.parts[0].block;
@@ -107,9 +110,11 @@ pub(super) fn region(
         moving,
         fixed,
         labels,
+        fetched,
         leave,
         registers: Registers::default(),
         block,
+        number: 0,
         index: 0,
         is_nearest: false,
     };
@@ -282,21 +287,27 @@ impl<'a> Emitter<'a, '_> {
 
     fn part(&mut self, number: usize) {
         let part = &self.region.parts[number];
-        self.block = part.block;
+        (self.block, self.number) = (part.block, number);
         self.b.switch_to_block(self.labels[number]);
         self.registers.forget();
         self.is_nearest = false;
         self.index = 0;
-        while self.entry(number) {
+        if self.block.code(0) == Code::Fetch {
+            self.entry();
+            self.index = 1;
+        }
+        self.b.ins().jump(self.fetched[number], &[]);
+        self.b.switch_to_block(self.fetched[number]);
+        while self.entry() {
             self.index += 1;
         }
     }
 
     /// Emits one entry; true if the block goes on.
-    fn entry(&mut self, number: usize) -> bool {
+    fn entry(&mut self) -> bool {
         let code = self.block.code(self.index);
         let m = self.micro();
-        let part = &self.region.parts[number];
+        let part = &self.region.parts[self.number];
         match code {
             Code::Fetch if self.target.timed => self.fetch(m.imm as u64),
             Code::Fetch => {}
@@ -324,7 +335,7 @@ impl<'a> Emitter<'a, '_> {
                 return false;
             }
             Code::PredictedBranch => {
-                self.branch(number);
+                self.branch();
                 return false;
             }
             Code::Leave
@@ -339,7 +350,7 @@ impl<'a> Emitter<'a, '_> {
                 return false;
             }
             Code::Beq | Code::Bne | Code::Blt | Code::Bge | Code::Bltu | Code::Bgeu => {
-                self.branch(number);
+                self.branch();
                 return false;
             }
             _ => self.operation(code, m),
@@ -347,9 +358,9 @@ impl<'a> Emitter<'a, '_> {
         true
     }
 
-    fn branch(&mut self, number: usize) {
+    fn branch(&mut self) {
         let m = self.micro();
-        let part = &self.region.parts[number];
+        let part = &self.region.parts[self.number];
         let is_predicted = self.block.code(self.index) == Code::PredictedBranch;
         let condition = compared(if is_predicted { self.block.branch } else { self.block.code(self.index) });
         let (a, b) = (self.x(m.rs1), self.x(m.rs2));
@@ -392,7 +403,9 @@ impl<'a> Emitter<'a, '_> {
         let executed = self.b.use_var(m.executed);
         let executed = self.b.ins().iadd_imm(executed, self.region.parts[to].block.counts.word() as i64);
         self.b.def_var(m.executed, executed);
-        self.b.ins().jump(self.labels[to], &[]);
+        let is_fetched = self.target.timed && self.region.has_fetched(self.number, to);
+        let label = if is_fetched { self.fetched[to] } else { self.labels[to] };
+        self.b.ins().jump(label, &[]);
     }
 
     /// The cycles of the block pass, unless the next may not begin then.
@@ -518,6 +531,11 @@ impl<'a> Emitter<'a, '_> {
     /// A field of the hart.
     pub fn own(&mut self, of: Type, offset: usize) -> Value {
         self.b.ins().load(of, OWN, self.fixed.hart, offset as i32)
+    }
+
+    /// When this is translated, the program's results have been exact.
+    pub fn expects_exact(&self) -> bool {
+        self.target.exact
     }
 
     pub fn has_fma(&self) -> bool {

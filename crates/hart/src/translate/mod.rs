@@ -27,6 +27,7 @@ use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::FunctionBuilderContext;
 
 use crate::block::Block;
+use crate::fp::Flags;
 use crate::hart::Hart;
 use crate::threaded::{Frame, Place};
 pub(crate) use code::Code;
@@ -58,6 +59,8 @@ struct Target {
     branch_extra_max: u64,
     /// The host multiplies and adds with one rounding.
     has_fma: bool,
+    /// The inexact flag is not set: results are likely to have no errors further on.
+    exact: bool,
 }
 
 /// The host, as Cranelift knows it; none if it does not.
@@ -98,7 +101,8 @@ pub(crate) fn translate(
     let has_fma = std::arch::is_x86_feature_detected!("fma");
     let fetch = hart.port.fetch_geometry();
     let branch_extra_max = hart.timing.branch_extra_max();
-    let target = Target { timed, data, fetch, branch_extra_max, has_fma };
+    let exact = hart.state.flags.0 & Flags::NX == 0;
+    let target = Target { timed, data, fetch, branch_extra_max, has_fma, exact };
     let region = Region::new(head, same_store);
     let code = WORKSPACE.with_borrow_mut(|(context, builder)| {
         context.clear();

@@ -1,6 +1,6 @@
 //! What is translated together.
 
-use crate::block::Block;
+use crate::block::{Block, Code};
 
 /// Blocks of a region, at most.
 const BLOCKS_MAX: usize = 32;
@@ -54,6 +54,16 @@ impl<'a> Region<'a> {
         *entries = more;
         self.parts.push(Part { block, taken: None, next: None });
         Some(self.parts.len() - 1)
+    }
+
+    /// Whether the line that block `from` fetches last is that which block `to` fetches first: if one follows the other, the
+    /// line is there, and is the one that was used last.
+    pub fn has_fetched(&self, from: usize, to: usize) -> bool {
+        let [from, to] = [from, to].map(|number| self.parts[number].block);
+        let lines = |block: &'a Block| {
+            (0..block.places.len()).filter(|&i| block.code(i) == Code::Fetch).map(|i| block.micro(i).imm)
+        };
+        to.code(0) == Code::Fetch && lines(from).last() == Some(to.micro(0).imm)
     }
 
     /// Cycles of the longest block; one at least.

@@ -4,11 +4,11 @@ use std::mem::offset_of;
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::types::{F32, F64, I8, I32, I64};
-use cranelift_codegen::ir::{InstBuilder, MemFlags, Type, Value};
+use cranelift_codegen::ir::{Block as Label, InstBuilder, MemFlags, Type, Value};
 
 use super::emit::Emitter;
 use crate::block::{Code, Micro};
-use crate::fp::{Flags, Rounding};
+use crate::fp::{DOUBLE_ERRORS_ARE_NUMBERS, Flags, Rounding};
 use crate::hart::Hart;
 
 /// Rounding mode of an instruction: that in the CSR.
@@ -174,6 +174,57 @@ impl Emitter<'_, '_> {
         self.set_number(m.rd, value, of);
     }
 
+    /// Goes on if the short cut applies, with `value`; else with what is emitted next. Gives where that is to go on, too.
+    fn unless_short(&mut self, value: Value, of: Type, is_good: Value) -> Label {
+        let (on, next) = (self.b.create_block(), self.b.create_block());
+        self.b.append_block_param(on, of);
+        let inexact = self.inexact();
+        let condition = self.b.ins().band(is_good, inexact);
+        self.b.ins().brif(condition, on, &[value.into()], next, &[]);
+        self.b.switch_to_block(next);
+        on
+    }
+
+    /// Sets the destination to `value` if it is finite and `has_no_error`; and goes on at `on`.
+    fn set_exact(&mut self, code: Code, m: &Micro, value: Value, of: Type, has_no_error: Value, on: Label) {
+        let is_finite = self.is_finite(value, of);
+        let is_good = self.b.ins().band(is_finite, has_no_error);
+        let value = self.value_or_called(is_good, value, of, code, m);
+        self.b.ins().jump(on, &[value.into()]);
+        self.b.switch_to_block(on);
+        let value = self.b.block_params(on)[0];
+        self.set_number(m.rd, value, of);
+    }
+
+    /// Whether a sum is exact: what `fp/host.rs` computes.
+    fn is_sum(&mut self, x: Value, y: Value, sum: Value, of: Type) -> Value {
+        let b = &mut self.b;
+        let of_y = b.ins().fsub(sum, x);
+        let of_x = b.ins().fsub(sum, of_y);
+        let (less_x, less_y) = (b.ins().fsub(x, of_x), b.ins().fsub(y, of_y));
+        let error = b.ins().fadd(less_x, less_y);
+        self.is_zero(error, of)
+    }
+
+    fn is_zero(&mut self, value: Value, of: Type) -> Value {
+        let (magnitude, ..) = self.magnitude(value, of);
+        self.b.ins().icmp_imm(IntCC::Equal, magnitude, 0)
+    }
+
+    /// Whether a double-precision product is exact: a factor is zero, or the product has an error that is a number, 0.
+    fn is_product(&mut self, x: Value, y: Value, product: Value) -> Value {
+        let negative = self.b.ins().fneg(product);
+        let error = self.b.ins().fma(x, y, negative);
+        let no_error = self.is_zero(error, F64);
+        let magnitude = self.b.ins().fabs(product);
+        let least = self.b.ins().f64const(DOUBLE_ERRORS_ARE_NUMBERS);
+        let is_large = self.b.ins().fcmp(FloatCC::GreaterThan, magnitude, least);
+        let (no_x, no_y) = (self.is_zero(x, F64), self.is_zero(y, F64));
+        let no_factor = self.b.ins().bor(no_x, no_y);
+        let is_told = self.b.ins().bor(is_large, no_factor);
+        self.b.ins().band(no_error, is_told)
+    }
+
     fn number(&mut self, r: u8, of: Type) -> Value {
         if of == F64 { self.double(r) } else { self.single(r) }
     }
@@ -205,6 +256,17 @@ impl Emitter<'_, '_> {
         };
         let is_sum = matches!(code, FaddD | FaddS | FsubD | FsubS);
         let is_good = if is_sum { self.is_finite(value, of) } else { self.is_ordinary(value, of) };
+        if self.expects_exact() && is_sum {
+            let on = self.unless_short(value, of, is_good);
+            let y = if matches!(code, FsubD | FsubS) { self.b.ins().fneg(y) } else { y };
+            let no_error = self.is_sum(x, y, value, of);
+            return self.set_exact(code, m, value, of, no_error, on);
+        }
+        if self.expects_exact() && code == FmulD && self.has_fma() {
+            let on = self.unless_short(value, of, is_good);
+            let no_error = self.is_product(x, y, value);
+            return self.set_exact(code, m, value, of, no_error, on);
+        }
         self.set_result(code, m, value, of, is_good);
     }
 
@@ -220,6 +282,14 @@ impl Emitter<'_, '_> {
         }
         let value = self.b.ins().fma(x, y, z);
         let is_good = self.is_ordinary(value, of);
+        if self.expects_exact() && of == F64 {
+            let on = self.unless_short(value, of, is_good);
+            let product = self.b.ins().fmul(x, y);
+            let (exact_product, exact_sum) =
+                (self.is_product(x, y, product), self.is_sum(product, z, value, of));
+            let no_error = self.b.ins().band(exact_product, exact_sum);
+            return self.set_exact(code, m, value, of, no_error, on);
+        }
         self.set_result(code, m, value, of, is_good);
     }
 
