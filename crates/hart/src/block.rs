@@ -163,8 +163,8 @@ pub(crate) struct Block {
     first_code: Code,
     /// Its translations: without time, and with.
     translations: [Cell<Option<Entry>>; 2],
-    /// How often it has begun a chain of blocks: likewise.
-    begun: [Cell<u32>; 2],
+    /// Blocks of the chains that it has begun: likewise.
+    begun: [Cell<u64>; 2],
     /// The blocks that follow, once known: when a branch is taken, and when not.
     pub taken: Cell<*const Block>,
     pub next: Cell<*const Block>,
@@ -216,12 +216,13 @@ impl Block {
         self.set_first(self.first_code);
     }
 
-    /// It begins a chain of blocks, for the time number `often`, and has no translation.
+    /// It has begun a chain of `blocks`. True: it is to be translated, since these have now been `many` in all.
     #[inline(always)]
-    pub fn is_to_be_translated(&self, timed: bool, often: u32) -> bool {
+    pub fn has_begun(&self, timed: bool, blocks: u32, many: u64) -> bool {
         let begun = &self.begun[usize::from(timed)];
-        begun.set(begun.get().saturating_add(1));
-        begun.get() == often && self.translation(timed).is_none()
+        let before = begun.get();
+        begun.set(before + u64::from(blocks));
+        before < many && begun.get() >= many && self.translation(timed).is_none()
     }
 
     /// Cycles from the block's start to that of entry `index`, if every access hits.

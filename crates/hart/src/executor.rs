@@ -20,14 +20,14 @@ choice! {
 pub struct Execution {
     /// What does it.
     pub executor: Executor,
-    /// A block is translated when it has begun a chain of blocks so often. Chains are some hundred blocks long, so that
-    /// this is a sample.
+    /// A block is translated when so many blocks have been executed in chains that it began. Chains are up to 128 blocks
+    /// long, so that this is a sample: of a loop of several blocks each begins some of the chains.
     pub translate_after: Count,
 }
 
 impl Execution {
     /// What pays.
-    pub const DEFAULT: Execution = Execution { executor: Executor::Translated, translate_after: 400 };
+    pub const DEFAULT: Execution = Execution { executor: Executor::Translated, translate_after: 60_000 };
 }
 
 impl Default for Execution {

@@ -97,8 +97,8 @@ pub struct Hart {
     pub(crate) blocks: Blocks,
     /// What [`Hart::run`] executes instructions by.
     pub(crate) executor: Executor,
-    /// A block is translated when it has begun so many chains; 0: never.
-    pub(crate) translate_after: u32,
+    /// A block is translated when so many blocks have been executed in chains that it began; 0: never.
+    pub(crate) translate_after: u64,
     /// So many lines of the instruction at `pc` were fetched while it waited: they are not fetched again,
     /// or its data and its code could take each other's places for ever. [`FETCHED`]: all.
     pub(crate) fetched: u8,
@@ -217,7 +217,7 @@ impl Hart {
     pub fn execute_by(&mut self, execution: Execution) {
         self.executor = execution.executor;
         let translates = execution.executor == Executor::Translated;
-        self.translate_after = if translates { execution.translate_after as u32 } else { 0 };
+        self.translate_after = if translates { execution.translate_after } else { 0 };
     }
 
     /// What predicts its branches. It stays with the hart, whichever process is on it.

@@ -176,14 +176,14 @@ impl Hart {
             let b = f.block;
             f.executed.add(if index == 0 { b.counts } else { b.places[index].rest });
             f.left = CHAIN_MAX;
-            if index == 0 && b.is_to_be_translated(TIMED, self.translate_after) {
-                self.translate::<TIMED>(&f);
-            }
             if TIMED {
                 f.cut(index, self.cycle);
             }
             let next = self.execute::<TIMED>(&mut f, index);
             f.mend();
+            if index == 0 && b.has_begun(TIMED, CHAIN_MAX + 1 - f.left, self.translate_after) {
+                self.translate::<TIMED>(&f, b);
+            }
             if next.is_null() {
                 break self.exit;
             }
@@ -265,11 +265,11 @@ impl Hart {
         }
     }
 
-    /// Translates the block of `f`, and what follows it.
+    /// Translates the block `head`, and what follows it.
     #[cold]
     #[inline(never)]
-    fn translate<const TIMED: bool>(&mut self, f: &Frame<'_>) {
-        let (head, data) = (f.block, f.view.geometry());
+    fn translate<const TIMED: bool>(&mut self, f: &Frame<'_>, head: &Block) {
+        let data = f.view.geometry();
         self.blocks.make_room(head.pc);
         let code = translate(self, TIMED, data, head, |pc| self.blocks.are_together(head.pc, pc));
         if let Some(code) = code {
