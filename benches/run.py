@@ -378,6 +378,11 @@ GOALS = {
     "spmv_ratio_qemu-riscv64": (0.084, "at least"),
     "mean_ratio_qemu-riscv64": (0.126, "at least"),
     "fast_forward_mean": (2, "at least"),
+    **{
+        f"{kind}_{name}_in_hits": (most, "at most")
+        for kind in ("load", "store")
+        for name, most in {"l2_hit": 15, "dram": 40, "tlb_miss": 40}.items()
+    },
     "messages_per_s_loggp": (300_000, "at least"),
     "messages_per_s_voyager": (100_000, "at least"),
     # The same goals, which were set for a host on which qemu executes 1,250 million a second.

@@ -226,6 +226,7 @@ impl Hart {
     }
 
     /// Further cycles of the conditional branch at `pc` to `target`, which is `taken` or not.
+    #[inline]
     pub(crate) fn branched(&mut self, pc: u64, target: u64, taken: bool) -> u64 {
         let predicted = self.predictor.branch(&self.timing, pc, target, taken);
         self.count(predicted)
@@ -243,6 +244,7 @@ impl Hart {
         self.count(predicted)
     }
 
+    #[inline]
     fn count(&mut self, (cycles, outcome): (u64, Outcome)) -> u64 {
         self.statistics.mispredicted += u64::from(outcome == Outcome::Wrong);
         self.statistics.targets_missed += u64::from(outcome == Outcome::TargetMissed);

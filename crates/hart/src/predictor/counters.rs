@@ -41,7 +41,18 @@ impl Counters {
         }
     }
 
+    #[inline(always)]
     pub(super) fn branch(&mut self, timing: &Timing, pc: u64, target: u64, taken: bool) -> (u64, Outcome) {
+        // Mostly a loop goes round again, which teaches nothing.
+        let counter = self.history[(pc >> 1) as usize & (self.history.len() - 1)];
+        if taken && counter == STRONGLY_TAKEN && self.targets.has(pc, target) {
+            return (timing.branch_taken.into(), Outcome::Right);
+        }
+        self.learn(timing, pc, target, taken)
+    }
+
+    #[inline(never)]
+    fn learn(&mut self, timing: &Timing, pc: u64, target: u64, taken: bool) -> (u64, Outcome) {
         let mask = self.history.len() - 1;
         let counter = &mut self.history[(pc >> 1) as usize & mask];
         let predicted = *counter >= TAKEN;
@@ -94,6 +105,13 @@ impl Targets {
     fn new(entries: usize) -> Targets {
         let hints = vec![0; (4 * entries).next_power_of_two()].into();
         Targets { entries: vec![(NOWHERE, NOWHERE); entries].into(), oldest: 0, hints }
+    }
+
+    /// It is known, where it is looked for first, that the branch at `pc` goes to `target`.
+    #[inline(always)]
+    fn has(&self, pc: u64, target: u64) -> bool {
+        let hint = self.hints[(pc >> 1) as usize & (self.hints.len() - 1)];
+        self.entries[usize::from(hint)] == (pc, target)
     }
 
     /// The branch at `pc` goes to `target`. True: that was known.

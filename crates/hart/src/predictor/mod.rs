@@ -98,6 +98,7 @@ impl Predictor {
     }
 
     /// The conditional branch at `pc` to `target` is `taken` or not: its further cycles, and how it was predicted.
+    #[inline]
     pub(crate) fn branch(&mut self, timing: &Timing, pc: u64, target: u64, taken: bool) -> (u64, Outcome) {
         match self {
             Predictor::Static => timing.branch((target.wrapping_sub(pc) as i64) < 0, taken),

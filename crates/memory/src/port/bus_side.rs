@@ -107,14 +107,15 @@ impl Port {
         self.transactions.issue(cycle);
     }
 
-    /// The line of the oldest buffered store comes from the L2, if that still may give it.
+    /// The line of the oldest buffered store comes from the L2, if that still may give it, and the store is made.
     #[inline]
     fn own_from_l2(&mut self) {
         let Some(store) = self.write_buffer.oldest() else { return };
         let line = self.line(store.address);
         if let Some((_, stale)) = self.l2.give(line, State::Exclusive) {
             self.statistics.l2_hits += 1;
-            self.place_from_l2(line, State::Exclusive, stale);
+            let way = self.place_from_l2(line, State::Exclusive, stale);
+            self.write_oldest(way);
         }
     }
 

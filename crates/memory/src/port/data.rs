@@ -56,6 +56,7 @@ impl Port {
         view.set_observe(self.observation.is_watched());
     }
 
+    #[inline]
     fn observe_store(&mut self, pa: u64, bytes: u32, value: u64) {
         if self.observation.is_watched() {
             self.observation.store(pa, bytes, self.peek_word(pa, bytes), value);
@@ -220,6 +221,7 @@ impl Port {
     }
 
     /// The way with the line of `pa`, if it may be written at once.
+    #[inline]
     fn owned_way(&self, pa: u64) -> Option<usize> {
         let line = self.line(pa);
         let way = self.l1d.find_with(line, State::Exclusive)?;

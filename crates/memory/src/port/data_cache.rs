@@ -59,6 +59,12 @@ impl DataCache {
         self.cache.find(line)
     }
 
+    /// `line` is in way `way`.
+    #[inline]
+    pub fn has_in(&self, way: usize, line: u64) -> bool {
+        self.cache.line(way) == Some(line)
+    }
+
     #[inline]
     pub fn way(&self, way: usize) -> &Way {
         self.cache.way(way)

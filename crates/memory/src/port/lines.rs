@@ -1,7 +1,7 @@
 //! How lines come into the caches and leave them: misses, inclusion, the bus on loan, the walk's loads.
 
 use super::fast::{FetchView, Geometry};
-use super::mmu::Step;
+use super::mmu::{Step, Walk};
 use super::request::{Request, Slot, Snooped};
 use super::second_level::Replaced;
 use super::{Access, Fault, Port, PortKind, Stall, Stop};
@@ -20,32 +20,41 @@ impl Port {
         cycles: &mut u64,
     ) -> Result<(u64, u64), Stop> {
         let page = va & !(PAGE_BYTES - 1);
-        if self.is_cached()
-            && let Some(t) = self.mmu.find(page, access)
-            && self.mmu.allows(t.permissions, access)
-        {
-            return Ok((t.physical_page | (va & (PAGE_BYTES - 1)), t.permissions));
+        if !self.is_cached() {
+            let t = self.mmu.untimed(page, access, &self.memory);
+            return self.place_in_page(va, access, t);
         }
-        self.translate_slow(va, access, cycles)
+        match self.mmu.find(page, access) {
+            Some(t) if self.mmu.allows(t.permissions, access) => {
+                Ok((t.physical_page | (va & (PAGE_BYTES - 1)), t.permissions))
+            }
+            Some(_) => Err(Stop::Fault(Fault::Page { address: va, access })),
+            None => self.translate_by_walk(va, access, cycles),
+        }
     }
 
     #[inline(never)]
-    fn translate_slow(&mut self, va: u64, access: Access, cycles: &mut u64) -> Result<(u64, u64), Stop> {
-        let page = va & !(PAGE_BYTES - 1);
-        let t = if self.is_cached() {
-            self.mmu.find(page, access).map_or_else(|| self.walk(page, access, cycles), Ok)
-        } else {
-            self.mmu.untimed(page, access, &self.memory)
-        };
+    fn translate_by_walk(&mut self, va: u64, access: Access, cycles: &mut u64) -> Result<(u64, u64), Stop> {
+        let t = self.walk(va & !(PAGE_BYTES - 1), access, cycles);
+        self.place_in_page(va, access, t)
+    }
+
+    /// The physical address of `va`, whose page has the translation `t`, and the page's permissions.
+    fn place_in_page(
+        &self,
+        va: u64,
+        access: Access,
+        t: Result<Translation, Stop>,
+    ) -> Result<(u64, u64), Stop> {
         // A fault names the address, not only its page.
-        let t = t.map_err(|stop| match stop {
-            Stop::Fault(Fault::Page { .. }) => Stop::Fault(Fault::Page { address: va, access }),
-            other => other,
-        })?;
-        if !self.mmu.allows(t.permissions, access) {
-            return Err(Stop::Fault(Fault::Page { address: va, access }));
+        let fault = Stop::Fault(Fault::Page { address: va, access });
+        match t {
+            Ok(t) if self.mmu.allows(t.permissions, access) => {
+                Ok((t.physical_page | (va & (PAGE_BYTES - 1)), t.permissions))
+            }
+            Ok(_) | Err(Stop::Fault(Fault::Page { .. })) => Err(fault),
+            Err(other) => Err(other),
         }
-        Ok((t.physical_page | (va & (PAGE_BYTES - 1)), t.permissions))
     }
 
     /// Physical addresses of the `first` bytes at `va` and of those after them, which are on another line.
@@ -70,23 +79,64 @@ impl Port {
         Ok((low, high))
     }
 
+    #[inline(always)]
     fn walk(&mut self, page: u64, access: Access, cycles: &mut u64) -> Result<Translation, Stop> {
         let mut walk = self.mmu.begin(page, access)?;
         let step_cycles = self.parameters.order.walk.cycles();
+        let mut entries = [0; 2];
+        if let Some(last) = self.pass_upper_levels(walk) {
+            *cycles += 2 * step_cycles;
+            self.waits.add(Stall::Walk, 2 * step_cycles);
+            walk = last;
+        }
         loop {
-            if !self.finds_entry(walk.entry()) {
+            let entry = walk.entry();
+            if !self.finds_entry(entry) {
                 self.mmu.suspend(walk);
-                self.walker_load(walk.entry(), cycles)?;
+                self.walker_load(entry, cycles)?;
             }
             *cycles += step_cycles;
             self.waits.add(Stall::Walk, step_cycles);
             match self.mmu.follow(walk, access, &self.memory)? {
-                Step::Next(next) => walk = next,
+                Step::Next(next) => {
+                    entries = [entries[1], entry];
+                    walk = next;
+                    self.remember_upper_levels(walk, entries);
+                }
                 Step::Leaf(translation) => {
                     self.keep(translation, access);
                     return Ok(translation);
                 }
             }
+        }
+    }
+
+    /// The upper two levels of `walk`, which begins, are as they were lately, and their entries are in the data cache: the
+    /// walk at the last level.
+    #[inline(always)]
+    fn pass_upper_levels(&mut self, walk: Walk) -> Option<Walk> {
+        let upper = self.mmu.upper(walk, &self.memory)?;
+        let [first, second] = upper.entries.map(|entry| self.l1d.line_of(entry));
+        let [one, other] = upper.ways;
+        let hit = self.l1d.has_in(one, first) && self.l1d.has_in(other, second);
+        let arrives = self.write_buffer.arriving().is_some_and(|line| line == first || line == second);
+        if !hit || arrives || self.transactions.is_under_way(Slot::Blocking) {
+            return None;
+        }
+        let last = upper.last_level(walk.page());
+        self.l1d.touch(one);
+        self.l1d.touch(other);
+        Some(last)
+    }
+
+    /// `walk` has taken these two entries, if it comes to the last level.
+    fn remember_upper_levels(&mut self, walk: Walk, entries: [u64; 2]) {
+        if !walk.is_at_last() || entries[0] == 0 {
+            return;
+        }
+        let ways = entries.map(|entry| self.l1d.find(self.line(entry)));
+        if let [Some(first), Some(second)] = ways {
+            self.mmu.remember(walk, entries, [first, second], &self.memory);
         }
     }
 
@@ -120,6 +170,7 @@ impl Port {
     }
 
     /// A TLB takes a translation: what it loses is fast no more.
+    #[inline]
     fn keep(&mut self, translation: Translation, access: Access) {
         let old = self.mmu.keep(translation, access);
         if access == Access::Execute {
@@ -253,12 +304,7 @@ impl Port {
             if let Some(way) = way
                 && self.l1d.way(way).state >= State::Exclusive
             {
-                self.l1d.modify(way);
-                if !store.applied {
-                    self.memory.write(store.address, store.bytes, store.value);
-                }
-                self.l1d.touch(way);
-                self.write_buffer.pop();
+                self.write_oldest(way);
                 continue;
             }
             let request = if self.l2.state(line) >= State::Exclusive {
@@ -270,6 +316,18 @@ impl Port {
             self.transactions.ask(cycle, Slot::WriteBuffer, request);
             return;
         }
+    }
+
+    /// The oldest buffered store is made in its line, in way `way`, which may be written.
+    #[inline(always)]
+    pub(super) fn write_oldest(&mut self, way: usize) {
+        let Some(store) = self.write_buffer.oldest() else { return };
+        self.l1d.modify(way);
+        if !store.applied {
+            self.memory.write(store.address, store.bytes, store.value);
+        }
+        self.l1d.touch(way);
+        self.write_buffer.pop();
     }
 
     /// The line at `line` has its place in a cache, but its data are still on their way.

@@ -16,7 +16,27 @@ pub(super) struct Walk {
     table: u64,
 }
 
+impl Upper {
+    /// The walk for `page` at the last level.
+    #[inline]
+    pub fn last_level(&self, page: u64) -> Walk {
+        Walk { page, level: 0, table: self.table }
+    }
+}
+
 impl Walk {
+    /// The page that is looked for.
+    #[inline]
+    pub fn page(&self) -> u64 {
+        self.page
+    }
+
+    /// It has come to the last level.
+    #[inline]
+    pub fn is_at_last(&self) -> bool {
+        self.level == 0
+    }
+
     /// Physical address of the entry that comes next.
     #[inline]
     pub fn entry(&self) -> u64 {
@@ -42,6 +62,28 @@ struct Split {
     high: u64,
 }
 
+/// The upper two levels of a walk that was made: where it found what, so that the next one need not decode it again. It is no
+/// state of the machine's.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Upper {
+    /// The pages for which it holds: those with the same bits from [`REGION_SHIFT`] on, under the same root.
+    region: u64,
+    root: u64,
+    /// Physical addresses of the two entries.
+    pub entries: [u64; 2],
+    /// What they say.
+    values: [u64; 2],
+    /// Where their lines were in the data cache.
+    pub ways: [usize; 2],
+    /// The table of the last level.
+    table: u64,
+}
+
+/// A table of the last level has the translations of so many bits of addresses.
+const REGION_SHIFT: u32 = 21;
+/// A power of two.
+const UPPERS: usize = 8;
+
 /// The memory management unit.
 pub(super) struct Mmu {
     /// Physical address of the root page table.
@@ -52,6 +94,8 @@ pub(super) struct Mmu {
     /// What was walked lately without time.
     walked: Walked,
     walk: Option<Walk>,
+    /// By the low bits of their regions.
+    uppers: [Option<Upper>; UPPERS],
     split: Option<Split>,
     changes: u64,
 }
@@ -66,6 +110,7 @@ impl Mmu {
             dtlb: Tlb::new(dtlb.entries as u32, dtlb.ways as u32),
             walked: Walked::new(),
             walk: None,
+            uppers: [None; UPPERS],
             split: None,
             changes: 0,
         }
@@ -157,6 +202,25 @@ impl Mmu {
     pub fn begin(&mut self, page: u64, access: Access) -> Result<Walk, Stop> {
         let start = self.start(page, access)?;
         Ok(self.walk.take().filter(|w| w.page == page).unwrap_or(start))
+    }
+
+    /// What is known of the upper levels of `walk`, which has just begun, if memory still says so.
+    #[inline(always)]
+    pub fn upper(&self, walk: Walk, memory: &MemoryView) -> Option<&Upper> {
+        let region = walk.page >> REGION_SHIFT;
+        let upper = self.uppers[region as usize % UPPERS].as_ref()?;
+        let holds = walk.level == 2
+            && (upper.region, upper.root) == (region, self.root)
+            && upper.entries.map(|entry| memory.read(entry, 8)) == upper.values;
+        holds.then_some(upper)
+    }
+
+    /// `walk` has come to the last level, by these entries, whose lines are in these ways of the data cache.
+    pub fn remember(&mut self, walk: Walk, entries: [u64; 2], ways: [usize; 2], memory: &MemoryView) {
+        let region = walk.page >> REGION_SHIFT;
+        let values = entries.map(|entry| memory.read(entry, 8));
+        let upper = Upper { region, root: self.root, entries, values, ways, table: walk.table };
+        self.uppers[region as usize % UPPERS] = Some(upper);
     }
 
     /// The entry that `walk` needs may have to be waited for.

@@ -96,6 +96,9 @@ impl Notes {
     /// The `bytes` at `address` have been stored.
     #[inline]
     pub fn store(&mut self, address: u64, bytes: u32) {
+        if !self.is_on() {
+            return;
+        }
         let accesses = self.accesses(address, u64::from(bytes));
         let found = accesses.is_some_and(|mut accesses| accesses.replace(address, u64::from(bytes)));
         self.changes += u64::from(found);

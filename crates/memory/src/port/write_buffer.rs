@@ -101,7 +101,8 @@ impl WriteBuffer {
     /// What a load of `bytes` at `pa` finds here.
     #[inline]
     pub fn find(&self, pa: u64, bytes: u32, memory: &MemoryView) -> Buffered {
-        if self.stores.is_empty() {
+        // Stores, like loads, are within a line.
+        if !self.has_line(pa & self.line_mask) {
             return Buffered::None;
         }
         let end = pa + u64::from(bytes);
@@ -120,7 +121,7 @@ impl WriteBuffer {
                 return Buffered::Overlap;
             }
         }
-        if self.has_line(pa & self.line_mask) { Buffered::SameLine } else { Buffered::None }
+        Buffered::SameLine
     }
 
     /// Takes a store of `bytes` at `address`.
