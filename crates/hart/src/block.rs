@@ -103,6 +103,8 @@ for_each_op!(
     Pause
     /// Go on in translated code: of a block's first entry, whose own code is [`Block::code`].
     Translated
+    /// Translated code has left: of no block's entry.
+    Left
 );
 
 /// One entry of a block.
@@ -279,7 +281,7 @@ impl Counts {
     fn add_code(&mut self, code: Code) {
         use Code::*;
         self.0 += match code {
-            Fetch | End | Leave | Rare | Mark | Translated => 0,
+            Fetch | End | Leave | Rare | Mark | Translated | Left => 0,
             Lb | Lh | Lw | Ld | Lbu | Lhu | Lwu | Flw | Fld => Counts::INSTRUCTION + Counts::LOAD,
             Sb | Sh | Sw | Sd | Fsw | Fsd => Counts::INSTRUCTION + Counts::STORE,
             _ => Counts::INSTRUCTION,

@@ -13,12 +13,12 @@ use cranelift_codegen::isa::{CallConv, TargetIsa};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 
 use super::region::Region;
-use super::registers::{OWN, Registers, f_offset};
+use super::registers::{OWN, Registers, f_offset, x_offset};
 use super::{Target, operations};
 use crate::block::{Block, Code, Micro};
 use crate::hart::Hart;
 use crate::run::CHAINS_MAX;
-use crate::threaded::{CHAIN_MAX, Frame};
+use crate::threaded::{CHAIN_MAX, Frame, missed};
 
 /// The signature of [`super::Function`].
 pub(super) fn signature(isa: &dyn TargetIsa) -> Signature {
@@ -53,11 +53,8 @@ impl Moving {
 struct Fixed {
     hart: Value,
     frame: Value,
-    /// A block may begin before this cycle.
-    limit: Value,
     lines: Value,
     stamps: Value,
-    guard: Value,
     fetch_lines: Value,
     fetch_stamps: Value,
 }
@@ -150,8 +147,10 @@ fn fetch(field: usize) -> i32 {
     (offset_of!(Frame<'static>, fetch) + field) as i32
 }
 
+const LIMIT: i32 = offset_of!(Frame<'static>, limit) as i32;
 const LEFT: i32 = offset_of!(Frame<'static>, left) as i32;
 const CHAINS: i32 = offset_of!(Frame<'static>, chains) as i32;
+const BLOCK: i32 = offset_of!(Frame<'static>, block) as i32;
 const EXECUTED: i32 = offset_of!(Frame<'static>, executed) as i32;
 const CHAIN_BITS: i64 = (CHAIN_MAX + 1).trailing_zeros() as i64;
 const _: () = assert!((CHAIN_MAX + 1).is_power_of_two());
@@ -164,7 +163,7 @@ fn prologue(
     [hart, frame, begun]: [Value; 3],
 ) -> (Moving, Fixed) {
     let word = |b: &mut FunctionBuilder<'_>, offset| b.ins().load(I64, OWN, frame, offset);
-    let limit = limit(b, region, frame);
+    limit(b, region, frame);
     // The blocks that may follow without a return, now and in further chains.
     let left = b.ins().uload32(OWN, frame, LEFT);
     let chains = b.ins().uload32(OWN, frame, CHAINS);
@@ -195,27 +194,27 @@ fn prologue(
     let fixed = Fixed {
         hart,
         frame,
-        limit,
         lines: word(b, view(layout::LINES)),
         stamps: word(b, view(layout::STAMPS)),
-        guard: word(b, view(layout::GUARD)),
         fetch_lines: word(b, fetch(layout::FETCH_LINES)),
         fetch_stamps: word(b, fetch(layout::FETCH_STAMPS)),
     };
     (moving, fixed)
 }
 
-/// Before this cycle any block of the region may begin: it is not late, as threaded code has it. That may be less than
-/// what is allowed, since threaded code then looks again.
-fn limit(b: &mut FunctionBuilder<'_>, region: &Region<'_>, frame: Value) -> Value {
+/// Sets [`Frame::limit`] as [`Frame::renew_limit`] does.
+fn limit(b: &mut FunctionBuilder<'_>, region: &Region<'_>, frame: Value) {
     let soft = b.ins().load(I64, OWN, frame, offset_of!(Frame<'static>, soft) as i32);
     let deadline = b.ins().load(I64, OWN, frame, offset_of!(Frame<'static>, deadline) as i32);
     let longest = region.longest() as i64;
+    let word = b.ins().iconst(I64, longest);
+    b.ins().store(OWN, word, frame, offset_of!(Frame<'static>, longest) as i32);
     let last = b.ins().iadd_imm(deadline, 1 - longest);
     let none = b.ins().iconst(I64, 0);
     let is_near = b.ins().icmp_imm(IntCC::UnsignedLessThan, deadline, longest);
     let last = b.ins().select(is_near, none, last);
-    b.ins().umin(soft, last)
+    let limit = b.ins().umin(soft, last);
+    b.ins().store(OWN, limit, frame, LIMIT);
 }
 
 impl<'a> Emitter<'a, '_> {
@@ -225,6 +224,11 @@ impl<'a> Emitter<'a, '_> {
     fn exit(&mut self) {
         let entry = std::ptr::from_ref(self.micro()) as i64;
         let entry = self.b.ins().iconst(I64, entry);
+        self.exit_to(entry);
+    }
+
+    /// The same, to go on with an entry of the present block.
+    fn exit_to(&mut self, entry: Value) {
         let block = self.b.ins().iconst(I64, std::ptr::from_ref(self.block) as i64);
         let mut arguments: Vec<BlockArg> = vec![entry.into(), block.into()];
         for variable in self.moving.all() {
@@ -268,14 +272,33 @@ impl<'a> Emitter<'a, '_> {
         b.ins().istore32(OWN, left, frame, LEFT);
         b.ins().istore32(OWN, chains, frame, CHAINS);
         b.ins().store(OWN, executed, frame, EXECUTED);
-        b.ins().store(OWN, block, frame, offset_of!(Frame<'static>, block) as i32);
+        b.ins().store(OWN, block, frame, BLOCK);
+        self.put_uses(tick, fetches);
+        self.b.ins().return_(&[entry, begun]);
+    }
+
+    /// Writes the numbers of uses of lines to where they belong.
+    fn put_uses(&mut self, tick: Value, fetches: Value) {
+        let (b, frame) = (&mut self.b, self.fixed.frame);
         let at = b.ins().load(I64, OWN, frame, view(layout::TICK));
         b.ins().store(OWN, tick, at, 0);
         if self.target.timed {
             let at = b.ins().load(I64, OWN, frame, fetch(layout::FETCH_TICK));
             b.ins().store(OWN, fetches, at, 0);
         }
-        b.ins().return_(&[entry, begun]);
+    }
+
+    /// Reads them from there.
+    fn get_uses(&mut self) {
+        let (b, frame) = (&mut self.b, self.fixed.frame);
+        let at = b.ins().load(I64, OWN, frame, view(layout::TICK));
+        let tick = b.ins().load(I64, OWN, at, 0);
+        b.def_var(self.moving.tick, tick);
+        if self.target.timed {
+            let at = b.ins().load(I64, OWN, frame, fetch(layout::FETCH_TICK));
+            let fetches = b.ins().load(I64, OWN, at, 0);
+            b.def_var(self.moving.fetches, fetches);
+        }
     }
 
     // --- blocks -----------------------------------------------------------------------------------------------
@@ -417,7 +440,8 @@ impl<'a> Emitter<'a, '_> {
             Extra::Branch(_) | Extra::Jump => self.target.branch_extra_max,
         };
         let ends = self.b.ins().iadd_imm(begun, (self.block.cycles + known) as i64);
-        let is_late = self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, ends, self.fixed.limit);
+        let limit = self.b.ins().load(I64, OWN, self.fixed.frame, LIMIT);
+        let is_late = self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, ends, limit);
         self.exit_if(is_late);
         let ends = match self.predicted(extra) {
             None => ends,
@@ -437,23 +461,26 @@ impl<'a> Emitter<'a, '_> {
         let hart = self.fixed.hart;
         match extra {
             Extra::None | Extra::Known(_) => None,
-            Extra::Jump => self.call(operations::jumped as *const () as usize, I64, &[hart, at, target]),
+            Extra::Jump => {
+                self.call(operations::jumped as *const () as usize, &[I64], &[hart, at, target]).pop()
+            }
             Extra::Branch(taken) => {
                 let taken = self.b.ins().iconst(I64, i64::from(taken));
-                self.call(operations::branched as *const () as usize, I64, &[hart, at, target, taken])
+                self.call(operations::branched as *const () as usize, &[I64], &[hart, at, target, taken])
+                    .pop()
             }
         }
     }
 
     /// Calls the function at `address`.
-    fn call(&mut self, address: usize, returns: Type, arguments: &[Value]) -> Option<Value> {
+    fn call(&mut self, address: usize, returns: &[Type], arguments: &[Value]) -> Vec<Value> {
         let mut signature = Signature::new(self.call);
         signature.params.extend(arguments.iter().map(|_| AbiParam::new(I64)));
-        signature.returns.push(AbiParam::new(returns));
+        signature.returns.extend(returns.iter().map(|&of| AbiParam::new(of)));
         let signature = self.b.import_signature(signature);
         let function = self.b.ins().iconst(I64, address as i64);
         let call = self.b.ins().call_indirect(signature, function, arguments);
-        self.b.inst_results(call).first().copied()
+        self.b.inst_results(call).to_vec()
     }
 
     /// Has an operation executed on the state by its function.
@@ -472,8 +499,8 @@ impl<'a> Emitter<'a, '_> {
             panic!("{code:?} has no operation")
         };
         let entry = self.b.ins().iconst(I64, std::ptr::from_ref(m) as i64);
-        let done = self.call(function as *const () as usize, I8, &[self.fixed.hart, entry]);
-        (done.expect("a result"), is_rounded)
+        let done = self.call(function as *const () as usize, &[I8], &[self.fixed.hart, entry]);
+        (done[0], is_rounded)
     }
 
     /// The number `value`, of type `of`, if `condition` holds; else what the function of the operation, whose rounding mode is
@@ -568,10 +595,10 @@ impl<'a> Emitter<'a, '_> {
         self.b.ins().store(OWN, tick, at, 0);
     }
 
-    /// The host's address of the `bytes` at register `rs1` plus `imm`, if the table answers; else it leaves.
-    fn host_address(&mut self, m: &Micro, bytes: u32, is_store: bool) -> Value {
+    /// Begins an access to the `bytes` at register `rs1` plus `imm`: the host's address of them, if the table answers; and
+    /// where to go if it does not.
+    fn access(&mut self, m: &Micro, bytes: u32, is_store: bool) -> (Value, Label) {
         let base = self.x(m.rs1);
-        self.flush();
         let Geometry { shift, index_mask } = self.target.data;
         let entry_shift = layout::ENTRY_BYTES.trailing_zeros();
         const _: () = assert!(layout::ENTRY_BYTES.is_power_of_two());
@@ -586,14 +613,60 @@ impl<'a> Emitter<'a, '_> {
         let entry = b.ins().iadd(self.fixed.lines, offset);
         let field = if is_store { layout::ENTRY_STORE } else { layout::ENTRY_LOAD };
         let tag = b.ins().load(I64, OWN, entry, field as i32);
-        let tag = if is_store { b.ins().bor(tag, self.fixed.guard) } else { tag };
+        let tag = if is_store {
+            // A store may have ended the observation.
+            let guard = b.ins().load(I64, OWN, self.fixed.frame, view(layout::GUARD));
+            b.ins().bor(tag, guard)
+        } else {
+            tag
+        };
         let granule = b.ins().band_imm(va, -(1i64 << shift) | i64::from(bytes - 1));
         let hits = b.ins().icmp(IntCC::Equal, tag, granule);
-        self.exit_unless(hits);
+        let (hit, miss) = (b.create_block(), b.create_block());
+        b.set_cold_block(miss);
+        b.ins().brif(hits, hit, &[], miss, &[]);
+        b.switch_to_block(hit);
         let way = self.b.ins().load(I64, OWN, entry, layout::ENTRY_WAY as i32);
         self.renew(self.moving.tick, self.fixed.stamps, way);
         let delta = self.b.ins().load(I64, OWN, entry, layout::ENTRY_DELTA as i32);
-        self.b.ins().iadd(va, delta)
+        (self.b.ins().iadd(va, delta), miss)
+    }
+
+    /// Ends an access: emits what is done at `miss`. Where the table has answered, a load has given `value`, of a type, which
+    /// is in the hart at an offset otherwise. Gives the value.
+    fn missed(&mut self, code: Code, miss: Label, value: Option<(Value, Type, i32)>) -> Option<Value> {
+        let on = self.b.create_block();
+        let result = value.map(|(_, of, _)| self.b.append_block_param(on, of));
+        let hit: Vec<BlockArg> = value.iter().map(|&(value, ..)| value.into()).collect();
+        self.b.ins().jump(on, &hit);
+        self.b.switch_to_block(miss);
+        self.registers.write(&mut self.b, self.fixed.hart);
+        let [begun, tick, fetches] = [self.moving.begun, self.moving.tick, self.moving.fetches]
+            .map(|variable| self.b.use_var(variable));
+        self.put_uses(tick, fetches);
+        let block = self.b.ins().iconst(I64, std::ptr::from_ref(self.block) as i64);
+        self.b.ins().store(OWN, block, self.fixed.frame, BLOCK);
+        let entry = std::ptr::from_ref(self.micro()) as i64;
+        let entry = self.b.ins().iconst(I64, entry);
+        let function =
+            missed(code, self.target.timed).unwrap_or_else(|| panic!("{code:?} accesses no memory"));
+        let (hart, frame) = (self.fixed.hart, self.fixed.frame);
+        let place = self.call(function as *const () as usize, &[I64; 2], &[hart, frame, entry, begun]);
+        let &[entry, begun] = &*place else { unreachable!("a place is two words") };
+        self.b.def_var(self.moving.begun, begun);
+        self.get_uses();
+        let (out, back) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(entry, out, &[], back, &[]);
+        self.b.set_cold_block(out);
+        self.b.switch_to_block(out);
+        self.exit_to(entry);
+        self.b.set_cold_block(back);
+        self.b.switch_to_block(back);
+        let loaded: Vec<BlockArg> =
+            value.iter().map(|&(_, of, at)| self.own(of, at as usize).into()).collect();
+        self.b.ins().jump(on, &loaded);
+        self.b.switch_to_block(on);
+        result
     }
 
     pub fn load(&mut self, code: Code, m: &Micro) {
@@ -603,30 +676,26 @@ impl<'a> Emitter<'a, '_> {
             Code::Lw | Code::Lwu | Code::Flw => 4,
             _ => 8,
         };
-        let at = self.host_address(m, bytes, false);
+        let (at, miss) = self.access(m, bytes, false);
         let flags = MemFlags::trusted();
-        let b = &mut self.b;
-        match code {
-            Code::Flw => {
-                let value = b.ins().load(F32, flags, at, 0);
-                return self.registers.set_single(m.rd, value);
-            }
-            Code::Fld => {
-                let value = b.ins().load(F64, flags, at, 0);
-                return self.registers.set_double(m.rd, value);
-            }
-            _ => {}
-        }
-        let value = match code {
-            Code::Lb => b.ins().sload8(I64, flags, at, 0),
-            Code::Lbu => b.ins().uload8(I64, flags, at, 0),
-            Code::Lh => b.ins().sload16(I64, flags, at, 0),
-            Code::Lhu => b.ins().uload16(I64, flags, at, 0),
-            Code::Lw => b.ins().sload32(flags, at, 0),
-            Code::Lwu => b.ins().uload32(flags, at, 0),
-            _ => b.ins().load(I64, flags, at, 0),
+        let (b, r) = (&mut self.b, usize::from(m.rd));
+        let (value, of, place) = match code {
+            Code::Flw => (b.ins().load(F32, flags, at, 0), F32, f_offset(r)),
+            Code::Fld => (b.ins().load(F64, flags, at, 0), F64, f_offset(r)),
+            Code::Lb => (b.ins().sload8(I64, flags, at, 0), I64, x_offset(r)),
+            Code::Lbu => (b.ins().uload8(I64, flags, at, 0), I64, x_offset(r)),
+            Code::Lh => (b.ins().sload16(I64, flags, at, 0), I64, x_offset(r)),
+            Code::Lhu => (b.ins().uload16(I64, flags, at, 0), I64, x_offset(r)),
+            Code::Lw => (b.ins().sload32(flags, at, 0), I64, x_offset(r)),
+            Code::Lwu => (b.ins().uload32(flags, at, 0), I64, x_offset(r)),
+            _ => (b.ins().load(I64, flags, at, 0), I64, x_offset(r)),
         };
-        self.registers.set_x(m.rd, value);
+        let value = self.missed(code, miss, Some((value, of, place))).expect("a value");
+        match code {
+            Code::Flw => self.registers.set_single(m.rd, value),
+            Code::Fld => self.registers.set_double(m.rd, value),
+            _ => self.registers.set_x(m.rd, value),
+        }
     }
 
     pub fn store(&mut self, code: Code, m: &Micro) {
@@ -638,7 +707,7 @@ impl<'a> Emitter<'a, '_> {
             Code::Fsw => (4, self.registers.low_word(&mut self.b, self.fixed.hart, m.rs2)),
             _ => (8, self.registers.stored(&mut self.b, self.fixed.hart, m.rs2)),
         };
-        let at = self.host_address(m, bytes, true);
+        let (at, miss) = self.access(m, bytes, true);
         let flags = MemFlags::trusted();
         match code {
             Code::Sb => self.b.ins().istore8(flags, value, at, 0),
@@ -646,6 +715,7 @@ impl<'a> Emitter<'a, '_> {
             Code::Sw => self.b.ins().istore32(flags, value, at, 0),
             _ => self.b.ins().store(flags, value, at, 0),
         };
+        self.missed(code, miss, None);
     }
 }
 

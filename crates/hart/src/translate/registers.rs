@@ -31,7 +31,7 @@ pub(super) struct Registers {
 }
 
 /// Offset of an integer register in the hart.
-fn x_offset(r: usize) -> i32 {
+pub(super) fn x_offset(r: usize) -> i32 {
     (offset_of!(Hart, state.x) + 8 * r) as i32
 }
 
