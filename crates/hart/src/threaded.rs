@@ -34,6 +34,8 @@ pub(crate) struct Frame<'a> {
     pub limit: u64,
     /// Cycles of the longest block of the region that it executes.
     pub longest: u64,
+    /// Further blocks that it may begin.
+    pub budget: u64,
     /// The same two, had the hart no transactions that it deals with itself.
     pub last: (u64, u64),
     /// The entry of the block that was replaced, for the hart to stop there.
@@ -56,7 +58,7 @@ impl<'a> Frame<'a> {
         last: (u64, u64),
     ) -> Self {
         let (executed, fetch) = (Counts::default(), h.port.fetch_view());
-        let (soft, deadline, limit, longest) = (0, 0, 0, 0);
+        let (soft, deadline, limit, longest, budget) = (0, 0, 0, 0, 0);
         let (cut, left, chains) = (None, 0, 0);
         let mut frame = Frame {
             block,
@@ -67,6 +69,7 @@ impl<'a> Frame<'a> {
             deadline,
             limit,
             longest,
+            budget,
             last,
             cut,
             executed,
@@ -406,6 +409,12 @@ fn follow<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, link: &Cell<Next>,
     if to.is_null() {
         return h.link(f.block, link, target);
     }
+    begin::<TIMED>(h, f, to)
+}
+
+/// Goes on with the block `to`, or returns it.
+#[inline(always)]
+fn begin<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, to: Next) -> Next {
     // SAFETY: blocks live until the next run.
     let block = unsafe { &*to };
     let late = TIMED && (h.cycle >= f.soft || h.cycle + block.cycles > f.deadline);
@@ -444,7 +453,7 @@ fn jump_register<const TIMED: bool>(
     end::<TIMED>(h, f, p, extra);
     h.state.pc = target;
     match h.blocks.find(target) {
-        Some(next) => next,
+        Some(next) => begin::<TIMED>(h, f, next),
         None => h.leave_for(Exit::Lookup),
     }
 }

@@ -33,30 +33,16 @@ pub(super) fn signature(isa: &dyn TargetIsa) -> Signature {
 struct Moving {
     /// Cycle at which the block began, or would have.
     begun: Variable,
-    /// Further blocks that may be begun.
-    budget: Variable,
-    /// [`Frame::executed`]
-    executed: Variable,
-    /// Uses of lines of data, and of instructions.
+    /// Uses of lines of data.
     tick: Variable,
-    fetches: Variable,
 }
 
-impl Moving {
-    fn all(self) -> [Variable; 5] {
-        [self.begun, self.budget, self.executed, self.tick, self.fetches]
-    }
-}
-
-/// What no block changes.
+/// The parameters, which no block changes. What else blocks need is in the frame: registers of the host are few, and fewer
+/// of them survive a call.
 #[derive(Clone, Copy)]
 struct Fixed {
     hart: Value,
     frame: Value,
-    lines: Value,
-    stamps: Value,
-    fetch_lines: Value,
-    fetch_stamps: Value,
 }
 
 /// Emits one region.
@@ -93,7 +79,7 @@ pub(super) fn region(
     b.append_block_params_for_function_params(first);
     b.switch_to_block(first);
     let &[hart, frame, begun, number] = b.block_params(first) else { unreachable!("four parameters") };
-    let (moving, fixed) = prologue(&mut b, region, target, [hart, frame, begun]);
+    let (moving, fixed) = prologue(&mut b, region, [hart, frame, begun]);
     let labels: Vec<Label> = region.parts.iter().map(|_| b.create_block()).collect();
     let fetched: Vec<Label> = region.parts.iter().map(|_| b.create_block()).collect();
     let leave = b.create_block();
@@ -151,6 +137,7 @@ const LIMIT: i32 = offset_of!(Frame<'static>, limit) as i32;
 const LEFT: i32 = offset_of!(Frame<'static>, left) as i32;
 const CHAINS: i32 = offset_of!(Frame<'static>, chains) as i32;
 const BLOCK: i32 = offset_of!(Frame<'static>, block) as i32;
+const BUDGET: i32 = offset_of!(Frame<'static>, budget) as i32;
 const EXECUTED: i32 = offset_of!(Frame<'static>, executed) as i32;
 const CHAIN_BITS: i64 = (CHAIN_MAX + 1).trailing_zeros() as i64;
 const _: () = assert!((CHAIN_MAX + 1).is_power_of_two());
@@ -159,10 +146,8 @@ const _: () = assert!((CHAIN_MAX + 1).is_power_of_two());
 fn prologue(
     b: &mut FunctionBuilder<'_>,
     region: &Region<'_>,
-    target: &Target,
     [hart, frame, begun]: [Value; 3],
 ) -> (Moving, Fixed) {
-    let word = |b: &mut FunctionBuilder<'_>, offset| b.ins().load(I64, OWN, frame, offset);
     limit(b, region, frame);
     // The blocks that may follow without a return, now and in further chains.
     let left = b.ins().uload32(OWN, frame, LEFT);
@@ -170,35 +155,16 @@ fn prologue(
     let further = b.ins().irsub_imm(chains, i64::from(CHAINS_MAX - 1));
     let further = b.ins().ishl_imm(further, CHAIN_BITS);
     let budget = b.ins().iadd(left, further);
-    let executed = word(b, EXECUTED);
-    let tick = word(b, view(layout::TICK));
+    b.ins().store(OWN, budget, frame, BUDGET);
+    let tick = b.ins().load(I64, OWN, frame, view(layout::TICK));
     let tick = b.ins().load(I64, OWN, tick, 0);
-    let fetches = if target.timed {
-        let fetches = word(b, fetch(layout::FETCH_TICK));
-        b.ins().load(I64, OWN, fetches, 0)
-    } else {
-        b.ins().iconst(I64, 0)
-    };
     let mut variable = |value| {
         let variable = b.declare_var(I64);
         b.def_var(variable, value);
         variable
     };
-    let moving = Moving {
-        begun: variable(begun),
-        budget: variable(budget),
-        executed: variable(executed),
-        tick: variable(tick),
-        fetches: variable(fetches),
-    };
-    let fixed = Fixed {
-        hart,
-        frame,
-        lines: word(b, view(layout::LINES)),
-        stamps: word(b, view(layout::STAMPS)),
-        fetch_lines: word(b, fetch(layout::FETCH_LINES)),
-        fetch_stamps: word(b, fetch(layout::FETCH_STAMPS)),
-    };
+    let moving = Moving { begun: variable(begun), tick: variable(tick) };
+    let fixed = Fixed { hart, frame };
     (moving, fixed)
 }
 
@@ -230,11 +196,8 @@ impl<'a> Emitter<'a, '_> {
     /// The same, to go on with an entry of the present block.
     fn exit_to(&mut self, entry: Value) {
         let block = self.b.ins().iconst(I64, std::ptr::from_ref(self.block) as i64);
-        let mut arguments: Vec<BlockArg> = vec![entry.into(), block.into()];
-        for variable in self.moving.all() {
-            arguments.push(self.b.use_var(variable).into());
-        }
-        self.b.ins().jump(self.leave, &arguments);
+        let [begun, tick] = [self.moving.begun, self.moving.tick].map(|variable| self.b.use_var(variable));
+        self.b.ins().jump(self.leave, &[entry, block, begun, tick].map(BlockArg::from));
     }
 
     /// Leaves at the present entry if `condition` holds. The state must have what was set.
@@ -263,42 +226,30 @@ impl<'a> Emitter<'a, '_> {
         let b = &mut self.b;
         b.set_cold_block(self.leave);
         b.switch_to_block(self.leave);
-        let [entry, block, begun, budget, executed, tick, fetches] =
-            std::array::from_fn(|_| b.append_block_param(self.leave, I64));
+        let [entry, block, begun, tick] = std::array::from_fn(|_| b.append_block_param(self.leave, I64));
         let frame = self.fixed.frame;
+        let budget = b.ins().load(I64, OWN, frame, BUDGET);
         let further = b.ins().ushr_imm(budget, CHAIN_BITS);
         let chains = b.ins().irsub_imm(further, i64::from(CHAINS_MAX - 1));
         let left = b.ins().band_imm(budget, i64::from(CHAIN_MAX));
         b.ins().istore32(OWN, left, frame, LEFT);
         b.ins().istore32(OWN, chains, frame, CHAINS);
-        b.ins().store(OWN, executed, frame, EXECUTED);
         b.ins().store(OWN, block, frame, BLOCK);
-        self.put_uses(tick, fetches);
+        self.put_uses(tick);
         self.b.ins().return_(&[entry, begun]);
     }
 
-    /// Writes the numbers of uses of lines to where they belong.
-    fn put_uses(&mut self, tick: Value, fetches: Value) {
-        let (b, frame) = (&mut self.b, self.fixed.frame);
-        let at = b.ins().load(I64, OWN, frame, view(layout::TICK));
-        b.ins().store(OWN, tick, at, 0);
-        if self.target.timed {
-            let at = b.ins().load(I64, OWN, frame, fetch(layout::FETCH_TICK));
-            b.ins().store(OWN, fetches, at, 0);
-        }
+    /// Writes the number of uses of lines to where it belongs.
+    fn put_uses(&mut self, tick: Value) {
+        let at = self.b.ins().load(I64, OWN, self.fixed.frame, view(layout::TICK));
+        self.b.ins().store(OWN, tick, at, 0);
     }
 
-    /// Reads them from there.
-    fn get_uses(&mut self) {
-        let (b, frame) = (&mut self.b, self.fixed.frame);
-        let at = b.ins().load(I64, OWN, frame, view(layout::TICK));
-        let tick = b.ins().load(I64, OWN, at, 0);
-        b.def_var(self.moving.tick, tick);
-        if self.target.timed {
-            let at = b.ins().load(I64, OWN, frame, fetch(layout::FETCH_TICK));
-            let fetches = b.ins().load(I64, OWN, at, 0);
-            b.def_var(self.moving.fetches, fetches);
-        }
+    /// Adds to a word of the frame.
+    fn count(&mut self, more: i64, offset: i32) {
+        let now = self.b.ins().load(I64, OWN, self.fixed.frame, offset);
+        let sum = self.b.ins().iadd_imm(now, more);
+        self.b.ins().store(OWN, sum, self.fixed.frame, offset);
     }
 
     // --- blocks -----------------------------------------------------------------------------------------------
@@ -405,8 +356,7 @@ impl<'a> Emitter<'a, '_> {
             self.exit();
             return;
         };
-        let m = self.moving;
-        let budget = self.b.use_var(m.budget);
+        let budget = self.b.ins().load(I64, OWN, self.fixed.frame, BUDGET);
         let is_empty = self.b.ins().icmp_imm(IntCC::Equal, budget, 0);
         self.exit_if(is_empty);
         if self.target.timed {
@@ -421,11 +371,8 @@ impl<'a> Emitter<'a, '_> {
             let count = self.b.ins().iadd_imm(count, 1);
             self.b.ins().store(OWN, count, self.fixed.hart, at);
         }
-        let budget = self.b.ins().iadd_imm(budget, -1);
-        self.b.def_var(m.budget, budget);
-        let executed = self.b.use_var(m.executed);
-        let executed = self.b.ins().iadd_imm(executed, self.region.parts[to].block.counts.word() as i64);
-        self.b.def_var(m.executed, executed);
+        self.count(-1, BUDGET);
+        self.count(self.region.parts[to].block.counts.word() as i64, EXECUTED);
         let is_fetched = self.target.timed && self.region.has_fetched(self.number, to);
         let label = if is_fetched { self.fetched[to] } else { self.labels[to] };
         self.b.ins().jump(label, &[]);
@@ -576,20 +523,23 @@ impl<'a> Emitter<'a, '_> {
         let Geometry { shift, index_mask } = self.target.fetch;
         let place = (line >> shift) as usize & index_mask as usize;
         let offset = |field: usize| (place * layout::ENTRY_BYTES + field) as i32;
-        let lines = self.fixed.fetch_lines;
         self.flush();
+        let frame = self.fixed.frame;
+        let lines = self.b.ins().load(I64, OWN, frame, fetch(layout::FETCH_LINES));
         let tag = self.b.ins().load(I64, OWN, lines, offset(layout::ENTRY_LOAD));
         let hits = self.b.ins().icmp_imm(IntCC::Equal, tag, line as i64);
         self.exit_unless(hits);
         let way = self.b.ins().load(I64, OWN, lines, offset(layout::ENTRY_WAY));
-        self.renew(self.moving.fetches, self.fixed.fetch_stamps, way);
+        let at = self.b.ins().load(I64, OWN, frame, fetch(layout::FETCH_TICK));
+        let tick = self.b.ins().load(I64, OWN, at, 0);
+        let tick = self.b.ins().iadd_imm(tick, 1);
+        self.b.ins().store(OWN, tick, at, 0);
+        self.stamp(fetch(layout::FETCH_STAMPS), way, tick);
     }
 
-    /// Way `way` is used now.
-    fn renew(&mut self, uses: Variable, stamps: Value, way: Value) {
-        let tick = self.b.use_var(uses);
-        let tick = self.b.ins().iadd_imm(tick, 1);
-        self.b.def_var(uses, tick);
+    /// Way `way` of the cache whose stamps the frame names at an offset is used at `tick`.
+    fn stamp(&mut self, stamps: i32, way: Value, tick: Value) {
+        let stamps = self.b.ins().load(I64, OWN, self.fixed.frame, stamps);
         let offset = self.b.ins().ishl_imm(way, 3);
         let at = self.b.ins().iadd(stamps, offset);
         self.b.ins().store(OWN, tick, at, 0);
@@ -610,7 +560,8 @@ impl<'a> Emitter<'a, '_> {
             b.ins().ishl_imm(va, i64::from(entry_shift - shift))
         };
         let offset = b.ins().band_imm(index, i64::from(index_mask) << entry_shift);
-        let entry = b.ins().iadd(self.fixed.lines, offset);
+        let lines = b.ins().load(I64, OWN, self.fixed.frame, view(layout::LINES));
+        let entry = b.ins().iadd(lines, offset);
         let field = if is_store { layout::ENTRY_STORE } else { layout::ENTRY_LOAD };
         let tag = b.ins().load(I64, OWN, entry, field as i32);
         let tag = if is_store {
@@ -627,7 +578,10 @@ impl<'a> Emitter<'a, '_> {
         b.ins().brif(hits, hit, &[], miss, &[]);
         b.switch_to_block(hit);
         let way = self.b.ins().load(I64, OWN, entry, layout::ENTRY_WAY as i32);
-        self.renew(self.moving.tick, self.fixed.stamps, way);
+        let tick = self.b.use_var(self.moving.tick);
+        let tick = self.b.ins().iadd_imm(tick, 1);
+        self.b.def_var(self.moving.tick, tick);
+        self.stamp(view(layout::STAMPS), way, tick);
         let delta = self.b.ins().load(I64, OWN, entry, layout::ENTRY_DELTA as i32);
         (self.b.ins().iadd(va, delta), miss)
     }
@@ -641,9 +595,8 @@ impl<'a> Emitter<'a, '_> {
         self.b.ins().jump(on, &hit);
         self.b.switch_to_block(miss);
         self.registers.write(&mut self.b, self.fixed.hart);
-        let [begun, tick, fetches] = [self.moving.begun, self.moving.tick, self.moving.fetches]
-            .map(|variable| self.b.use_var(variable));
-        self.put_uses(tick, fetches);
+        let [begun, tick] = [self.moving.begun, self.moving.tick].map(|variable| self.b.use_var(variable));
+        self.put_uses(tick);
         let block = self.b.ins().iconst(I64, std::ptr::from_ref(self.block) as i64);
         self.b.ins().store(OWN, block, self.fixed.frame, BLOCK);
         let entry = std::ptr::from_ref(self.micro()) as i64;
@@ -654,7 +607,9 @@ impl<'a> Emitter<'a, '_> {
         let place = self.call(function as *const () as usize, &[I64; 2], &[hart, frame, entry, begun]);
         let &[entry, begun] = &*place else { unreachable!("a place is two words") };
         self.b.def_var(self.moving.begun, begun);
-        self.get_uses();
+        let tick = self.b.ins().load(I64, OWN, frame, view(layout::TICK));
+        let tick = self.b.ins().load(I64, OWN, tick, 0);
+        self.b.def_var(self.moving.tick, tick);
         let (out, back) = (self.b.create_block(), self.b.create_block());
         self.b.ins().brif(entry, out, &[], back, &[]);
         self.b.set_cold_block(out);
