@@ -3,7 +3,7 @@
 //! Reading order: [`insn`] (every operation and its encoding in one table), [`decode()`], [`alu`] and [`fp`]
 //! (what the operations compute), [`for_each_op!`] (which function is which operation's; dispatchers are
 //! generated from it), [`csr`], [`supervisor`], [`handlers`], [`class`] and [`predictor`] (how long they take), [`Hart`], `step.rs` (the reference), `block.rs` and
-//! `run.rs` (the fast loop).
+//! `run.rs` (the fast loop), `translate/` (hot blocks as code of the host).
 
 pub mod alu;
 mod block;
@@ -30,6 +30,10 @@ pub mod supervisor;
 mod step;
 mod threaded;
 mod timing;
+#[cfg(all(target_arch = "x86_64", unix))]
+mod translate;
+#[cfg(not(all(target_arch = "x86_64", unix)))]
+#[path = "translate/none.rs"]
 mod translate;
 
 pub mod testing;
