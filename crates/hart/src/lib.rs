@@ -5,6 +5,11 @@
 //! generated from it), [`csr`], [`supervisor`], [`handlers`], [`class`] and [`predictor`] (how long they take), [`Hart`], `step.rs` (the reference), `block.rs` and
 //! `run.rs` (the fast loop), `translate/` (hot blocks as code of the host).
 
+#![cfg_attr(
+    not(all(target_arch = "x86_64", unix)),
+    allow(dead_code, unused_imports, reason = "what translation alone uses")
+)]
+
 pub mod alu;
 mod block;
 mod blocks;

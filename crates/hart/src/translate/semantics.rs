@@ -121,7 +121,7 @@ impl Emitter<'_, '_> {
                 let value = self.single(m.rs1);
                 self.registers.set_single(m.rd, value);
             }
-            FcvtDW | FcvtDWu | FcvtDL | FcvtSW | FcvtSL if is_short => self.from_integer(code, m),
+            FcvtDW | FcvtDWu | FcvtDL | FcvtSW | FcvtSL if is_short => self.integer_to_float(code, m),
             FcvtSD | FcvtDS if is_short => self.convert(code, m),
             FmvXD => {
                 let value = self.f(m.rs1);
@@ -359,7 +359,7 @@ impl Emitter<'_, '_> {
         self.registers.set_f(m.rd, value);
     }
 
-    fn from_integer(&mut self, code: Code, m: &Micro) {
+    fn integer_to_float(&mut self, code: Code, m: &Micro) {
         use Code::*;
         self.nearest(m);
         let x = self.x(m.rs1);
