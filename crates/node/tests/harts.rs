@@ -8,7 +8,7 @@ use crate::guest::{
 };
 use chasqui_config::Quantity;
 use chasqui_engine::Time;
-use chasqui_hart::{Insn, Op, decode};
+use chasqui_hart::{Executor, Insn, Op, decode};
 use chasqui_node::{Ended, NodeConfiguration};
 use chasqui_random::Random;
 
@@ -380,13 +380,13 @@ fn a_long_untimed_call(others: usize) -> Program {
 fn an_untimed_call_is_one_turn_however_long() {
     for others in 0..8 {
         let p = a_long_untimed_call(others);
-        let counts = [false, true].map(|reference| {
+        let counts = [Executor::Threaded, Executor::Reference, Executor::Translated].map(|executor| {
             let mut c = harts(2);
-            c.checks.reference = reference;
+            (c.checks.executor, c.checks.translate_after) = (executor, 1);
             statistic(&go(&c, &p), "hart00.stores")
         });
         println!("{others} more instructions a turn: {counts:?} stores");
-        assert_eq!(counts[0], counts[1]);
+        assert_eq!(counts, [counts[0]; 3]);
         assert!((0x8000..0x8000 + 10).contains(&counts[0]), "a store-conditional a turn");
     }
 }
@@ -400,18 +400,26 @@ fn the_order_of_untimed_instructions_is_the_models() {
         let count = 2 + random.below(3) as usize;
         let mut c = harts(count);
         let program = untimed_calls(count, &mut random);
-        let mut outcome = |reference, skip| {
-            (c.checks.reference, c.checks.spin_skip) = (reference, skip);
+        let mut outcome = |executor, skip| {
+            (c.checks.executor, c.checks.translate_after, c.checks.spin_skip) = (executor, 1, skip);
             go(&c, &program)
         };
-        let fast = outcome(false, true);
+        let fast = outcome(Executor::Threaded, true);
         assert_eq!(end(&fast).1, 6 * count as i32, "round {round}");
-        for (reference, skip) in [(true, true), (false, false), (true, false)] {
-            let other = outcome(reference, skip);
+        let [threaded, translated, reference] =
+            [Executor::Threaded, Executor::Translated, Executor::Reference];
+        for (executor, skip) in [
+            (reference, true),
+            (threaded, false),
+            (reference, false),
+            (translated, true),
+            (translated, false),
+        ] {
+            let other = outcome(executor, skip);
             for (a, b) in fast.statistics.iter().zip(&other.statistics) {
-                assert_eq!(a, b, "round {round}: {count} threads, reference {reference}, skipping {skip}");
+                assert_eq!(a, b, "round {round}: {count} threads, {executor:?}, skipping {skip}");
             }
-            assert!(fast == other, "round {round}: {count} threads, reference {reference}, skipping {skip}");
+            assert!(fast == other, "round {round}: {count} threads, {executor:?}, skipping {skip}");
         }
     }
 }
