@@ -95,10 +95,8 @@ pub struct Hart {
     pub(crate) timing: Timing,
     pub(crate) predictor: Predictor,
     pub(crate) blocks: Blocks,
-    /// What [`Hart::run`] executes instructions by.
-    pub(crate) executor: Executor,
-    /// A block is translated when so many blocks have been executed in chains that it began; 0: never.
-    pub(crate) translate_after: u64,
+    /// What [`Hart::run`] executes instructions by. Where nothing is translated, it is after 0 blocks.
+    pub(crate) execution: Execution,
     /// So many lines of the instruction at `pc` were fetched while it waited: they are not fetched again,
     /// or its data and its code could take each other's places for ever. [`FETCHED`]: all.
     pub(crate) fetched: u8,
@@ -134,8 +132,7 @@ impl Hart {
             timing,
             predictor: Predictor::new(timing.prediction),
             blocks: Blocks::default(),
-            executor: Executor::Threaded,
-            translate_after: 0,
+            execution: Execution { executor: Executor::Threaded, translate_after: 0 },
             fetched: 0,
             begun: false,
             exit: Exit::Lookup,
@@ -215,9 +212,9 @@ impl Hart {
     /// What [`Hart::run`] executes instructions by from now on. Nothing that is simulated changes, so that two whole runs
     /// can be compared.
     pub fn execute_by(&mut self, execution: Execution) {
-        self.executor = execution.executor;
         let translates = execution.executor == Executor::Translated;
-        self.translate_after = if translates { execution.translate_after } else { 0 };
+        let translate_after = if translates { execution.translate_after } else { 0 };
+        self.execution = Execution { translate_after, ..execution };
     }
 
     /// What predicts its branches. It stays with the hart, whichever process is on it.

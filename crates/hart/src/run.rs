@@ -64,7 +64,7 @@ impl Hart {
     fn run_marking(&mut self, marks: &mut dyn Marks, soft: u64, deadline: u64) -> Halt {
         debug_assert!(soft <= deadline);
         self.untimed_last = self.statistics.instructions + UNTIMED_RUN;
-        if self.executor == Executor::Reference {
+        if self.execution.executor == Executor::Reference {
             self.repeat_step(soft)
         } else if !self.has_levels() {
             self.run_level(marks, soft, deadline)
@@ -181,7 +181,7 @@ impl Hart {
             }
             let next = self.execute::<TIMED>(&mut f, index);
             f.mend();
-            if index == 0 && b.has_begun(TIMED, CHAIN_MAX + 1 - f.left, self.translate_after) {
+            if index == 0 && b.has_begun(TIMED, CHAIN_MAX + 1 - f.left, self.execution.translate_after) {
                 self.translate::<TIMED>(&f, b);
             }
             if next.is_null() {
