@@ -7,6 +7,7 @@
 //! time", ACM TOPLAS 7, 1985.)
 
 use crate::State;
+use crate::executor::Executor;
 use crate::hart::{Halt, Hart, HartStatistics};
 use crate::predictor::Predictor;
 use crate::run::{Exit, HaltAtMarks};
@@ -32,7 +33,7 @@ impl Hart {
     pub fn may_run_ahead(&self, end: u64) -> bool {
         let is_between = self.fetched == 0 && !self.begun && !self.recheck;
         let traps = self.has_levels() && self.trap_cycle() < end;
-        !self.by_steps && is_between && !traps && self.port.may_run_ahead()
+        self.execution.executor != Executor::Reference && is_between && !traps && self.port.may_run_ahead()
     }
 
     /// What is executed from here on may be taken back.
