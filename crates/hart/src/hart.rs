@@ -50,7 +50,7 @@ pub enum Halt {
 impl Halt {
     /// It concerns more than the hart: system software deals with it, if not the supervisor.
     pub fn asks_for_software(&self) -> bool {
-        matches!(self, Halt::Call | Halt::Fault(_) | Halt::Illegal(_) | Halt::Breakpoint)
+        matches!(self, Halt::Call | Halt::Mark { .. } | Halt::Fault(_) | Halt::Illegal(_) | Halt::Breakpoint)
     }
 }
 
@@ -191,7 +191,9 @@ impl Hart {
     /// made a request or asks for software.
     pub fn latest_start(&self, halt: Halt) -> Time {
         match halt {
-            Halt::Deadline | Halt::Bus | Halt::Wait(_) => self.time_of(self.course.started),
+            Halt::Deadline | Halt::Bus | Halt::Wait(_) | Halt::Fault(_) | Halt::Pause => {
+                self.time_of(self.course.started)
+            }
             _ => self.now(),
         }
     }

@@ -386,6 +386,7 @@ pub struct Before {
     pub(crate) statistics: HartStatistics,
     pub(crate) predictor: Predictor,
     pub(crate) fetched: u8,
+    pub(crate) started: u64,
 }
 
 impl Before {
@@ -405,6 +406,11 @@ impl Hart {
 
     /// What is executed from here on may be taken back.
     pub fn begin_ahead(&mut self) -> Before {
+        self.blocks.begin();
+        if self.blocks.resume.take().is_some() {
+            // A block that begins here fetches the line that it begins in: what the hart uses is known.
+            self.block();
+        }
         self.port.begin_ahead();
         Before {
             state: self.state.clone(),
@@ -412,6 +418,7 @@ impl Hart {
             statistics: self.statistics,
             predictor: self.predictor.clone(),
             fetched: self.fetched,
+            started: self.course.started,
         }
     }
 
@@ -461,7 +468,7 @@ impl Hart {
         self.state.clone_from(&before.state);
         (self.cycle, self.statistics) = (before.cycle, before.statistics);
         self.predictor.clone_from(&before.predictor);
-        (self.fetched, self.begun) = (before.fetched, false);
+        (self.fetched, self.begun, self.course.started) = (before.fetched, false, before.started);
         self.blocks.resume = None;
     }
 }

@@ -385,7 +385,8 @@ mod own {
             if let Some(halt) = outwait(h, stop, &mut done) {
                 let next = h.leave(b, p.index(b), done, halt);
                 let begun = matches!(halt, Halt::Wait(_) | Halt::Bus);
-                (h.fetched, h.begun) = (h.lines_before(line), begun);
+                let fetched = if h.course.is_ahead { 0 } else { h.lines_before(line) };
+                (h.fetched, h.begun) = (fetched, begun);
                 return next;
             }
         }
@@ -514,6 +515,7 @@ mod own {
         if h.course.is_ahead {
             return stop::<TIMED>(h, f, p, Halt::Turn);
         }
+        h.course.started = p.at::<TIMED>();
         end::<TIMED>(h, f, p, 0);
         h.stand_after(f.block);
         h.leave_for(Exit::Halt(Halt::Pause))

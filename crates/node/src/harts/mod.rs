@@ -116,7 +116,7 @@ impl Harts {
             return false;
         }
         if halt.asks_for_software() {
-            self.settle_others(index, now);
+            self.settle_others(index, self.latest.start);
         }
         true
     }

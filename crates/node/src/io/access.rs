@@ -152,6 +152,10 @@ impl Parts {
         if here.0 == self.io.devices.len() {
             return Some(self.access_controller(access, now));
         }
+        if !matches!(access, Access::Load { .. }) {
+            // What the device does may be about memory.
+            self.harts.settle_others(here.1, now);
+        }
         match access {
             Access::Load { address, bytes } => {
                 let reply = self.with_device(here, now, out, |ni, c| ni.read(c, address, bytes));
