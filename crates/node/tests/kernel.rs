@@ -8,7 +8,7 @@ use crate::guest::{
     A0, A7, Action, DATA, DATA_REGISTER, NI_REGISTER, Program, TestNi, ZERO, configuration, frequency, run,
     run_watched,
 };
-use chasqui_abi::kernel::{SBI_LINUX, SBI_PROCESS};
+use chasqui_abi::kernel::{HSM_START, SBI_HSM, SBI_LINUX, SBI_PROCESS};
 use chasqui_engine::Time;
 use chasqui_hart::csr::TIME;
 use chasqui_hart::supervisor::{
@@ -274,6 +274,66 @@ fn waiting_for_an_interrupt_that_never_comes_ends_the_run() {
         for skip in [true, false] {
             c.checks.spin_skip = skip;
             assert_eq!(run(&c, &program, TestNi::new(schedule.clone())).0.ended, None, "{until:?}");
+        }
+    }
+}
+
+/// A kernel whose hart 1 works `work` turns of a loop, stores to a word and sleeps at once and for ever; two others poll the
+/// word, and a register of the NI's. `padding`: instructions before the loop, for it and the sleep to be in one line.
+fn sleeps_after_a_store(work: i64, padding: usize) -> Program {
+    let (word, ni, left, value) = (21, 22, 5, 6);
+    let mut p = Program::default();
+    let k = &mut p;
+    k.load(word, 11, 16).add(6, ZERO, -1);
+    op(k, Op::Slli, 6, 6, 0, 38);
+    op(k, Op::Add, word, word, 6, 0);
+    op(k, Op::Auipc, 7, 0, 0, 0);
+    let (base, fixup) = (k.here() - 1, k.here());
+    k.add(7, 7, 0);
+    for number in 1..=2 {
+        k.add(A0, ZERO, number).add(11, 7, 0).add(12, word, 0).add(16, ZERO, HSM_START as i64);
+        machine_call(k, SBI_HSM);
+    }
+    k.add(A0, ZERO, 0).add(11, word, 0);
+
+    k.code[fixup].imm = (k.here() - base) as i64 * 4;
+    k.add(word, 11, 0).add(ni, ZERO, -1).add(value, ZERO, 1);
+    op(k, Op::Slli, ni, ni, 0, 37);
+    let sleeps = k.branch_ahead(Op::Beq, A0, value);
+    let poll = k.here();
+    k.pause().load(value, ni, FLAG).load(value, word, 0).branch(Op::Beq, value, ZERO, poll);
+    k.add(A0, ZERO, 7).add(16, ZERO, 94);
+    machine_call(k, SBI_LINUX);
+    let over = k.here();
+    op(k, Op::Wfi, 0, 0, 0, 0);
+    k.jump(over);
+
+    // With the line shared and its translation there, the store only waits for the right to write.
+    k.land(sleeps).load(left, word, 0).add(left, ZERO, work);
+    for _ in 0..padding {
+        k.add(ZERO, ZERO, 0);
+    }
+    let again = k.here();
+    k.add(left, left, -1).branch(Op::Bne, left, ZERO, again).store(value, word, 0);
+    let sleep = k.here();
+    op(k, Op::Wfi, 0, 0, 0, 0);
+    k.jump(sleep);
+    let mut p = Program::new();
+    p.kernel = Some(Box::new(k.clone()));
+    p
+}
+
+/// What a hart has stored before it sleeps has yet to reach memory: until it has, others that wait for it are not stuck.
+#[test]
+fn a_store_before_sleep_is_awaited() {
+    for (work, padding) in (600..700).flat_map(|work| [0, 4, 8, 12].map(|padding| (work, padding))) {
+        let mut c = configuration();
+        c.node.harts = 3;
+        (c.core.clock, c.bus.clock) = (frequency("1 GHz"), frequency("40 MHz"));
+        for skip in [true, false] {
+            c.checks.spin_skip = skip;
+            let ended = run(&c, &sleeps_after_a_store(work, padding), TestNi::new(vec![])).0.ended;
+            assert!(matches!(ended, Some((_, Ended::Exit(7)))), "{work} turns, skipping {skip}: {ended:?}");
         }
     }
 }

@@ -40,10 +40,7 @@ static unsigned source_of(uint64_t message)
 }
 
 /* The process of a request, whose source id is behind the sites'. */
-static unsigned requester_of(uint64_t message)
-{
-    return chasqui_sp_requester(source_of(message), sites, processes);
-}
+static unsigned requester_of(uint64_t message) { return chasqui_sp_requester(source_of(message), sites, processes); }
 
 static unsigned extra_of(uint64_t message) { return message >> 32 & ((1u << CHASQUI_VOYAGER_EXPRESS_EXTRA_BITS) - 1); }
 
