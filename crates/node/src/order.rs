@@ -233,7 +233,9 @@ impl NodePartition {
         }
         // When the last instruction started is known only where nothing but the time has stopped the hart.
         if !SEVERAL && matches!(halt, Halt::Deadline) && !parts.harts[index].hart.port.wants_bus() {
-            parts.ran_to = parts.ran_to.max(until.min(parts.harts[index].hart.now()));
+            // It may have stopped for a transaction of its own.
+            let stopped = parts.harts[index].hart.now().min(parts.events.next_time());
+            parts.ran_to = parts.ran_to.max(until.min(stopped));
         }
         // At a deadline in a call that takes no time it is this hart's turn still.
         if SEVERAL && !matches!(halt, Halt::Deadline) {

@@ -38,8 +38,9 @@ impl Parts {
     pub(crate) fn check_noticed(&self, time: Time) {
         assert!(
             time >= self.ran_to,
-            "a device does at {time} what a hart may notice that has run to {}: its input latency is too long",
-            self.ran_to
+            "a device does at {} ps what a hart may notice that has run to {} ps: its input latency is too long",
+            time.0,
+            self.ran_to.0
         );
     }
 

@@ -9,6 +9,7 @@ mod guest;
 mod harts;
 mod interrupts;
 mod kernel;
+mod limits;
 mod network_cache;
 mod promise;
 mod retry;

@@ -123,6 +123,7 @@ pub(super) struct Lent {
     /// The hart's clock.
     cycles: Cycles,
     alone: Time,
+    /// A bound on the time from a free bus's grant to the cycle at which the hart goes on.
     transaction_max: Time,
     dram_bytes: u64,
 }
@@ -144,7 +145,8 @@ impl Lent {
             order: NonNull::from(order),
             cycles,
             alone,
-            transaction_max,
+            // The edges of a clock are rounded to picoseconds.
+            transaction_max: transaction_max + cycles.clock().edge(1) + Time(1),
             dram_bytes,
         }
     }
@@ -182,6 +184,12 @@ impl Lent {
         self.agenda_mut().take()
     }
 
+    /// At `cycle` the hart is still alone.
+    #[inline]
+    pub fn is_alone_at(&self, cycle: u64) -> bool {
+        self.cycles.time_of(cycle) < self.alone
+    }
+
     pub fn schedule(&mut self, time: Time, class: Class, stage: Stage) {
         let cycle = self.cycles.cycle_at(time);
         self.schedule_at(cycle, time, class, stage);
@@ -212,7 +220,7 @@ impl Lent {
     /// line.
     pub fn take(&mut self, cycle: u64, slot: Slot, request: Request, l2: u64) -> bool {
         let at = self.cycles.time_of(cycle);
-        if at >= self.alone || !request.is_of_memory(self.dram_bytes) {
+        if !self.is_alone_at(cycle) || !request.is_of_memory(self.dram_bytes) {
             return false;
         }
         if request == Request::OwnFromL2 {
@@ -231,8 +239,8 @@ impl Lent {
         self.bus().place(now, bytes, write, responder).end
     }
 
-    /// Fetches the `bytes` of `line`, asked for at `cycle`, if that is over before anything else happens and if
-    /// `may` says so: the cycles of the grant and of the end.
+    /// Fetches the `bytes` of `line`, asked for at `cycle`, if that is over before anything else happens, also for the hart,
+    /// which goes on at the next of its cycles, and if `may` says so: the cycles of the grant and of the end.
     #[inline]
     pub fn fetch(
         &mut self,
@@ -241,7 +249,8 @@ impl Lent {
         cycle: u64,
         may: impl FnOnce() -> bool,
     ) -> Option<(u64, u64)> {
-        let before = self.alone.min(self.agenda().next_time()).0.saturating_sub(self.transaction_max.0);
+        let next = self.alone.min(self.agenda().next_time());
+        let before = next.0.saturating_sub(self.transaction_max.0);
         let at = self.cycles.time_of(cycle);
         let grant = self.bus().grant_at(at);
         if grant.0 >= before || line >= self.dram_bytes || !self.bus().is_free(grant) || !may() {

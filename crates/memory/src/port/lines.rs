@@ -542,10 +542,11 @@ impl Port {
         true
     }
 
-    /// What is due at `cycle` or before happens. False: it is the node's to go on.
+    /// What is due at `cycle` or before happens. False: it is the node's to go on, and stays so until that has taken back the
+    /// bus.
     #[inline]
     pub fn pass_events(&mut self, cycle: u64) -> bool {
-        self.due_cycle() > cycle || self.pass_due(cycle)
+        !self.wants_bus() && (self.due_cycle() > cycle || self.pass_due(cycle))
     }
 
     #[inline(never)]
@@ -572,7 +573,7 @@ impl Port {
                 let now = due.cycle.max(*cycles);
                 self.waited(stall, now - *cycles);
                 *cycles = now;
-                let goes_on = !self.wants_bus() && self.pass_events(now);
+                let goes_on = self.on_loan().is_alone_at(now) && self.pass_events(now);
                 return if goes_on { Outwaited::Again } else { Outwaited::AfterNode };
             }
             if self.wants_bus() {

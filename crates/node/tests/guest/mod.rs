@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use chasqui_abi::kernel::{self, KernelBoot};
 use chasqui_abi::{NiIdentification, NiPlacement, interrupts, mark};
-use chasqui_config::{Cycles, Frequency, Quantity, Resolved, Scalar};
+use chasqui_config::{Bytes, Cycles, Frequency, Quantity, Resolved, Scalar};
 use chasqui_counters::Visitor;
-use chasqui_engine::{Engine, Event, Lookahead, Packet, Payload, Time};
+use chasqui_engine::{Engine, Event, Lookahead, Packet, Partition, Payload, Threads, Time};
 use chasqui_hart::testing::encode::encode;
 use chasqui_hart::{Insn, Op};
 use chasqui_linux::space::{Backing, Placement, Protection};
@@ -522,6 +522,7 @@ impl Output for Silent {
 pub fn configuration() -> NodeConfiguration {
     let mut configuration = NodeConfiguration::read(&Resolved::defaults(&schema()));
     configuration.checks.coherence = true;
+    configuration.dram.size = Bytes::from_bytes(DRAM);
     configuration
 }
 
@@ -582,6 +583,23 @@ pub fn run_watched(
     (outcome, reads, profile)
 }
 
+/// Runs `program` on a node that `other` is a neighbour of: what that sends is under way for `least` at least.
+pub fn run_among(
+    c: &NodeConfiguration,
+    program: &Program,
+    ni: TestNi,
+    other: Box<dyn Partition>,
+    least: Time,
+) -> Outcome {
+    let record = ni.record.clone();
+    let mut engine = Engine::new(Lookahead::new(vec![vec![least]]));
+    engine.add(0, Box::new(NodePartition::new(spec(c, program, ni, WatchPlan::default()))));
+    engine.add(0, other);
+    engine.run(Threads::Exactly(1), &mut |_| true);
+    let node = engine.partitions().swap_remove(0).into_any().downcast::<NodePartition>().expect("a node");
+    left(node, &record).0
+}
+
 /// How often harts run ahead under `program`, and how often that is taken back.
 pub fn runs_ahead(c: &NodeConfiguration, program: &Program, ni: TestNi) -> [u64; 2] {
     over(NodePartition::new(spec(c, program, ni, WatchPlan::default()))).runs_ahead()
@@ -591,13 +609,17 @@ pub fn runs_ahead(c: &NodeConfiguration, program: &Program, ni: TestNi) -> [u64;
 fn over(node: NodePartition) -> Box<NodePartition> {
     let mut engine = Engine::new(Lookahead::new(vec![vec![Time::NEVER]]));
     engine.add(0, Box::new(node));
-    engine.run(chasqui_engine::Threads::Exactly(1), &mut |_| true);
+    engine.run(Threads::Exactly(1), &mut |_| true);
     engine.partitions().pop().expect("the node").into_any().downcast::<NodePartition>().expect("a node")
 }
 
 /// What has happened on `node` at its end.
 fn outcome(node: NodePartition, record: &Mutex<Record>) -> (Outcome, Option<(Profile, u64)>) {
-    let mut node = over(node);
+    left(over(node), record)
+}
+
+/// What is left of `node`, which is over.
+fn left(mut node: Box<NodePartition>, record: &Mutex<Record>) -> (Outcome, Option<(Profile, u64)>) {
     let mut statistics = vec![];
     let nodes = node.domain().members().len();
     for place in 0..nodes {
