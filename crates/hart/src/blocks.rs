@@ -147,7 +147,7 @@ impl Blocks {
 
     /// `pc` lies in the shared text.
     #[inline]
-    fn is_shared(&self, pc: u64) -> bool {
+    pub fn is_shared(&self, pc: u64) -> bool {
         self.text.as_ref().is_some_and(|t| t.0.range.contains(&pc))
     }
 

@@ -22,7 +22,8 @@ pub enum Halt {
     Bus,
     /// The instruction at `pc` waits for its port.
     Wait(Stall),
-    /// The hart runs ahead of others, and the instruction at `pc` is for its turn ([`Hart::run_ahead`]).
+    /// The hart runs ahead of others, and the instruction at `pc` is for its turn ([`Hart::run_ahead`]); or others run ahead, and
+    /// what they may have stored there is to be read ([`Hart::set_code_reads`]).
     Turn,
     /// `ecall` at `pc`; the node advances `pc`. Where there is a supervisor level, it is the supervisor's.
     Call,

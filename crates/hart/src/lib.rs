@@ -40,7 +40,7 @@ pub use hart::{Halt, Hart, HartStatistics};
 pub use insn::{Insn, Op};
 pub use observe::{Decoder, Observer};
 pub use parameters::CoreParameters;
-pub use run::{Before, HaltAtMarks, Marks};
+pub use run::{Before, CodeReads, HaltAtMarks, Marks};
 pub use state::State;
 pub use supervisor::Supervisor;
 pub use timing::Timing;

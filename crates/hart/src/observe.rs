@@ -68,6 +68,10 @@ impl Hart {
                 observer.trapped(self);
                 continue;
             }
+            if !self.may_read(self.state.pc) {
+                return Halt::Turn;
+            }
+            self.has_read(self.state.pc);
             let insn = match self.instruction_bits(self.state.pc) {
                 Ok(bits) => decoder.decode(bits),
                 Err(halt) => match self.delivered(halt) {

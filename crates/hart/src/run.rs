@@ -59,13 +59,25 @@ pub(crate) struct Course {
     pub started: u64,
     /// The hart runs ahead of other harts now.
     pub is_ahead: bool,
-    /// Blocks may be decoded now.
-    pub decodes: bool,
+    /// What code may be read now.
+    pub reads: CodeReads,
+}
+
+/// What code a hart may read, to decode it. What other harts that run ahead have stored is in memory already, though it comes
+/// later: with such harts nothing is read before they have been taken back ([`Halt::Turn`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CodeReads {
+    /// Whatever it comes to.
+    All,
+    /// What it comes to first.
+    Next,
+    /// Nothing but text that nobody writes.
+    Nothing,
 }
 
 impl Default for Course {
     fn default() -> Course {
-        Course { exit: Exit::Lookup, untimed_last: 0, started: 0, is_ahead: false, decodes: true }
+        Course { exit: Exit::Lookup, untimed_last: 0, started: 0, is_ahead: false, reads: CodeReads::All }
     }
 }
 
@@ -276,8 +288,31 @@ impl Hart {
         let pc = self.state.pc;
         match self.blocks.find(pc) {
             Some(block) => Some(block),
-            None if !self.course.decodes => None,
-            None => self.blocks.build(pc, &mut self.port, &self.timing),
+            None if !self.may_read(pc) => None,
+            None => {
+                let block = self.blocks.build(pc, &mut self.port, &self.timing)?;
+                self.has_read(pc);
+                Some(block)
+            }
+        }
+    }
+
+    /// From now on the hart reads this code.
+    pub fn set_code_reads(&mut self, reads: CodeReads) {
+        self.course.reads = reads;
+    }
+
+    /// The code at `pc` may be read now.
+    #[inline]
+    pub(crate) fn may_read(&self, pc: u64) -> bool {
+        self.course.reads != CodeReads::Nothing || !self.course.is_ahead && self.blocks.is_shared(pc)
+    }
+
+    /// The code at `pc` has been read.
+    #[inline]
+    pub(crate) fn has_read(&mut self, pc: u64) {
+        if self.course.reads == CodeReads::Next && !self.blocks.is_shared(pc) {
+            self.course.reads = CodeReads::Nothing;
         }
     }
 
@@ -426,9 +461,9 @@ impl Hart {
     /// the next one is for its turn.
     pub fn run_ahead(&mut self, end: u64) -> bool {
         // Others may have yet to store what would be decoded.
-        self.course.decodes = false;
+        self.course.reads = CodeReads::Nothing;
         let came = self.execute_ahead(end);
-        self.course.decodes = true;
+        self.course.reads = CodeReads::All;
         came
     }
 

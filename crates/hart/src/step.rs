@@ -42,8 +42,13 @@ impl Hart {
         if self.take_interrupt() {
             return None;
         }
+        let pc = self.state.pc;
+        if !self.may_read(pc) {
+            return Some(Halt::Turn);
+        }
+        self.has_read(pc);
         self.course.started = self.cycle;
-        let done = self.instruction(self.state.pc).and_then(|insn| self.try_step(&insn));
+        let done = self.instruction(pc).and_then(|insn| self.try_step(&insn));
         done.unwrap_or_else(Some).and_then(|halt| self.delivered(halt))
     }
 

@@ -14,7 +14,7 @@ use chasqui_watch::{TraceOutput, Watch, WatchPlan};
 
 use crate::domain::Domain;
 use crate::events::Events;
-use crate::harts::{Core, Harts};
+use crate::harts::{Core, Harts, Rest};
 use crate::io::Io;
 use crate::memory_system::{MemorySystem, SnoopingBus};
 use crate::os::{Os, OsSpec, ProcessView, Scheduler};
@@ -115,6 +115,7 @@ impl NodePartition {
             ran_to: Time::ZERO,
             settled: Time::NEVER,
             resting: false,
+            rest: Rest::default(),
         };
         parts.os.begin(&mut parts.harts);
         parts.os.start_scheduler(&mut parts.harts, &mut parts.events);

@@ -122,6 +122,9 @@ impl NodePartition {
         let now = event.time;
         let of_device = matches!(target, Target::Network(_) | Target::Device(_));
         let is_unnoticed = cfg!(debug_assertions) && of_device && !parts.io.is_observable(target, &event);
+        if !matches!(target, Target::MemorySystem | Target::Request) {
+            parts.rest.end();
+        }
         // On a bus that is a hart's for a while, transactions have no events: how many have depends on the turns.
         let is_counted = match target {
             Target::Network(device) => {
@@ -190,20 +193,32 @@ impl NodePartition {
         if !parts.harts[index].is_ready() {
             parts.os.rise(&mut parts.harts, index, system.bus_mut());
         }
-        let end = parts.harts[index].hart.cycle_at(until);
+        let mut end = parts.harts[index].hart.cycle_at(until);
         let skip = parts.os.costs.spin_skip;
+        if SEVERAL {
+            parts.harts.begin_among_others(index);
+        }
         let halt = loop {
             let Parts { harts, os, domain, events, recorders, .. } = parts;
             let timed = !SEVERAL || harts[index].hart.port.is_timed();
             let halt = os.run(harts, index, recorders, system.lend(events.order(), alone), end);
             let t = &mut harts[index];
             t.spin.check(&mut t.hart);
+            if SEVERAL && matches!(halt, Halt::Turn) {
+                harts.read_code(index);
+                end = harts.end_among_others(index, until);
+                continue;
+            }
             if SEVERAL && !harts.meet(index, halt, system.bus_mut()) {
                 break halt;
             }
             os.halted(harts, index, halt, &mut domain.memory, recorders);
             if SEVERAL && timed && !harts[index].hart.port.is_timed() {
                 harts.settle_others(index, harts[index].hart.now());
+            }
+            if SEVERAL {
+                // Others may have been taken back.
+                end = harts.end_among_others(index, until);
             }
             // Before the next observation begins. At a mark within a call, or when it has run for long, it goes on.
             let goes_on = match halt {
@@ -217,7 +232,7 @@ impl NodePartition {
                 harts.pause(index, system.bus(), skip);
                 // Where others meet its transactions it goes on, if they do not repeat themselves, too.
                 if SEVERAL && harts[index].is_ready() && harts[index].spin.repeats() {
-                    parts.paused();
+                    parts.paused(parts.harts[index].hart.now());
                     break halt;
                 }
             }

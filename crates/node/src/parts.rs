@@ -7,7 +7,7 @@ use chasqui_record::Recorder;
 
 use crate::domain::Domain;
 use crate::events::{Events, Target};
-use crate::harts::{Core, Harts};
+use crate::harts::{Core, Harts, Rest};
 use crate::io::Io;
 use crate::os::{Os, Timer};
 
@@ -27,6 +27,8 @@ pub struct Parts {
     /// Each of several harts repeats itself, some by transactions that others meet, and devices have nothing to do:
     /// nothing happens before something comes from outside. What the harts do until then is made up for.
     pub(crate) resting: bool,
+    /// How far that is known.
+    pub(crate) rest: Rest,
 }
 
 impl Parts {
@@ -131,11 +133,17 @@ impl Parts {
         self.resting || self.os.rests(&self.harts, &self.events)
     }
 
-    /// A hart has paused that repeats itself: if all do, and devices and the scheduler have nothing to do, the node rests.
-    pub(crate) fn paused(&mut self) {
+    /// A hart has paused at `now` that repeats itself: if all do, and devices and the scheduler have nothing to do, the node
+    /// rests.
+    pub(crate) fn paused(&mut self, now: Time) {
         let is_harts = |event: &Event| Target::from(event.target) != Target::Scheduler;
-        self.resting = self.events.prompt().is_empty()
+        let are_stuck = self.events.prompt().is_empty()
             && self.harts.iter().all(Core::is_stuck)
             && self.events.slow().iter().all(is_harts);
+        if are_stuck {
+            self.resting = self.rest.is_final(&self.harts, now);
+        } else {
+            self.rest.end();
+        }
     }
 }

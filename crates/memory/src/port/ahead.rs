@@ -89,9 +89,9 @@ impl Ahead {
         self.overwritten.push(overwritten);
     }
 
-    /// Something of the `bytes` from `address` on may have been stored to.
-    pub fn may_have_stored(&self, address: u64, bytes: u32) -> bool {
-        let lines = (address..address + u64::from(bytes)).step_by(1 << FILTER_SHIFT);
+    /// Something from `first` on, where a line begins, below `end` may have been stored to.
+    pub fn may_have_stored(&self, first: u64, end: u64) -> bool {
+        let lines = (first..end).step_by(1 << FILTER_SHIFT);
         !self.overwritten.is_empty() && lines.map(Ahead::bit).any(|(word, bit)| self.filter[word] & bit != 0)
     }
 }

@@ -126,6 +126,8 @@ pub(super) struct Lent {
     /// A bound on the time from a free bus's grant to the cycle at which the hart goes on.
     transaction_max: Time,
     dram_bytes: u64,
+    /// Something was asked for that is the node's to do, which goes on now.
+    is_over: bool,
 }
 
 // SAFETY: what is borrowed is the node's whose hart borrows it, and one host thread at a time runs a node.
@@ -148,6 +150,7 @@ impl Lent {
             // The edges of a clock are rounded to picoseconds.
             transaction_max: transaction_max + cycles.clock().edge(1) + Time(1),
             dram_bytes,
+            is_over: false,
         }
     }
 
@@ -169,16 +172,16 @@ impl Lent {
         unsafe { self.bus.as_mut() }
     }
 
-    /// The cycle before which nothing of the hart's transactions happens.
+    /// The cycle before which nothing of the hart's transactions happens, and the node need not go on.
     #[inline]
     pub fn next_cycle(&self) -> u64 {
-        self.agenda().next().map_or(u64::MAX, |due| due.cycle)
+        if self.is_over { 0 } else { self.agenda().next().map_or(u64::MAX, |due| due.cycle) }
     }
 
     /// Takes what is next, if it is before the time at which the hart is no longer alone.
     #[inline]
     pub fn take_next(&mut self) -> Option<Due> {
-        if self.agenda().next_time() >= self.alone {
+        if self.is_over || self.agenda().next_time() >= self.alone {
             return None;
         }
         self.agenda_mut().take()
@@ -221,6 +224,7 @@ impl Lent {
     pub fn take(&mut self, cycle: u64, slot: Slot, request: Request, l2: u64) -> bool {
         let at = self.cycles.time_of(cycle);
         if !self.is_alone_at(cycle) || !request.is_of_memory(self.dram_bytes) {
+            self.is_over = true;
             return false;
         }
         if request == Request::OwnFromL2 {

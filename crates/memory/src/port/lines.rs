@@ -542,11 +542,10 @@ impl Port {
         true
     }
 
-    /// What is due at `cycle` or before happens. False: it is the node's to go on, and stays so until that has taken back the
-    /// bus.
+    /// What is due at `cycle` or before happens. False: it is the node's to go on.
     #[inline]
     pub fn pass_events(&mut self, cycle: u64) -> bool {
-        !self.wants_bus() && (self.due_cycle() > cycle || self.pass_due(cycle))
+        self.due_cycle() > cycle || self.pass_due(cycle)
     }
 
     #[inline(never)]

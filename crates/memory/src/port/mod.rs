@@ -432,15 +432,13 @@ impl Port {
     /// What the hart has done since it began to run ahead depends on whether another master's transaction on `bytes` from
     /// `address` on comes before or after it.
     pub fn is_concerned(&self, snoop: Snoop, address: u64, bytes: u32) -> bool {
+        // All lines are concerned that are touched, with an L2 its lines.
+        let cache = self.l2.cache().unwrap_or(self.l1d.cache());
+        let last = cache.line_of(address + u64::from(bytes) - 1);
+        let (first, end) = (cache.line_of(address), last + cache.line_bytes());
         if snoop == Snoop::Read {
-            return self.peers.ahead.may_have_stored(address, bytes);
+            return self.peers.ahead.may_have_stored(first, end);
         }
-        // With an L2 all of its lines are concerned that are touched.
-        let end = address + u64::from(bytes);
-        let (first, end) = match self.l2.cache() {
-            Some(l2) => (l2.line_of(address), l2.line_of(end - 1) + l2.line_bytes()),
-            None => (self.line(address), end),
-        };
         self.peers.ahead.has_used(&self.l1d, &self.l1i, first, end)
     }
 }

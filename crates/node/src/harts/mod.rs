@@ -1,20 +1,23 @@
 //! The harts of a node: what each does at the moment, and which is next.
 //!
 //! `core_state.rs`: a hart and the thread on it. `ahead.rs`: harts that run ahead of each other. `spin.rs`: polling loops, which are skipped.
+//! `rest.rs`: when nothing happens any more.
 
 mod ahead;
 mod core_state;
+mod rest;
 mod spin;
 
 use std::ops::{Index, IndexMut, Range};
 
 use chasqui_engine::Time;
-use chasqui_hart::Halt;
+use chasqui_hart::{CodeReads, Halt};
 use chasqui_memory::{Bus, Snoop};
 
 pub(crate) use ahead::Latest;
 pub(crate) use core_state::{Activity, Filling};
 pub use core_state::{Core, HartSoftwareStatistics};
+pub(crate) use rest::Rest;
 pub(crate) use spin::{Poll, Spin};
 
 /// The harts of a node, by number. The first is at hand: most nodes have no other.
@@ -99,12 +102,38 @@ impl Harts {
         until.min().unwrap_or(Time::NEVER)
     }
 
+    /// The cycle at which hart `index` stops, `until` at the latest, since another hart may be next.
+    pub(crate) fn end_among_others(&self, index: usize, until: Time) -> u64 {
+        self[index].hart.cycle_at(until.min(self.others_ready(index)))
+    }
+
     /// It is the turn of hart `index`: it runs ahead of the others as far as `until`. False: it has to be run among them.
     pub(crate) fn run_ahead(&mut self, index: usize, until: Time) -> bool {
         let is_alone = self.others_ready(index) >= until || !self.are_timed();
         let Core { hart, ahead, activity, watch, .. } = &mut self[index];
         let may = !is_alone && matches!(activity, Activity::Ready) && watch.is_none();
         ahead.run(hart, if may { until } else { Time::ZERO })
+    }
+
+    /// What code hart `index` may read at its turn.
+    fn code_reads(&self, index: usize) -> CodeReads {
+        let others = self.iter().take(self.started).enumerate().filter(|&(i, _)| i != index);
+        let mut ahead = others.filter(|(_, core)| core.ahead.since(&core.hart).is_some());
+        if ahead.next().is_some() { CodeReads::Nothing } else { CodeReads::All }
+    }
+
+    /// Hart `index` is about to run among others.
+    pub(crate) fn begin_among_others(&mut self, index: usize) {
+        let reads = self.code_reads(index);
+        self[index].hart.set_code_reads(reads);
+    }
+
+    /// Hart `index` has halted to read code that others may have stored: it reads what has been stored by now.
+    pub(crate) fn read_code(&mut self, index: usize) {
+        let now = self[index].hart.now();
+        self.latest = Latest { start: now, hart: index };
+        self.settle_others(index, now);
+        self[index].hart.set_code_reads(CodeReads::Next);
     }
 
     /// Hart `index` has halted, and others go no further than that where it concerns them. False: one that repeats itself

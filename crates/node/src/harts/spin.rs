@@ -111,7 +111,12 @@ pub(crate) struct Spin {
     heard: u64,
     /// It was found to repeat itself, and no event has happened since that it could see.
     repeats: bool,
-    /// Interrupts that the hart had taken then.
+    /// When the turn began from which on it repeats itself, and the latest that is like it.
+    since: Time,
+    turn: Time,
+    /// When what is observed began.
+    began: Time,
+    /// Interrupts that the hart had taken when it was found to repeat itself.
     interrupts: u64,
     /// The latest load of what is observed that may be repeated. Only builds with debug assertions keep it.
     pub latest_poll: Option<Poll>,
@@ -168,7 +173,10 @@ impl Spin {
             let learns = !at_yield && found.is_some() && last.predictor != *hart.predictor();
             self.learning = if learns { self.learning + 1 } else { 0 };
             let found = found.filter(|_| !learns || self.learning > LEARNING_MAX);
-            self.repeats = found.is_some();
+            if !std::mem::replace(&mut self.repeats, found.is_some()) {
+                self.since = self.began;
+            }
+            self.turn = self.began;
             self.interrupts = hart.interrupts();
             match found {
                 None | Some(Repetition::AmongOthers) => {}
@@ -217,6 +225,7 @@ impl Spin {
             }
         }
         self.observed = true;
+        self.began = hart.now();
         self.latest_poll = None;
         self.heard = hart.statistics.instructions;
         hart.port.observe(true);
@@ -225,6 +234,16 @@ impl Spin {
     /// It was found to repeat itself, and no event has happened since that it could see.
     pub fn repeats(&self) -> bool {
         self.repeats
+    }
+
+    /// When it began to repeat itself, if it does.
+    pub fn since(&self) -> Time {
+        self.since
+    }
+
+    /// When its latest whole turn began, if it repeats itself.
+    pub fn latest_turn(&self) -> Time {
+        self.turn
     }
 
     /// The same, and no interrupt of `hart` has ended the loop.
