@@ -6,7 +6,7 @@ use crate::guest::{
     A0, Action, DATA_REGISTER, ENTER, LEAVE, NI_REGISTER, Outcome, Program, Seen, TestNi, ZERO,
     configuration, frequency, run, runs_ahead,
 };
-use chasqui_config::Quantity;
+use chasqui_config::{Bytes, Quantity};
 use chasqui_engine::Time;
 use chasqui_hart::{Insn, Op, decode};
 use chasqui_node::{Ended, NodeConfiguration};
@@ -457,6 +457,7 @@ fn the_order_of_untimed_instructions_is_the_models() {
 fn sharing(count: usize, random: &mut Random) -> Program {
     let (mine, shared, counter, one, left, value, scaled) = (21, 22, 23, 24, 5, 6, 7);
     let mut p = Program::new();
+    p.free_calls = random.once_in(3);
     p.add(shared, DATA_REGISTER, 0x400).add(counter, DATA_REGISTER, 0x100).add(one, ZERO, 1);
     p.threads(count, NUMBER);
     // Lines of its own, or words of one line.
@@ -472,10 +473,17 @@ fn sharing(count: usize, random: &mut Random) -> Program {
             match random.below(3) {
                 0 => p.load(value, mine, place),
                 1 => p.store(left, mine, place),
+                // What others store to.
+                _ if random.once_in(4) => p.load(value, shared, 8 * random.below(24) as i64),
                 _ => p.add(value, value, 3),
             };
         }
         p.add(left, left, -1).branch(Op::Bne, left, ZERO, again);
+        // Calls that take no time, of a program that has such.
+        let is_call = p.free_calls && random.once_in(2);
+        if is_call {
+            p.mark(ENTER);
+        }
         match random.below(4) {
             0 => p.load(value, shared, 8 * random.below(24) as i64),
             1 => p.store(value, shared, 8 * random.below(24) as i64),
@@ -483,6 +491,9 @@ fn sharing(count: usize, random: &mut Random) -> Program {
             _ => p.store(value, DATA_REGISTER, 0x200 + 8 * random.below(16) as i64),
         };
         p.atomic(Op::AmoaddD, value, one, counter);
+        if is_call {
+            p.mark(LEAVE);
+        }
     }
     p.load(A0, counter, 0).exit();
     p
@@ -501,6 +512,9 @@ fn running_ahead_changes_nothing() {
         (c.core.clock, c.bus.clock) = (frequency(clocks.0), frequency(clocks.1));
         // Under the checker none runs ahead.
         (c.l2.present, c.checks.coherence) = (random.once_in(2), false);
+        let lines = random.pick(&[(64, 64), (32, 32), (128, 32), (32, 64), (128, 64)]);
+        (c.l1d.line, c.l1i.line) = (Bytes::from_bytes(lines.0), Bytes::from_bytes(lines.1));
+        c.l2.line = Bytes::from_bytes(128);
         let program = sharing(count, &mut random);
         let mut schedule = vec![];
         for _ in 0..random.below(8) {
@@ -525,6 +539,130 @@ fn running_ahead_changes_nothing() {
     let [runs, taken_back] = counts;
     println!("{runs} runs ahead, of which {taken_back} were taken back");
     assert!(runs > 1000 && taken_back > 100, "{counts:?}");
+}
+
+/// Hart 1 has hart 0 see a store, and waits for its answer. The line that hart 0 polls gives way to another in each of its turns,
+/// which are long.
+fn polls_what_it_has_lost(before: i64, turn: i64) -> Program {
+    let (x, y, left, value, one) = (21, 22, 5, 6, 7);
+    let mut p = Program::new();
+    p.add(x, DATA_REGISTER, 0x100).add(y, DATA_REGISTER, 0x600).add(one, ZERO, 1).threads(2, NUMBER);
+    meet(&mut p, 2);
+    let second = p.branch_ahead(Op::Bne, NUMBER, ZERO);
+    let poll = p.here();
+    p.pause().load(value, x, 0);
+    let seen = p.branch_ahead(Op::Bne, value, ZERO);
+    p.load(value, x, 0x200).load(value, x, 0x400).add(value, ZERO, 0).add(left, ZERO, turn);
+    let work = p.here();
+    p.add(left, left, -1).branch(Op::Bne, left, ZERO, work).jump(poll);
+    p.land(seen).store(one, y, 0).add(A0, ZERO, 7).exit();
+    p.land(second).load(value, y, 0).add(left, ZERO, before);
+    let work = p.here();
+    p.add(left, left, -1).branch(Op::Bne, left, ZERO, work).store(one, x, 0);
+    let poll = p.here();
+    p.pause().load(value, y, 0).branch(Op::Beq, value, ZERO, poll).add(A0, ZERO, 7).exit();
+    p
+}
+
+/// A hart that polls by misses has no line that a store would take: a node does not rest before it has looked again.
+#[test]
+fn a_store_to_a_line_that_a_polling_hart_has_lost_is_awaited() {
+    for before in (800..2000).step_by(60) {
+        let mut c = harts(2);
+        (c.l1d.size, c.l1d.ways, c.l2.present) = (Bytes::from_bytes(512), 1, false);
+        for (reference, skip) in [(false, true), (false, false), (true, true)] {
+            (c.checks.reference, c.checks.spin_skip) = (reference, skip);
+            let ended = go(&c, &polls_what_it_has_lost(before, 400)).ended;
+            assert!(matches!(ended, Some((_, Ended::Exit(7)))), "{before}, {reference}, {skip}: {ended:?}");
+        }
+    }
+}
+
+/// Hart 0 stores in calls that take no time, and polls for hart 1's answers. Neither loop has a pause.
+fn asks_in_calls() -> Program {
+    let (x, y, left, value, number) = (21, 22, 5, 6, 7);
+    let mut p = Program::new();
+    p.free_calls = true;
+    p.add(x, DATA_REGISTER, 0x100).add(y, DATA_REGISTER, 0x600).add(number, ZERO, 1).threads(2, NUMBER);
+    meet(&mut p, 2);
+    let second = p.branch_ahead(Op::Bne, NUMBER, ZERO);
+    let next = p.here();
+    p.add(left, ZERO, 700);
+    let work = p.here();
+    p.add(left, left, -1).branch(Op::Bne, left, ZERO, work);
+    p.mark(ENTER).store(number, x, 0).mark(LEAVE);
+    let poll = p.here();
+    p.load(value, y, 0).branch(Op::Bne, value, number, poll);
+    p.add(number, number, 1)
+        .add(value, number, -20)
+        .branch(Op::Bne, value, ZERO, next)
+        .add(A0, ZERO, 7)
+        .exit();
+    p.land(second);
+    let poll = p.here();
+    p.load(value, x, 0).branch(Op::Bne, value, number, poll).store(number, y, 0);
+    p.add(number, number, 1)
+        .add(value, number, -20)
+        .branch(Op::Bne, value, ZERO, poll)
+        .add(A0, ZERO, 7)
+        .exit();
+    p
+}
+
+/// A hart that comes out of such a call goes no further than the others, which were taken back for it.
+#[test]
+fn a_call_that_takes_no_time_is_answered_in_time() {
+    let mut c = harts(2);
+    c.checks.coherence = false;
+    let [ahead, by_steps] = [false, true].map(|reference| {
+        c.checks.reference = reference;
+        go(&c, &asks_in_calls())
+    });
+    assert_eq!(end(&ahead), end(&by_steps));
+    assert!(ahead == by_steps);
+    c.checks.reference = false;
+    assert!(runs_ahead(&c, &asks_in_calls(), TestNi::new(vec![]))[1] > 0, "no hart was taken back");
+}
+
+/// Hart 0 writes one function after the other to one place, each of which returns a greater number; hart 1 calls it.
+fn writes_code() -> Program {
+    let (code, number, word, latest, left) = (21, 5, 6, 22, 23);
+    let mut p = Program::new();
+    // A page to write and to execute; `jalr zero, ra` is its second instruction.
+    for (register, value) in [(A0, 0), (11, 1024), (12, 7), (13, 0x22), (14, -1), (15, 0)] {
+        p.add(register, ZERO, value);
+    }
+    p.call(222).add(code, A0, 0);
+    let insn = |op, rd, rs1, rs2, imm| Insn { op, rd, rs1, rs2, imm, ..decode(0x13) };
+    p.push(insn(Op::Lui, word, 0, 0, 0x8000)).add(word, word, 0x67).push(insn(Op::Sw, 0, code, word, 4));
+    p.add(word, ZERO, 0x513).push(insn(Op::Sw, 0, code, word, 0)).fence();
+    p.threads(2, NUMBER);
+    let second = p.branch_ahead(Op::Bne, NUMBER, ZERO);
+    p.add(number, ZERO, 1);
+    let next = p.here();
+    p.push(insn(Op::Slli, word, number, 0, 20)).add(word, word, 0x513).push(insn(Op::Sw, 0, code, word, 0));
+    p.add(number, number, 1).add(left, number, -2000).branch(Op::Bne, left, ZERO, next);
+    p.add(A0, ZERO, 7).exit();
+    p.land(second).add(latest, ZERO, 0).add(left, ZERO, 60);
+    let call = p.here();
+    p.push(insn(Op::FenceI, 0, 0, 0, 0)).push(insn(Op::Jalr, 1, code, 0, 0));
+    let backwards = p.branch_ahead(Op::Blt, A0, latest);
+    p.add(latest, A0, 0).add(left, left, -1).branch(Op::Bne, left, ZERO, call).add(A0, ZERO, 7).exit();
+    p.land(backwards).add(A0, ZERO, 1).call(94);
+    p
+}
+
+/// Code that a hart ahead has stored, but not yet in the order of time, is not executed.
+#[test]
+fn no_hart_executes_code_from_the_future() {
+    for l2 in [false, true] {
+        let mut c = harts(2);
+        (c.l2.present, c.checks.coherence) = (l2, false);
+        let outcome = go(&c, &writes_code());
+        assert_eq!(end(&outcome).1, 7, "it went backwards");
+        let found = runs_ahead(&c, &writes_code(), TestNi::new(vec![]));
+        assert!(found[0] > 0, "no hart ran ahead");
+    }
 }
 
 /// The last to come never comes: all that wait are found, with skipping and without.
