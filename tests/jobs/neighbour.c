@@ -8,6 +8,8 @@
  *   fault     as with flood, but rank 0 has a fault after a while
  *   abort     as with flood, but rank 0 aborts after a while
  *   block     has the NES move blocks to rank 0, which exits after a while
+ *   long      has the NES move one block that takes it all the time
+ *   looks     polls by OnePoll, in an order that names one queue as often as it can
  *
  * Usage: neighbour HOW MICROSECONDS WHILE
  */
@@ -18,7 +20,7 @@
 #include <time.h>
 
 static struct nes nes;
-static _Alignas(64) uint64_t block[8192];
+static _Alignas(64) uint64_t block[1 << 20];
 static const char *how;
 
 static bool is(const char *name) { return strcmp(how, name) == 0; }
@@ -56,10 +58,16 @@ static void take(void)
     }
 }
 
-static void move(void)
+static void move(size_t bytes)
 {
     const uint64_t notice[3] = {0};
-    nes_dma_send(&nes, 0, block, (uintptr_t)block, sizeof block, notice);
+    nes_dma_send(&nes, 0, block, (uintptr_t)block, bytes, notice);
+}
+
+static void look(void)
+{
+    for (int i = 0; i < 16; i++)
+        nes_one_poll(&nes, 0);
 }
 
 static void end(void)
@@ -79,7 +87,11 @@ static void step(void)
     else if (nes.rank == 0)
         take();
     else if (is("block"))
-        move();
+        move(65536);
+    else if (is("long"))
+        move(sizeof block);
+    else if (is("looks"))
+        look();
     else
         send();
 }
@@ -89,6 +101,11 @@ int main(int argc, char **argv)
     if (argc != 4 || !nes_open(&nes))
         return 2;
     how = argv[1];
+    uint16_t names[CHASQUI_VOYAGER_ONEPOLL_QUEUES];
+    for (unsigned i = 0; i < CHASQUI_VOYAGER_ONEPOLL_QUEUES; i++)
+        names[i] = CHASQUI_VOYAGER_EXPRESS_QUEUES;
+    if (is("looks"))
+        nes_one_poll_order(&nes, 0, names, CHASQUI_VOYAGER_ONEPOLL_QUEUES);
     double begin = now_us(), until = begin + atoi(argv[2]), ends = begin + atoi(argv[3]);
     for (double now = begin; now < until; now = now_us()) {
         if (nes.rank == 0 && now >= ends)

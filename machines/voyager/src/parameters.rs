@@ -79,6 +79,8 @@ chasqui_config::parameters! {
         setup: Cycles = 10, range 0 ..= 10000, source "assumption";
         /// Data of a packet.
         packet_data: Bytes = "64 B", range "8 B" ..= "4 KiB", source "assumption: two lines, and the address, in an Arctic packet";
+        /// What a process's turn reads of a block at most, if another process has requests.
+        turn: Bytes = "4 KiB", range "8 B" ..= "1 GiB", source "assumption: a page; the memo serves requests one after the other";
         /// A page that the operating system must bring in first.
         page_in: Cycles = 500, range 0 ..= 1000000, source "assumption: an interrupt and a page fault of the application processor";
     }

@@ -48,8 +48,9 @@ enum State {
 struct Transfer {
     request: VoyagerDma,
     to: Destination,
-    /// Bytes read.
+    /// Bytes read, and those of them that its process's earlier turns have read.
     read: u64,
+    earlier: u64,
     message: MessageKey,
     /// Its process is over: no more is read, and what has been read is not sent.
     is_broken: bool,
@@ -74,6 +75,8 @@ pub(super) struct DmaEngine {
     setup_cycles: u64,
     page_in_cycles: u64,
     packet_bytes: u64,
+    /// What a process's turn reads at most, if another has requests [bytes].
+    turn_bytes: u64,
     /// Where one process at a time has the queues: whose requests alone are dealt with.
     owner: Option<ProcessId>,
     /// Its turn ends: nothing more is read.
@@ -99,6 +102,7 @@ impl DmaEngine {
             setup_cycles: dma.setup.cycles(),
             page_in_cycles: dma.page_in.cycles(),
             packet_bytes: dma.packet_data.bytes(),
+            turn_bytes: dma.turn.bytes(),
         }
     }
 
@@ -121,9 +125,13 @@ impl DmaEngine {
         if self.state == State::Read && self.pieces.is_empty() {
             self.end(s);
         }
+        if self.gives_way() {
+            self.park();
+        }
         match self.state {
             // At once: nothing that happens in the NES later need have to do with the requests that are left.
             State::Idle => self.turn(s, c),
+            State::Ready if self.has_had_its_turn() => {}
             State::Ready if self.pieces.len() < BUFFERS && !self.is_held => self.read(s, c),
             _ => {}
         }
@@ -159,8 +167,40 @@ impl DmaEngine {
             let mut turns = (1..=count).map(|i| ProcessId((self.current.0 + i) % count));
             let Some(process) = turns.find(|&process| self.has_requests(process)) else { return };
             self.current = process;
-            self.fetch(s, c);
+            if !self.unpark() {
+                self.fetch(s, c);
+            }
         }
+    }
+
+    /// The transfer has read what a turn may, and another process has requests.
+    fn has_had_its_turn(&self) -> bool {
+        let has_read = self.transfer.is_some_and(|t| t.read - t.earlier >= self.turn_bytes);
+        let count = self.queues.len() as u32;
+        let mut others = (0..count).map(ProcessId).filter(|&process| process != self.current);
+        has_read && others.any(|process| self.has_requests(process))
+    }
+
+    /// The turn is over, and all that it has read has left: another's begins.
+    fn gives_way(&self) -> bool {
+        self.state == State::Ready && !self.crossing && self.pieces.is_empty() && self.has_had_its_turn()
+    }
+
+    /// The transfer waits for its process's next turn.
+    fn park(&mut self) {
+        self.parked[self.current.index()] =
+            self.transfer.take().map(|transfer| Transfer { earlier: transfer.read, ..transfer });
+        self.state = State::Idle;
+    }
+
+    /// The transfer of the process whose turn it is goes on, if there is one.
+    fn unpark(&mut self) -> bool {
+        self.transfer = self.parked[self.current.index()].take();
+        let goes_on = self.transfer.is_some();
+        if goes_on {
+            self.state = State::Ready;
+        }
+        goes_on
     }
 
     /// `process` has requests, and may have them dealt with.
@@ -186,12 +226,11 @@ impl DmaEngine {
     pub fn resume(&mut self, process: ProcessId) {
         (self.owner, self.is_held) = (Some(process), false);
         if self.state == State::Ready && self.current != process {
-            self.parked[self.current.index()] = self.transfer.take();
-            self.state = State::Idle;
+            self.park();
         }
         if self.state == State::Idle && self.parked[process.index()].is_some() {
-            self.transfer = self.parked[process.index()].take();
-            (self.current, self.state) = (process, State::Ready);
+            self.current = process;
+            self.unpark();
         }
     }
 
@@ -256,7 +295,8 @@ impl DmaEngine {
         let message = message_of(request.flags, &notice(request));
         accept(c, process, message, Mechanism::Dma);
         s.counters.dma_requests += 1;
-        self.transfer = Some(Transfer { request: *request, to, read: 0, message, is_broken: false });
+        self.transfer =
+            Some(Transfer { request: *request, to, read: 0, earlier: 0, message, is_broken: false });
         self.prepare(s, c, self.setup_cycles);
     }
 

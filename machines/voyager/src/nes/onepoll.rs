@@ -21,26 +21,31 @@ const _: () = assert!(r::QUEUES <= r::ONEPOLL_NONE);
 
 /// The orders of all processes' phantom queues, one after the other: the site's names of queues; the first NONE ends an
 /// order.
-pub(super) struct Orders(Vec<QueueName>);
+pub(super) struct Orders {
+    stored: Vec<QueueName>,
+    /// The same, each queue once: what is looked at. A look at no queue takes the firmware longer than one at each.
+    looked: Vec<QueueName>,
+}
 
 impl Orders {
     /// All are empty.
     pub fn new(names: QueueNames) -> Orders {
-        Orders(vec![NONE; names.processes * ONEPOLLS * QUEUES])
+        let all = vec![NONE; names.processes * ONEPOLLS * QUEUES];
+        Orders { stored: all.clone(), looked: all }
     }
 
     /// Words that there are.
     pub fn words(&self) -> usize {
-        self.0.len() / WORD
+        self.looked.len() / WORD
     }
 
     fn order(&self, phantom: usize) -> impl Iterator<Item = QueueName> {
-        self.0[phantom * QUEUES..][..QUEUES].iter().copied().take_while(|&name| name != NONE)
+        self.looked[phantom * QUEUES..][..QUEUES].iter().copied().take_while(|&name| name != NONE)
     }
 
-    /// Four names, packed as they were stored.
+    /// Four names that are looked at, packed as they are stored.
     pub fn word(&self, index: usize) -> u64 {
-        self.0[index * WORD..][..WORD].iter().rev().fold(0, |word, &name| word << 16 | u64::from(name))
+        self.looked[index * WORD..][..WORD].iter().rev().fold(0, |word, &name| word << 16 | u64::from(name))
     }
 
     /// Stores four names, as the process calls its queues.
@@ -58,8 +63,23 @@ impl Orders {
         }
         let process = ProcessId((index / ORDERS) as u32);
         let site = own.map(|own| if own == NONE { NONE } else { names.of(process, own) });
-        self.0[index * WORD..][..WORD].copy_from_slice(&site);
+        self.stored[index * WORD..][..WORD].copy_from_slice(&site);
+        self.look_once(index * WORD / QUEUES);
         Ok(())
+    }
+
+    /// What is looked at by the phantom queue is what is stored.
+    fn look_once(&mut self, phantom: usize) {
+        let place = phantom * QUEUES..(phantom + 1) * QUEUES;
+        let (stored, looked) = (&self.stored[place.clone()], &mut self.looked[place]);
+        looked.fill(NONE);
+        let mut count = 0;
+        for &name in stored.iter().take_while(|&&name| name != NONE) {
+            if !looked[..count].contains(&name) {
+                looked[count] = name;
+                count += 1;
+            }
+        }
     }
 }
 
@@ -130,12 +150,30 @@ mod tests {
             let first = 4 * (15 - word);
             let value = (0..4).fold(0, |value, i| value << 16 | (first + i));
             orders.set_word(16 + word as usize, value, names).unwrap();
-            assert_eq!(orders.word(16 + word as usize), value);
         }
+        assert_eq!(orders.word(16), 0x003c_003d_003e_003f);
         assert!(orders.order(1).eq((0..64).rev()), "all 64, the last first");
+        orders.set_word(17, 0x003f_0001_003e_0002, names).unwrap();
+        assert!(
+            orders.order(1).eq([63, 62, 61, 60, 2, 1]
+                .into_iter()
+                .chain((0..56).rev().filter(|&name| name > 2))
+                .chain([0]))
+        );
         orders.set_word(17, 0xffff_0001_ffff_0002, names).unwrap();
         assert!(orders.order(1).eq([63, 62, 61, 60, 2]));
         assert_eq!((orders.order(0).count(), orders.order(2).count()), (0, 0));
+    }
+
+    #[test]
+    fn a_queue_is_looked_at_once() {
+        let names = QueueNames { processes: 1, basic: 1 };
+        let mut orders = Orders::new(names);
+        for word in 0..16 {
+            orders.set_word(word, 0x0001_0001_0002_0001, names).unwrap();
+        }
+        assert!(orders.order(0).eq([1, 2]));
+        assert_eq!((orders.word(0), orders.word(1)), (0xffff_ffff_0002_0001, u64::MAX));
     }
 
     #[test]
