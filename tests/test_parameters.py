@@ -34,6 +34,7 @@ ENDS = (
     "the forced algorithm can't do this case",
     "wrong CRC on the link",  # faulty links
     "can't be registered (netcache.via.table)",
+    "there is no room to register a message's memory (netcache.via.table)",
 )
 
 # A short message and a long one around the ring, and a collective.

@@ -127,6 +127,17 @@ int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 MPI_ALIAS(Init_thread);
 MPI_PARTIAL(Init_thread, "provides MPI_THREAD_MULTIPLE where a rank has several harts alone (node.harts)");
 
+/* No process stops polling while another still needs an answer. The barrier has the context of MPI_COMM_SELF, which no other
+ * message between processes has: none that the program itself is still in answers it. */
+static void wait_for_the_others(void)
+{
+    chq_world.head += (uint64_t)(chq_self.context - chq_world.context) << 16;
+    chq_world.context = chq_self.context;
+    MARK_WAITING("MPI_Finalize: the other processes");
+    chq_barrier_dissemination(&chq_world);
+    MARK_WAITED();
+}
+
 int PMPI_Finalize(void)
 {
     CALL_ENTER(CALL_FINALIZE);
@@ -140,10 +151,7 @@ int PMPI_Finalize(void)
         while (chq.outstanding || chq_is_blocked())
             chq_progress();
         MARK_WAITED();
-        /* No process stops polling while another still needs an answer. */
-        MARK_WAITING("MPI_Finalize: the other processes");
-        chq_barrier_dissemination(&chq_world);
-        MARK_WAITED();
+        wait_for_the_others();
         while (chq_is_blocked())
             chq_progress();
         chq.device->close();

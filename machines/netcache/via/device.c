@@ -347,7 +347,7 @@ static uint64_t via_expose(void *landing, size_t bytes)
 {
     VIP_MEM_HANDLE handle;
     if (!regcache_acquire(landing, bytes, &handle))
-        chq_die("VIA: a message's memory can't be registered (netcache.via.table)");
+        chq_die("VIA: there is no room to register a message's memory (netcache.via.table)");
     uint64_t address = (uintptr_t)landing;
     return (uint64_t)(uint32_t)(handle + (uint32_t)(address >> PAGE_SHIFT)) << ADDRESS_BITS | address;
 }
@@ -388,7 +388,7 @@ static void take_direct(void *to, size_t bytes)
 {
     VIP_MEM_HANDLE handle = 0;
     if (bytes > 0 && !regcache_acquire(to, bytes, &handle))
-        chq_die("VIA: a message's memory can't be registered (netcache.via.table)");
+        chq_die("VIA: there is no room to register a message's memory (netcache.via.table)");
     direct->segments = 2;
     direct->control = CHASQUI_VIA_CONTROL_SEND_RECEIVE;
     direct->length = (uint32_t)current_bytes;

@@ -2,6 +2,7 @@
  * use, which is registered no longer than it is used. */
 #include "regcache.h"
 
+#include "mpi/runtime/error.h"
 #include "mpi/runtime/memory.h"
 
 enum { ENTRIES = 64, PAGE_SHIFT = 12 };
@@ -52,12 +53,22 @@ static inline uintptr_t pages_of(const void *address, size_t bytes)
     return ((at + bytes - 1) >> PAGE_SHIFT) - (at >> PAGE_SHIFT) + 1;
 }
 
+/* The program has no such memory: the fault that a load of its own would have. */
+static _Noreturn void refuse(const char *from, uintptr_t pages)
+{
+    for (uintptr_t page = 0; page < pages; page++)
+        (void)*(const volatile char *)(from + (page << PAGE_SHIFT));
+    chq_die("VIA: a message's memory can't be registered");
+}
+
 static bool register_pages(uintptr_t first, uintptr_t pages, VIP_MEM_HANDLE *handle)
 {
     const void *address = (const void *)(first << PAGE_SHIFT);
     VIP_RETURN done = VipRegisterMem(nic, address, pages << PAGE_SHIFT, true, handle);
     if (done == VIP_ERROR_RESOURCE && forget_all())
         done = VipRegisterMem(nic, address, pages << PAGE_SHIFT, true, handle);
+    if (unlikely(done == VIP_INVALID_PARAMETER))
+        refuse(address, pages);
     return done == VIP_SUCCESS;
 }
 

@@ -11,7 +11,7 @@
 bool regcache_begin(struct vip_nic *nic, volatile uint64_t *counter);
 
 /* The handle of memory that may be read and written, by others too, until regcache_release; false: too much is
- * registered. */
+ * registered. Where the program has no such memory it has the fault that a load of its own would have. */
 bool regcache_acquire(const void *address, size_t bytes, VIP_MEM_HANDLE *handle);
 void regcache_release(const void *address, size_t bytes);
 
