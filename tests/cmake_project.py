@@ -17,20 +17,27 @@ WAYS = ["compiler", "find_package", "toolchain"]
 
 
 def build(source: Path, language: str, way: str, shims: Path) -> Path:
-    """The program that CMake makes of `source`, beside which the project's files go."""
-    find = f"find_package(MPI REQUIRED COMPONENTS {language})" if way == "find_package" else ""
-    libraries = f"MPI::MPI_{language} m" if way == "find_package" else "m"
+    """The program that CMake makes of `source`, beside which the project's files go. With the
+    toolchain's file CTest runs it as well, by the launcher that FindMPI finds."""
+    finds = way != "compiler"
+    find = f"find_package(MPI REQUIRED COMPONENTS {language})" if finds else ""
+    libraries = f"MPI::MPI_{language} m" if finds else "m"
+    launcher = "${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 2"
     (source.parent / "CMakeLists.txt").write_text(
         f"cmake_minimum_required(VERSION 3.16)\nproject({source.stem} {language})\n{find}\n"
         f"add_executable({source.stem} {source.name})\n"
-        f"target_link_libraries({source.stem} {libraries})\n"
+        f"target_link_libraries({source.stem} {libraries})\nenable_testing()\n"
+        f"add_test(NAME run COMMAND {launcher} $<TARGET_FILE:{source.stem}>)\n"
     )
     variable, wrapper = COMPILERS[language]
     environment, options = {**os.environ, variable: str(shims / wrapper)}, []
     if way == "toolchain":
         environment = dict(os.environ)
         options = [f"-DCMAKE_TOOLCHAIN_FILE={shims.parent / 'toolchain.cmake'}"]
-    for step in ([CMAKE, "-S", ".", "-B", "build", *options], [CMAKE, "--build", "build"]):
+    steps = [[CMAKE, "-S", ".", "-B", "build", *options], [CMAKE, "--build", "build"]]
+    if way == "toolchain":
+        steps.append([str(Path(CMAKE).with_name("ctest")), "--test-dir", "build"])
+    for step in steps:
         done = subprocess.run(
             step, cwd=source.parent, env=environment, capture_output=True, text=True, check=False
         )

@@ -257,6 +257,10 @@ WRONG = {
         2, "if (rank == 0) MPI_Recv(&number, 1, MPI_INT, 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);",
         125, "deadlock", ["rank 0", "MPI_Recv"],
     ),
+    "no_barrier": (
+        2, "if (rank == 0) MPI_Barrier(MPI_COMM_WORLD);", 125, "deadlock",
+        ["rank 0 in MPI_Barrier waits for a barrier", "rank 1 in MPI_Finalize waits for the other"],
+    ),
     "sleeps_too_long": (
         2, "if (rank == 1) sleep(4000000000u); MPI_Barrier(MPI_COMM_WORLD);", 124, "out of time",
         ["rank 0 in MPI_Barrier waits for a", "rank 1 waits for a time after the end"],

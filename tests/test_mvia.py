@@ -299,3 +299,44 @@ int main(void)
     assert (done.returncode, done.stdout) == (0, "7\n"), done.stderr
     nodes = json.loads((tmp_path / "run" / "summary.json").read_text())["ranks"]
     assert nodes[0]["time_ps"] < nodes[1]["time_ps"]
+
+
+MEMORY = """\
+#include <mpi.h>
+#include <string.h>
+static char buffer[8192];
+static const char constants[8192] = {1};
+int main(int argc, char **argv)
+{
+    int rank;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    void *nowhere = (void *)0x1234567000, *from = strcmp(argv[1], "to") ? nowhere : buffer;
+    if (!strcmp(argv[1], "constants"))
+        from = (void *)constants;
+    if (rank == 0)
+        MPI_Send(from, 4096, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
+    else
+        MPI_Recv(strcmp(argv[1], "to") ? buffer : nowhere, 4096, MPI_CHAR, 0, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    MPI_Finalize();
+    return buffer[0] == (rank > 0 && !strcmp(argv[1], "constants")) ? 0 : 3;
+}
+"""
+
+
+@pytest.mark.parametrize("machine", ["netcache/via", "netcache/via-zero-copy", MVIA])
+def test_memory_that_is_not_there_is_a_fault(
+    compile_c: Compiler, tmp_path: Path, machine: str
+) -> None:
+    """Of a long message, which registers it; before, its sender tried again without end."""
+    program = compile_c("memory", MEMORY)
+    for word, rank in (("from", 0), ("to", 1)):
+        done = command("run", "-q", "-np", "2", "-m", machine, "--", program, word,
+                       directory=tmp_path)  # fmt: skip
+        assert done.returncode == 128 + 11
+        assert done.stderr.startswith(f"chasqui: fault: rank {rank} at ")
+        assert ": read from 0x1234567000: nothing is mapped there" in done.stderr
+    done = command("run", "-q", "-np", "2", "-m", machine, "--", program, "constants",
+                   directory=tmp_path)  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")

@@ -120,6 +120,12 @@ def speed_up(row: Row, first: Row) -> float | None:
     return first.main_part_ps / row.main_part_ps
 
 
+def negative_stages(rows: Sequence[Row]) -> list[str]:
+    """Of each stage with a mean below 0, what that means."""
+    found = [each for row in rows for each in row.stages().values() if each["mean_ps"] < 0]
+    return list(dict.fromkeys(f"{each['name']}: {each['doc']}" for each in found))
+
+
 def stage_names(rows: Sequence[Row]) -> dict[str, str]:
     """All stages of any machine, in the record's order: name -> formula."""
     return {name: each["formula"] for row in rows for name, each in row.stages().items()}

@@ -8,6 +8,7 @@ use crate::guest::{
 };
 use chasqui_config::{Bytes, Quantity};
 use chasqui_engine::Time;
+use chasqui_hart::csr::CYCLE;
 use chasqui_hart::{Insn, Op, decode};
 use chasqui_node::{Ended, NodeConfiguration};
 use chasqui_random::Random;
@@ -490,10 +491,29 @@ fn sharing(count: usize, random: &mut Random) -> Program {
             2 => p.load(value, DATA_REGISTER, 0x200 + 8 * random.below(16) as i64),
             _ => p.store(value, DATA_REGISTER, 0x200 + 8 * random.below(16) as i64),
         };
+        // What is seen elsewhere: at the NI, by system software, in what a hart has counted.
+        match random.below(8) {
+            0 if !is_call => p.store(value, NI_REGISTER, NOTE),
+            1 => p.pause(),
+            2 if !p.free_calls => p.mark(ENTER).mark(LEAVE),
+            3 => p
+                .push(Insn { op: Op::Csrrs, rd: value, imm: i64::from(CYCLE), ..decode(0x13) })
+                .store(value, mine, 0x208),
+            _ => &mut p,
+        };
         p.atomic(Op::AmoaddD, value, one, counter);
         if is_call {
             p.mark(LEAVE);
         }
+    }
+    if random.once_in(4) {
+        // One of them has a fault, while the others go on.
+        p.add(value, NUMBER, -1);
+        let others = p.branch_ahead(Op::Bne, value, ZERO);
+        p.load(value, ZERO, 0).land(others);
+        p.add(left, ZERO, 500);
+        let again = p.here();
+        p.store(left, mine, 0x200).add(left, left, -1).branch(Op::Bne, left, ZERO, again);
     }
     p.load(A0, counter, 0).exit();
     p

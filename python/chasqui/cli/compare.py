@@ -126,7 +126,7 @@ def _show(rows: list[Row], title: str, *, as_json: bool, as_csv: bool) -> None:
 def report(rows: list[Row]) -> list[str]:
     """The tables for people."""
     from chasqui import comparison
-    from chasqui.text import number, simulated_time, table
+    from chasqui.text import filled, number, simulated_time, stdout_columns, table
 
     header = [
         *["machine", "Init to Finalize", "speed-up", "MPI share", "whole run"],
@@ -151,7 +151,7 @@ def report(rows: list[Row]) -> list[str]:
                 (row.reason or "").partition("\n")[0],
             ]
         )
-    lines = [table(header, cells, left=(0, 7))]
+    lines = [table(header, cells, left=(0, 7), columns=stdout_columns())]
     lines += [f"{row.machine}: {row.reason}" for row in rows if row.reason and "\n" in row.reason]
     names = comparison.stage_names(rows)
     ran = [row for row in rows if row.stages()]
@@ -161,7 +161,8 @@ def report(rows: list[Row]) -> list[str]:
             for name, formula in names.items()
         ]
         title = ["where the messages' lives went", "mean [ns] of", *(row.machine for row in ran)]
-        lines += ["", table(title, parts, left=(0, 1))]
+        lines += ["", table(title, parts, left=(0, 1), columns=stdout_columns())]
+        lines += [filled(each, stdout_columns()) for each in comparison.negative_stages(rows)]
     if any(len(row.mechanisms()) > 1 for row in rows):
         lines += ["", _mechanisms(rows)]
     measured = [row for row in rows if row.measurement]

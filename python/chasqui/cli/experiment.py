@@ -141,7 +141,7 @@ def _not_made(directory: str, place: Path, why: str | None) -> InputError:
 
 def _list(as_json: bool) -> None:
     from chasqui.experiment import running
-    from chasqui.text import table
+    from chasqui.text import stdout_columns, table
 
     found = {name: running.load(name) for name in running.names()}
     if as_json:
@@ -150,4 +150,5 @@ def _list(as_json: bool) -> None:
         print(json.dumps([{"name": n, "question": e.question} for n, e in found.items()], indent=2))
     else:
         rows = [[name, each.summary] for name, each in found.items()]
-        print(table(["experiment", "what it asks"], rows, left=(0, 1)))
+        heads = ["experiment", "what it asks"]
+        print(table(heads, rows, left=(0, 1), columns=stdout_columns()))

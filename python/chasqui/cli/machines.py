@@ -24,7 +24,7 @@ def commands() -> dict[str, click.Command]:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def machines(as_json: bool) -> int:
     from chasqui import core
-    from chasqui.text import number, table
+    from chasqui.text import number, stdout_columns, table
 
     found = core.machines()
     if as_json:
@@ -43,5 +43,5 @@ def machines(as_json: bool) -> int:
         for machine in found
     ]
     heads = ["machine", "variants", "nodes at most", "ranks a node", "what it is"]
-    print(table(heads, rows, left=(0, 1, 4)))
+    print(table(heads, rows, left=(0, 1, 4), columns=stdout_columns()))
     return 0
