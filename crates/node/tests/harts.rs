@@ -1,7 +1,7 @@
 //! Nodes of several harts: what they cost each other on the bus, against formulas, and that what only saves
 //! host time changes nothing.
 
-use crate::guest::register::{DOORBELL, FLAG, NOTE, START};
+use crate::guest::register::{DOORBELL, FLAG, LOOK, NOTE, START};
 use crate::guest::{
     A0, Action, DATA_REGISTER, ENTER, LEAVE, NI_REGISTER, Outcome, Program, Seen, TestNi, ZERO,
     configuration, frequency, run, runs_ahead,
@@ -459,8 +459,8 @@ fn sharing(count: usize, random: &mut Random) -> Program {
     let (mine, shared, counter, one, left, value, scaled) = (21, 22, 23, 24, 5, 6, 7);
     let mut p = Program::new();
     p.free_calls = random.once_in(3);
-    p.add(shared, DATA_REGISTER, 0x400).add(counter, DATA_REGISTER, 0x100).add(one, ZERO, 1);
-    p.threads(count, NUMBER);
+    p.store(ZERO, NI_REGISTER, START).add(shared, DATA_REGISTER, 0x400);
+    p.add(counter, DATA_REGISTER, 0x100).add(one, ZERO, 1).threads(count, NUMBER);
     // Lines of its own, or words of one line.
     let stride = random.pick(&[8, 16, 64, 128]);
     p.add(scaled, ZERO, stride);
@@ -493,7 +493,9 @@ fn sharing(count: usize, random: &mut Random) -> Program {
         };
         // What is seen elsewhere: at the NI, by system software, in what a hart has counted.
         match random.below(8) {
-            0 if !is_call => p.store(value, NI_REGISTER, NOTE),
+            0 if !is_call => {
+                p.add(value, ZERO, 0x200 + 8 * random.below(48) as i64).store(value, NI_REGISTER, LOOK)
+            }
             1 => p.pause(),
             2 if !p.free_calls => p.mark(ENTER).mark(LEAVE),
             3 => p

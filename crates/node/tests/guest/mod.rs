@@ -56,6 +56,8 @@ pub mod register {
     pub const DOORBELL: i64 = 24;
     /// A write of a line's number ends its interrupt.
     pub const QUIET: i64 = 32;
+    /// A write of a place in the program's data page: what is there is noted.
+    pub const LOOK: i64 = 40;
 }
 
 /// The line that the NI reads when its doorbell rings, and the one that it writes, in its memory.
@@ -234,6 +236,10 @@ impl NetworkInterface for TestNi {
             register::DOORBELL => c.at(c.now + Time(200_000), [ANSWER, 0]),
             register::NOTE => {}
             register::QUIET => c.interrupt(value as u32, false),
+            register::LOOK => {
+                let found = c.memory.read(self.data + value, 8).expect("the program's memory");
+                self.saw(Seen::Store(c.now, address, found));
+            }
             other => panic!("register {other:#x}"),
         }
     }
