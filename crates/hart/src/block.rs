@@ -13,7 +13,7 @@ use crate::state::SINK;
 use crate::{Class, Timing, class, decode, for_each_op};
 
 /// Instructions in a block, at most.
-const MAX_LENGTH: usize = 64;
+pub(crate) const MAX_LENGTH: usize = 64;
 
 macro_rules! declare_codes {
     ({ $($(#[$doc:meta])* $own:ident)* }

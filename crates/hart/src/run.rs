@@ -9,7 +9,7 @@ use std::cell::Cell;
 use chasqui_memory::LentBus;
 
 use crate::State;
-use crate::block::{Block, Counts};
+use crate::block::{Block, Counts, MAX_LENGTH};
 use crate::blocks::Resume;
 use crate::hart::{Halt, Hart, HartStatistics};
 use crate::predictor::Predictor;
@@ -295,6 +295,14 @@ impl Hart {
                 Some(block)
             }
         }
+    }
+
+    /// The physical pages that decoding at `pc` reads, as far as they are there.
+    pub fn code_pages(&mut self) -> impl Iterator<Item = u64> + use<> {
+        let first = self.state.pc;
+        let last = first.wrapping_add(4 * MAX_LENGTH as u64 - 1);
+        let pages = [self.port.code_page(first), self.port.code_page(last)];
+        pages.into_iter().flatten()
     }
 
     /// From now on the hart reads this code.

@@ -7,11 +7,14 @@ use super::data_cache::DataCache;
 use super::instruction_cache::InstructionCache;
 use super::memory_view::MemoryView;
 use crate::cache::Recency;
+use crate::tlb::PAGE_BYTES;
 
 /// Bits of the filter of lines that were stored to.
 const FILTER_BITS: u64 = 4096;
 /// Their length for the filter [bytes]: the least that caches have.
 const FILTER_SHIFT: u32 = 4;
+/// Bits of the filter of pages that were stored to.
+const PAGE_FILTER_BITS: u64 = 1024;
 
 /// A store that may be taken back: where, how many bytes, what was there.
 struct Overwritten {
@@ -29,12 +32,15 @@ pub(super) struct Ahead {
     overwritten: Vec<Overwritten>,
     /// Of the lines that were stored to.
     filter: [u64; (FILTER_BITS / 64) as usize],
+    /// Of the pages.
+    pages: [u64; (PAGE_FILTER_BITS / 64) as usize],
 }
 
 impl Default for Ahead {
     fn default() -> Ahead {
         let (data, code) = (Recency::default(), Recency::default());
-        Ahead { runs: false, data, code, overwritten: vec![], filter: [0; (FILTER_BITS / 64) as usize] }
+        let (filter, pages) = ([0; (FILTER_BITS / 64) as usize], [0; (PAGE_FILTER_BITS / 64) as usize]);
+        Ahead { runs: false, data, code, overwritten: vec![], filter, pages }
     }
 }
 
@@ -55,7 +61,7 @@ impl Ahead {
         data.save_recency(&mut self.data);
         code.save_recency(&mut self.code);
         self.overwritten.clear();
-        self.filter.fill(0);
+        self.forget();
     }
 
     /// Everything is as it was when that began, but for what others' transactions have taken.
@@ -63,7 +69,7 @@ impl Ahead {
         while let Some(Overwritten { address, bytes, old }) = self.overwritten.pop() {
             memory.write(address, bytes, old);
         }
-        self.filter.fill(0);
+        self.forget();
         data.restore_recency(&self.data);
         code.restore_recency(&self.code);
     }
@@ -78,14 +84,32 @@ impl Ahead {
         self.note(Overwritten { address, bytes, old });
     }
 
+    fn forget(&mut self) {
+        self.filter.fill(0);
+        self.pages.fill(0);
+    }
+
     fn bit(address: u64) -> (usize, u64) {
         let bit = address >> FILTER_SHIFT & (FILTER_BITS - 1);
         ((bit / 64) as usize, 1 << (bit % 64))
     }
 
+    fn page_bit(address: u64) -> (usize, u64) {
+        let bit = address / PAGE_BYTES & (PAGE_FILTER_BITS - 1);
+        ((bit / 64) as usize, 1 << (bit % 64))
+    }
+
+    /// The page at `page` may have been stored to.
+    pub fn may_have_stored_to_page(&self, page: u64) -> bool {
+        let (word, bit) = Ahead::page_bit(page);
+        self.pages[word] & bit != 0
+    }
+
     fn note(&mut self, overwritten: Overwritten) {
         let (word, bit) = Ahead::bit(overwritten.address);
         self.filter[word] |= bit;
+        let (word, bit) = Ahead::page_bit(overwritten.address);
+        self.pages[word] |= bit;
         self.overwritten.push(overwritten);
     }
 

@@ -384,16 +384,22 @@ impl Port {
 
     /// The two bytes of code at `pc`, functionally.
     pub fn code(&mut self, pc: u64) -> Result<u16, Fault> {
+        let page = self.code_page(pc).ok_or(Fault::Page { address: pc, access: Access::Execute })?;
+        Ok(self.memory.read(page | (pc & (PAGE_BYTES - 1)), 2) as u16)
+    }
+
+    /// The physical page of the code at `pc`, if there may be any.
+    pub fn code_page(&mut self, pc: u64) -> Option<u64> {
         let page = pc & !(PAGE_BYTES - 1);
-        match self.mmu.untimed(page, Access::Execute, &self.memory) {
-            Ok(t)
-                if self.mmu.allows(t.permissions, Access::Execute)
-                    && self.memory.contains(t.physical_page, PAGE_BYTES) =>
-            {
-                Ok(self.memory.read(t.physical_page | (pc & (PAGE_BYTES - 1)), 2) as u16)
-            }
-            _ => Err(Fault::Page { address: pc, access: Access::Execute }),
-        }
+        let translation = self.mmu.untimed(page, Access::Execute, &self.memory).ok()?;
+        let may = self.mmu.allows(translation.permissions, Access::Execute);
+        (may && self.memory.contains(translation.physical_page, PAGE_BYTES))
+            .then_some(translation.physical_page)
+    }
+
+    /// Since the hart began to run ahead it may have stored to the physical page `page`.
+    pub fn may_have_stored_to_page(&self, page: u64) -> bool {
+        self.peers.ahead.may_have_stored_to_page(page)
     }
 
     /// Looks whether the port's invariants hold: a line is in at most one way; the L2 includes the L1s and

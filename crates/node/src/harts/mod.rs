@@ -132,7 +132,13 @@ impl Harts {
     pub(crate) fn read_code(&mut self, index: usize) {
         let now = self[index].hart.now();
         self.latest = Latest { start: now, hart: index };
-        self.settle_others(index, now);
+        for page in self[index].hart.code_pages() {
+            for other in (0..self.started).filter(|&other| other != index) {
+                if self[other].hart.port.may_have_stored_to_page(page) {
+                    self.settle(other, now);
+                }
+            }
+        }
         self[index].hart.set_code_reads(CodeReads::Next);
     }
 
