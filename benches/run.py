@@ -358,14 +358,35 @@ def threading(build: Path, compute: Path) -> dict[str, float]:
     return figures
 
 
+HARTS = 4
+SWEEPS = 20_000  # of one hart, or of four together
+
+
+def harts(program: Path) -> dict[str, float]:
+    """Instructions a second of four harts of a node together, on data of their own, over those of
+    one: the best of each, run in turn."""
+    figures = {}
+    for on in ("loggp", "voyager"):
+        best = dict.fromkeys((1, HARTS), 0.0)
+        for _ in range(5):
+            for count in best:
+                options = ("--set", f"node.harts={count}", "--threads", "1")
+                found = chasqui(on, 1, program, str(count), str(SWEEPS // count), options=options)
+                rate = found["instructions"] / found["simulation_s"]
+                best[count] = max(best[count], rate)
+        figures[f"harts_{HARTS}_of_1_{on}"] = best[HARTS] / best[1]
+    return figures
+
+
 def host(build: Path) -> dict[str, float]:
     """What a run costs the host beside its instructions."""
-    names = ("waiters", "hello", "compute")
+    names = ("waiters", "hello", "compute", "harts")
     built = {name: compile_c(ROOT / f"benches/host/{name}.c", build / name) for name in names}
     return {
         **waiting(built["waiters"]),
         **starting(built["hello"]),
         **threading(build, built["compute"]),
+        **harts(built["harts"]),
     }
 
 
@@ -398,6 +419,7 @@ GOALS = {
     **{f"hello_1024_ranks_bytes_{name}": (8e9, "at most") for name in ("loggp", "voyager")},
     **{f"rank_bytes_{name}": (1e6, "at most") for name in ("loggp", "voyager")},
     "threads_2_compute": (1.7, "at least"),
+    **{f"harts_{HARTS}_of_1_{name}": (0.7, "at least") for name in ("loggp", "voyager")},
     **{
         f"threads_auto_{example}_{name}": (0.95, "at least")
         for example in EXAMPLES
