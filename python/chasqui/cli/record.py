@@ -59,11 +59,14 @@ def record(
     program: tuple[str, ...],
 ) -> int:
     from chasqui import simulation
+    from chasqui.files import check_writable
     from chasqui.text import say
 
     name, arguments = options.check_program(program)
     place = Path(file) if file else Path(f"{Path(name).name}.recording")
     _check_overwritten(place)
+    if place.parent.is_dir() and not place.exists():
+        check_writable(place)
     job = simulation.Job(
         machine=machine,
         program=name,
