@@ -88,8 +88,8 @@ def rows(results: Path, name: str, table: str = "results") -> list[dict[str, str
 def test_an_experiment_leaves_its_files(results: Path, name: str) -> None:
     files = {path.name for path in (results / f"netcache-{name}").iterdir()}
     assert {"results.csv", "picture.svg", "picture.png", "report.txt"} <= files
-    # Lengths of messages are the same whatever is assumed.
-    assert ("sensitivity.csv" in files) == (name != "message-sizes")
+    # Lengths of messages are the same whatever is assumed; spread varies what is assumed itself.
+    assert ("sensitivity.csv" in files) == (name not in ("message-sizes", "spread"))
     if "sensitivity.csv" in files:
         assert rows(results, name, "sensitivity")[0]["parameter"] == "as assumed"
 
@@ -172,6 +172,23 @@ def test_what_is_injected_is_used_or_lost(results: Path) -> None:
             assert int(row["l2_misses"]) < int(memory["l2_misses"])
         else:
             assert int(row["lost"]) > injected / 2
+
+
+def test_messages_are_not_waited_for_where_receiving_is_timed(results: Path) -> None:
+    """A small working set is gone over before the first message has come."""
+    by = {(r["place"], r["working_set_kib"]): r for r in rows(results, "inject")}
+    for (place, working_set), row in by.items():
+        if working_set == "16":
+            assert float(row["receive_ns"]) < float(by[place, "2048"]["receive_ns"])
+
+
+def test_small_delays_move_run_times_a_little(results: Path) -> None:
+    found = rows(results, "spread")
+    assert {row["policy"] for row in found} >= {"via", "ldtct"}
+    for row in found:
+        least, greatest = (float(row[f"{end}_run_time_ns"]) for end in ("least", "greatest"))
+        assert 0 < least < greatest < 1.2 * least
+        assert float(row["spread_percent"]) == pytest.approx(100 * (greatest / least - 1), abs=1e-3)
 
 
 def test_the_same_bits_with_injection(examples: Path, tmp_path: Path) -> None:

@@ -19,9 +19,9 @@ SVG_BYTES_MAX = 200_000
 # is still to be measured anew these are sizes, settings and years.
 UNCHECKED = {
     "netcache/receive-overhead.md": 6,
-    "netcache.md": 60,
+    "netcache.md": 54,
     "network-cache.md": 29,
-    "replay.md": 37,
+    "replay.md": 36,
     "voyager.md": 178,
 }
 

@@ -19,7 +19,7 @@ QUESTION = """\
 Where should a NIC of today put a message: into main memory, into ways of the L2 (as DDIO or cache \
 stashing), into the L1 data cache at the receive (dtct), or into a network cache (ldtct); and what \
 does that displace? The machine is netcache-modern. A process goes over a working set of its own \
-while a train of messages comes, then receives and sums them up."""
+until a train of messages has come, then receives and sums them up."""
 
 MACHINE = "netcache-modern"
 LINE_BYTES = 64
@@ -127,13 +127,18 @@ def _train_ns(output: Output, what: str) -> Fraction:
 
 
 def _first_access_ns(output: Output) -> Fraction:
-    """Mean from the entry of the receive to the first load of the data, of the later trains."""
+    """Mean from the entry of the receive to the first load of the data, of the later trains. Raises
+    ValueError if a message came later than that entry: then the time would be partly waiting."""
     every = messages.read(output.directory / "messages.parquet")
-    times = [
-        each.first_access_ps - each.receive_call_ps
-        for each in every
-        if each.source == 0 and each.tag == 0 and each.first_access_ps and each.receive_call_ps
-    ]
+    trains = [each for each in every if each.source == 0 and each.tag == 0]
+    times = []
+    for each in trains:
+        called, landed = each.receive_call_ps, each.land_ps or each.arrive_ps
+        if not called or not each.first_access_ps:
+            continue
+        if landed is None or landed > called:
+            raise ValueError(f"{output.run.name}: message {each.sequence} was waited for")
+        times.append(each.first_access_ps - called)
     return mean(steady(times)) / 1000
 
 

@@ -38,6 +38,7 @@ REPLAYED = "spectral"
 RATIOS = ("0", "0.25", "0.5", "0.75", "1", "1.5")
 REPLAYED_SETS = (8, 16, 32, 64, 128)
 REPLAYED_WAYS = 2
+LARGE = (64, 4)  # sets and ways that the paper finds large enough (5.2.1)
 
 
 class Row(NamedTuple):
@@ -79,10 +80,11 @@ def _replayed(quick: bool) -> list[Run]:
         flags=["-lm"], arguments=arguments,
     )  # fmt: skip
     found = [whole]
-    for sets in QUICK_SETS[-1:] if quick else REPLAYED_SETS:
+    sections = [(sets, REPLAYED_WAYS) for sets in REPLAYED_SETS] + [LARGE]
+    for sets, ways in [(QUICK_SETS[-1], REPLAYED_WAYS)] if quick else sections:
         for pace in RATIOS[::4] if quick else RATIOS:
-            settings = [*_cache.PLENTY, *_cache.geometry(sets, REPLAYED_WAYS)]
-            name = f"{REPLAYED}-{sets}-{REPLAYED_WAYS}-{POOLS[-1]}-{pace}"
+            settings = [*_cache.PLENTY, *_cache.geometry(sets, ways)]
+            name = f"{REPLAYED}-{sets}-{ways}-{POOLS[-1]}-{pace}"
             replay = Replay(whole.name, ratio=pace)
             found.append(replace(whole, name=name, machine=MACHINE, sets=settings, replay=replay))
     return found
@@ -170,11 +172,13 @@ def findings(program: str, found: list[Row]) -> list[str]:
 
 
 def paces(found: list[Row]) -> list[str]:
-    """From which number of sets on nothing is replaced, by the pace of arrivals."""
+    """Lines replaced by sets and ways, by the pace of arrivals."""
     sentences = []
     for pace in sorted({row.ratio for row in found if row.ratio is not None}):
-        mine = {row.sets: row.network_replacements for row in found if row.ratio == pace}
-        counts = ", ".join(f"{mine[sets]} with {sets} sets" for sets in sorted(mine))
+        mine = {
+            (row.sets, row.ways): row.network_replacements for row in found if row.ratio == pace
+        }
+        counts = ", ".join(f"{mine[sets, ways]} with {sets}:{ways}" for sets, ways in sorted(mine))
         sentences.append(f"{REPLAYED}, r = {float(pace):g}: lines replaced: {counts}.")
     return sentences
 
@@ -212,7 +216,7 @@ def draw(figure: Figure, found: list[Row]) -> None:
         paced = sorted(
             (float(row.ratio), row.network_replacements)
             for row in found
-            if row.ratio is not None and row.sets == count
+            if row.ratio is not None and (row.sets, row.ways) == (count, REPLAYED_WAYS)
         )
         if paced:
             by_pace.plot(*zip(*paced, strict=True), "o-", color=color, label=f"{count} sets")
