@@ -213,12 +213,8 @@ impl NodePartition {
                 break halt;
             }
             os.halted(harts, index, halt, &mut domain.memory, recorders);
-            if SEVERAL && timed && !harts[index].hart.port.is_timed() {
-                harts.settle_others(index, harts[index].hart.now());
-            }
             if SEVERAL {
-                // Others may have been taken back.
-                end = harts.end_among_others(index, until);
+                end = harts.halted(index, timed, until);
             }
             // Before the next observation begins. At a mark within a call, or when it has run for long, it goes on.
             let goes_on = match halt {
@@ -243,6 +239,13 @@ impl NodePartition {
                 break halt;
             }
         };
+        self.stopped::<SEVERAL>(index, until, halt, out);
+    }
+
+    /// Hart `index`, which was to run until `until`, has stopped for `halt`.
+    #[inline(always)]
+    fn stopped<const SEVERAL: bool>(&mut self, index: usize, until: Time, halt: Halt, out: &mut Outbox<'_>) {
+        let NodePartition { system, parts, .. } = self;
         if !SEVERAL {
             system.return_events(parts, index);
         }

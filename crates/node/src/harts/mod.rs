@@ -142,6 +142,15 @@ impl Harts {
         self[index].hart.set_code_reads(CodeReads::Next);
     }
 
+    /// Hart `index` has halted, and system software has dealt with it; `was_timed`: before, what it did took time. The cycle at
+    /// which it stops, `until` at the latest: others may have been taken back.
+    pub(crate) fn halted(&mut self, index: usize, was_timed: bool, until: Time) -> u64 {
+        if was_timed && !self[index].hart.port.is_timed() {
+            self.settle_others(index, self[index].hart.now());
+        }
+        self.end_among_others(index, until)
+    }
+
     /// Hart `index` has halted, and others go no further than that where it concerns them. False: one that repeats itself
     /// has to catch up first.
     pub(crate) fn meet(&mut self, index: usize, halt: Halt, bus: Option<&mut Bus>) -> bool {
