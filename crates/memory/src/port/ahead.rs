@@ -95,7 +95,7 @@ impl Ahead {
     }
 
     fn page_bit(address: u64) -> (usize, u64) {
-        let bit = address / PAGE_BYTES & (PAGE_FILTER_BITS - 1);
+        let bit = (address / PAGE_BYTES) & (PAGE_FILTER_BITS - 1);
         ((bit / 64) as usize, 1 << (bit % 64))
     }
 
