@@ -7,7 +7,7 @@ A comment before a table of a page says where its cells come from, a column each
 A column without a format is a key: the cells of these find the row of docs/voyager/mechanisms.csv.
 Any other is a Python expression of the row's columns, and its format. `of(…)` is the row with these
 further keys, for tables with a column for each: `of(quantum_us=100).slowdown :.2f`. `change(…)` is
-a column's change in percent, in a table of assumptions.
+a column's change in percent, in a table of assumptions; `change(…, 1.6)`: where it is that much.
 
 A comment behind a paragraph says where figures in its sentences come from:
 
@@ -105,11 +105,12 @@ def _row_claims(
     def of(**more: kept.Cell) -> kept.Row:
         return rows(name)(**{**keys, **more})
 
-    def change(column: str) -> str:
-        """Of a table of assumptions: against what is assumed [%]."""
+    def change(column: str, spread: float = 0.05) -> str:
+        """Of a table of assumptions: against what is assumed [%]. A dot: that is below the spread
+        of what is measured."""
         assumed = float(rows(name)("as assumed").values[column])
         percent = 100 * (float(of().values[column]) / assumed - 1)
-        return "." if abs(percent) < 0.05 else f"{percent:+.1f}"
+        return "." if abs(percent) < spread else f"{percent:+.1f}"
 
     for form, (cell, begin) in zip(formats, cells, strict=True):
         if form is None:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.xdist_group("experiments")
 
 VOYAGER = running.choose(["voyager"])
+CACHE_AND_LOADS = ("through cache", "two loads")  # ways to take a message by Express
 # A mispredicted branch of voyager takes three processor clocks.
 MISPREDICTED_NS = 3 * 1000 / 150
 
@@ -270,7 +271,7 @@ def test_mechanisms_have_what_the_logp_view_needs(results: Path) -> None:
         "bandwidth_MBps"
     )
     cases = {(row["mechanism"], row["variant"]) for row in found}
-    assert len(cases) == 12
+    assert len(cases) == 17
     for row in found:
         o_send, o_recv, latency, rest, gap, bandwidth = (float(row[name]) for name in list(row)[4:])
         assert o_send > 0
@@ -281,7 +282,7 @@ def test_mechanisms_have_what_the_logp_view_needs(results: Path) -> None:
             # One packet: its way takes at least the hardware's time.
             assert rest > 200
     assert {row["threads"] for row in found} == {"1", "2"}
-    for name in ("long", "crossovers", "contention", "sensitivity"):
+    for name in ("long", "crossovers", "contention", "repeated", "sensitivity"):
         assert rows(place / f"{name}.csv")
 
 
@@ -290,24 +291,41 @@ def test_express_takes_what_its_path_takes(results: Path) -> None:
     """From the store at the NES to the load that finds it: 500 ns (machines/voyager/README.md).
     L adds the store's way over the bus, 3 clocks, and up to one turn of the loop that polls; the
     load is part of o_recv, and its way to the NES is less than 5 clocks. A second load takes no
-    less than its address, the NES's access, and a beat."""
-    row, halves = [
+    less than its address, the NES's access, and a beat; the way through the cache less than that,
+    and all ways are sent to alike."""
+    row, through, halves = [
         row for row in rows(results / "voyager-mechanisms" / "results.csv")
         if (row["mechanism"], row["size_bytes"], row["threads"]) == ("express", "4", "1")
     ]  # fmt: skip
-    assert (row["variant"], halves["variant"]) == ("-", "two loads")
+    assert [each["variant"] for each in (row, through, halves)] == ["-", *CACHE_AND_LOADS]
     turn_ns = float(row["o_recv_ns"])
     assert float(halves["o_recv_ns"]) >= turn_ns + (2 + 2 + 1) * 20
-    assert halves["o_send_ns"] == row["o_send_ns"]
+    assert turn_ns < float(through["o_recv_ns"]) < turn_ns + (2 + 2 + 1) * 20
+    for each in (through, halves):
+        # The bus clock may be met elsewhere.
+        assert float(each["o_send_ns"]) == pytest.approx(float(row["o_send_ns"]), abs=20)
     assert 500 + 60 - 100 <= float(row["L_ns"]) <= 500 + 60 + turn_ns + 20
 
 
 @pytest.mark.core
+def test_what_one_message_in_four_pays_is_a_part_of_each(results: Path) -> None:
+    """Without a lock a thread of two reserves room for four messages at a time: a fence of 18
+    cycles of 150 MHz, and a load of at least an address, the NES's access, and a beat of 20 ns."""
+    one, two = (
+        float(row["o_send_ns"])
+        for row in rows(results / "voyager-mechanisms" / "results.csv")
+        if (row["mechanism"], row["variant"], row["size_bytes"]) == ("express", "-", "4")
+    )
+    assert two - one > (18 / 0.15 + (2 + 2 + 1) * 20) / 4
+
+
+@pytest.mark.core
 def test_credits_keep_a_stream_from_the_miss_queue(results: Path) -> None:
-    """With them no packet of one thread is missed. Without them a receive queue overflows that is
+    """With them no packet is missed. Without them a receive queue overflows that is
     shorter than the stream and slower to read than to fill: then all that follows is missed."""
     place = results / "voyager-mechanisms"
-    for run in ("flush-1", "reclaim-1", "flush-1-dma", "reclaim-1-dma"):
+    kinds = ("1", "2", "1-dma", "2-dma")
+    for run in (f"{machine}-{kind}" for machine in ("flush", "reclaim") for kind in kinds):
         statistics = json.loads((place / "runs" / run / "stats.json").read_text())
         nodes = [each for name, each in statistics.items() if name.startswith("node")]
         assert [node["ni"]["missed"]["value"] for node in nodes] == [0, 0], run
@@ -376,9 +394,12 @@ def test_a_queue_that_is_not_resident_costs_time_and_no_store(results: Path) -> 
             assert float(one["gap_ns"]) < float(more["gap_ns"]) + 20  # a bus clock
         if case[0] != "basic":
             # Stores are posted, whether hardware or firmware takes them. A branch may be predicted
-            # otherwise, as it was taken or not while the sender waited.
+            # otherwise, as it was taken or not while the sender waited. One message in 32 (Tag-On:
+            # 16) asks for room, by a load that the firmware answers if the queue is served.
             times = [float(row["o_send_ns"]) for row in (neither, sender, receiver, both)]
-            assert max(times) - min(times) <= MISPREDICTED_NS + 0.01
+            answer = float(receiver["o_recv_ns"]) - float(neither["o_recv_ns"])
+            asked = answer / (32 if case[0] == "express" else 16)
+            assert max(times) - min(times) <= MISPREDICTED_NS + asked
 
 
 @pytest.mark.core
@@ -402,7 +423,7 @@ def test_moving_a_queue_takes_what_is_moved(results: Path) -> None:
         share = messages / most
         for time, first, last in zip(times, empty, full, strict=True):
             turns = (time - first) / turn
-            # A median of an even number of trips may lie between two of them.
+            # All trips take as many turns, or half of them one more.
             assert 2 * turns == pytest.approx(round(2 * turns), abs=0.02)
             # One for where it ends within a turn, one for branches: the loop over the messages of
             # an empty queue is predicted (with predictor.kind=static the first alone is enough).
@@ -429,10 +450,11 @@ def test_who_pays_the_way_to_the_ni(results: Path) -> None:
     assert ways("express", "-") == near([0, 2], abs=0.1)
     assert ways("store-64", "posted") == near([0, 4], abs=0.1)
     assert ways("store-64", "answered") == near([2, 4], abs=0.1)
-    # Two lines of a slot; of a request one, and of its notice's slot: composing hides a part.
-    for mechanism, lines in (("basic", 2), ("dma", 1)):
+    # Two lines of a slot; of a request one, and of its notice's slot: composing hides a part. Room
+    # is asked for as often as there are slots, or requests.
+    for mechanism, lines, places in (("basic", 2, 32), ("dma", 1, 8)):
         send, receive = ways(mechanism, "flush")
-        assert 2 * lines - 1 < send < 2 * lines + 0.1, mechanism
+        assert 2 * lines - 1 < send < 2 * lines + 2 / places + 0.1, mechanism
         assert receive == near(2 + 2 * lines, abs=0.1), mechanism
 
 

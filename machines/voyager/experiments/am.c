@@ -1,6 +1,6 @@
 /* Active messages (von Eicken, Culler, Goldstein, Schauser, 1992) over the NES: a message names the function
  * that takes it off the network. Short ones go by Express, a line or two by Tag-On, blocks by DMA; one
- * OnePoll looks for all of them.
+ * OnePoll looks for all of them. A message is taken as the memo has a 604 do it (section 5.1).
  *
  * Usage: am TRIPS STREAM BYTES...   (of blocks)
  */
@@ -24,9 +24,10 @@ static handler *const handlers[HANDLERS] = {add, echo_short, echo_medium, echo_b
 /* Runs the handler of one message, if there is one. */
 static inline bool am_poll(void)
 {
-    uint64_t message = nes_one_poll(&nes, 0);
-    if (message == NES_EMPTY)
+    uint32_t low, high;
+    if (!nes_one_poll_through_cache(&nes, 0, &low, &high))
         return false;
+    uint64_t message = nes_message(low, high);
     size_t bytes = nes_tagged(message);
     if (nes_queue(message) != WORK) {
         nes_basic_told(&nes, message);
@@ -134,12 +135,14 @@ ALWAYS_INLINE void round_trips(enum kind kind, size_t bytes, uint64_t trip[COUNT
 {
     for (unsigned i = 0; i < trips; i++) {
         if (nes.rank == 0) {
+            align(1);
             vary(i);
             uint64_t from = now();
             am_send(kind, (enum handler)(ECHO_SHORT + kind), bytes, i);
             receive(kind, bytes);
             trip[i] = now() - from;
         } else {
+            align(0);
             receive(kind, bytes);
         }
     }

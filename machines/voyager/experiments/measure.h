@@ -18,7 +18,7 @@
 /* Express queue of what is measured, and of tokens between the ranks. */
 enum { WORK, TOKENS };
 /* Samples of a kind; turns of `delay` until queues are idle and what was sent has come. */
-enum { COUNT_MAX = 64, SETTLE = 2000 };
+enum { COUNT_MAX = 128, SETTLE = 2000 };
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
@@ -35,14 +35,17 @@ static inline uint64_t now(void)
 /* Two cycles a turn, and no memory access. */
 static inline void delay(uint64_t turns) { __asm__ volatile("1: addi %0, %0, -1\n bgtz %0, 1b" : "+r"(turns)); }
 
-/* Turns of a step: 64 steps must be longer than a turn of the loop that polls. */
-#ifndef STEP
-#define STEP 1
+/* Cycles, a power of two: many turns of the loop that polls. */
+#ifndef PHASES
+#define PHASES 256
 #endif
 
-/* Differently long each time, so that messages come at all moments of a loop that polls: i from 0 to 63 gives
- * every other cycle of 128 (of STEP times as many, each 2 STEP) once, in no order. */
-static inline void vary(unsigned i) { delay(100 + i * 37 % 64 * STEP); }
+/* Differently long each time, by up to PHASES, so that messages come at all moments of a loop that polls, and of the
+ * bus clock. Multiples of the golden ratio: any run of them is spread evenly. */
+static inline void vary(unsigned i) { delay(100 + (((i * 2654435769u) >> 16) * (PHASES / 2) >> 16)); }
+
+/* Until the clock is at a multiple of PHASES, but for a cycle or two; `more` of these later. */
+static inline void align(unsigned more) { delay((PHASES - now() % PHASES + (uint64_t)more * PHASES) / 2); }
 
 static inline void fail(const char *what)
 {
@@ -65,7 +68,7 @@ static inline unsigned read_count(int argc, char **argv, int at)
 {
     int count = argc > at ? atoi(argv[at]) : 0;
     if (count < 4 || count > COUNT_MAX)
-        fail("TRIPS and STREAM must be 4 to 64");
+        fail("TRIPS and STREAM must be 4 to 128");
     return (unsigned)count;
 }
 
@@ -194,12 +197,14 @@ ALWAYS_INLINE void overheads(struct transport transport, int by, size_t bytes)
         if (nes.rank == 0) {
             await_token();
             delay(SETTLE);
+            vary(i);
             uint64_t from = now();
             transport.send(by, bytes, i);
             measured.overhead[i] = now() - from;
         } else {
             tell(0);
             delay(3 * SETTLE + 8 * bytes);
+            vary(i);
             waited = false;
             uint64_t from = now();
             transport.receive(by, bytes);
@@ -210,15 +215,19 @@ ALWAYS_INLINE void overheads(struct transport transport, int by, size_t bytes)
     }
 }
 
-/* To and fro. */
+/* To and fro. The receiver begins to poll at a multiple of PHASES, the sender sends so much behind one as `vary` says,
+ * whenever what came before did: so every moment of the loop that polls has the same weight. */
 ALWAYS_INLINE void ping_pong(struct transport transport, int by, size_t bytes)
 {
     for (unsigned i = 0; i < 2 * trips; i++) {
         if (i % 2 == nes.rank) {
-            vary(i);
-            measured.left[i / 2] = now();
+            align(1);
+            vary(i / 2);
+            uint64_t from = now();
             transport.send(by, bytes, i);
+            measured.left[i / 2] = from; /* not before: the line may be missing, and would hold up what is sent */
         } else {
+            align(0);
             transport.receive(by, bytes);
             measured.came[i / 2] = now();
         }

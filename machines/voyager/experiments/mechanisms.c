@@ -3,13 +3,14 @@
  *
  * Usage: mechanisms TRIPS STREAM {MECHANISM BYTES,...}...
  *
- * WIDE and ANSWERED are messages of one 64-byte store, posted or answered. HALVES is Express whose receiver takes each
- * message by two loads of four bytes, as a 604 must (memo, footnote 6).
+ * WIDE and ANSWERED are messages of one 64-byte store, posted or answered. THROUGH is Express, and TAG_48_THROUGH and
+ * TAG_80_THROUGH are Tag-On, whose receiver takes each message as the memo has a 604 do it (section 5.1): by a
+ * floating-point register and through the cache. HALVES is Express by the memo's alternative, two loads of four bytes.
  *
  * Compiled with THREADS=1 a queue has one thread, and nothing is locked. With 2, two threads of a node share
  * it. Then Basic and DMA take a lock. Express and Tag-On take none: their sends count in advance what they will
- * post. One thread works (every lock is free), but for `contended`, where
- * all do.
+ * post. (HALVES is not for them: its halves are not one access.) One thread works (every lock is free), but for
+ * `contended`, where all do.
  *
  * A message longer than its mechanism takes goes as several packets, no more than its receive queue holds. The
  * sender of a stream keeps credits, so that the queue does not overflow; compiled with CREDITS=0 it does not.
@@ -25,20 +26,51 @@
 #define CREDITS 1
 #endif
 
-enum { BASIC, EXPRESS, HALVES, TAG_48, TAG_80, RESIDENT_48, RESIDENT_80, WIDE, ANSWERED, DMA, MECHANISMS };
+enum mechanism {
+    BASIC,
+    EXPRESS,
+    THROUGH,
+    HALVES,
+    TAG_48,
+    TAG_80,
+    TAG_48_THROUGH,
+    TAG_80_THROUGH,
+    RESIDENT_48,
+    RESIDENT_80,
+    WIDE,
+    ANSWERED,
+    DMA,
+    MECHANISMS
+};
 enum { BYTES_MAX = 65536 };
 /* Messages that a thread announces together, and those of all threads that may be under way: a thread of two
  * has half of the places for tagged data. */
 enum { PROMISED = 4, SHARED_MAX = 8 };
 
-static const char *const names[MECHANISMS] = {"basic",       "express",     "halves", "tag-48",   "tag-80",
-                                              "resident-48", "resident-80", "wide",   "answered", "dma"};
+static const char *const names[MECHANISMS] = {
+    [BASIC] = "basic",
+    [EXPRESS] = "express",
+    [THROUGH] = "through",
+    [HALVES] = "halves",
+    [TAG_48] = "tag-48",
+    [TAG_80] = "tag-80",
+    [TAG_48_THROUGH] = "tag-48-through",
+    [TAG_80_THROUGH] = "tag-80-through",
+    [RESIDENT_48] = "resident-48",
+    [RESIDENT_80] = "resident-80",
+    [WIDE] = "wide",
+    [ANSWERED] = "answered",
+    [DMA] = "dma",
+};
 static const size_t packet_bytes[MECHANISMS] = {
     [BASIC] = CHASQUI_VOYAGER_SLOT_DATA_BYTES,
     [EXPRESS] = 4,
+    [THROUGH] = 4,
     [HALVES] = 4,
     [TAG_48] = 4 + CHASQUI_VOYAGER_TAG_SHORT_BYTES,
     [TAG_80] = 4 + CHASQUI_VOYAGER_TAG_LONG_BYTES,
+    [TAG_48_THROUGH] = 4 + CHASQUI_VOYAGER_TAG_SHORT_BYTES,
+    [TAG_80_THROUGH] = 4 + CHASQUI_VOYAGER_TAG_LONG_BYTES,
     [RESIDENT_48] = 4 + CHASQUI_VOYAGER_TAG_SHORT_BYTES,
     [RESIDENT_80] = 4 + CHASQUI_VOYAGER_TAG_LONG_BYTES,
     [WIDE] = 4 + 8 * CHASQUI_VOYAGER_WIDE_WORDS,
@@ -80,6 +112,8 @@ static void reserve(void)
 
 static inline bool is_resident(int by) { return by == RESIDENT_48 || by == RESIDENT_80; }
 
+static inline bool is_through(int by) { return by == THROUGH || by == TAG_48_THROUGH || by == TAG_80_THROUGH; }
+
 static inline bool is_wide(int by) { return by == WIDE || by == ANSWERED; }
 
 /* The first word goes in the header, the others are read as tagged data. */
@@ -103,19 +137,30 @@ static inline void send_word(uint32_t word)
     }
 }
 
-static inline void receive_word(uint32_t *word)
+/* The oldest message of the queue, or NES_EMPTY. */
+ALWAYS_INLINE uint64_t take_message(int by)
 {
-    uint64_t message;
-    while ((message = nes_express_receive(&nes, WORK)) == NES_EMPTY)
-        wait_turn();
-    *word = nes_value(message);
+    uint32_t low, high;
+    if (!is_through(by))
+        return nes_express_receive(&nes, WORK);
+    return nes_express_receive_through_cache(&nes, WORK, &low, &high) ? nes_message(low, high) : NES_EMPTY;
 }
 
-static inline void receive_halves(uint32_t *word)
+ALWAYS_INLINE void receive_word(int by, uint32_t *word)
 {
-    uint32_t upper;
-    while (!nes_express_receive_halves(&nes, WORK, word, &upper))
-        wait_turn();
+    uint32_t high;
+    uint64_t message;
+    if (by == HALVES) {
+        while (!nes_express_receive_halves(&nes, WORK, word, &high))
+            wait_turn();
+    } else if (by == THROUGH) {
+        while (!nes_express_receive_through_cache(&nes, WORK, word, &high))
+            wait_turn();
+    } else {
+        while ((message = take_message(by)) == NES_EMPTY)
+            wait_turn();
+        *word = nes_value(message);
+    }
 }
 
 /* The first word goes in the header. */
@@ -157,9 +202,9 @@ ALWAYS_INLINE void send_wide(const uint32_t *data, size_t bytes, bool answered)
 }
 
 /* Tag-On always brings data, a 64-byte store as much as there is. */
-ALWAYS_INLINE bool take_tagged(uint32_t *data, size_t bytes, bool is_there)
+ALWAYS_INLINE bool take_tagged(int by, uint32_t *data, size_t bytes, bool is_there)
 {
-    uint64_t message = nes_express_receive(&nes, WORK);
+    uint64_t message = take_message(by);
     if (message == NES_EMPTY)
         return false;
     data[0] = nes_value(message);
@@ -204,7 +249,7 @@ ALWAYS_INLINE void send_packet(int by, const uint32_t *data, size_t bytes)
         ALONE(sending, post_basic(1 - nes.rank, data, bytes), nes_pause)
     else if (by == DMA)
         ALONE(sending, post_block(data, bytes), nes_pause)
-    else if (by == EXPRESS || by == HALVES)
+    else if (packet_bytes[by] == 4)
         send_word(data[0]);
     else if (is_wide(by))
         send_wide(data, bytes, by == ANSWERED);
@@ -218,19 +263,17 @@ ALWAYS_INLINE void receive_packet(int by, uint32_t *data, size_t bytes)
         ALONE(receiving, take_basic(data, bytes), wait_turn)
     else if (by == DMA)
         ALONE(receiving, take_notice(), wait_turn)
-    else if (by == EXPRESS)
-        receive_word(data);
-    else if (by == HALVES)
-        receive_halves(data);
+    else if (packet_bytes[by] == 4)
+        receive_word(by, data);
     else
-        while (!take_tagged(data, bytes, !is_wide(by) || bytes > 4))
+        while (!take_tagged(by, data, bytes, !is_wide(by) || bytes > 4))
             wait_turn();
 }
 
 /* --- credits: in a stream no more packets are under way than the receive queue holds ----------------------- */
 
-/* Packets that rank 0 may send, or rank 1 take, before the next token; packets that a token stands for; tokens to
- * come. Rank 1 sends them, rank 0 waits for them. */
+/* Packets that rank 0 may send, or rank 1 take, before the next token; packets that a token stands for; tokens that
+ * are to come, of which rank 0 does not need the last ones. */
 static struct {
     uint32_t left, batch, tokens;
 } credits;
@@ -247,14 +290,23 @@ static uint32_t message_packets(int by, size_t bytes)
     return (uint32_t)((bytes + packet_bytes[by] - 1) / packet_bytes[by]);
 }
 
-/* The queue is empty, and so many packets will come. Rank 1 tells of each half of the queue that it has taken, as
- * long as rank 0 waits for that. */
+/* Packets that a token stands for: half of the queue, shared by two threads a quarter, so that a thread has taken that
+ * many while others are still under way. */
+static uint32_t batch_packets(int by) { return queue_packets(by) / (2 * THREADS); }
+
+/* The queue is empty, and so many packets will come. Rank 1 tells of each batch that it has taken. */
 static void open_credits(int by, uint32_t packets)
 {
-    uint32_t batch = queue_packets(by) / 2, batches = (packets + batch - 1) / batch;
-    credits.batch = batch;
-    credits.left = nes.rank == 0 ? 2 * batch : batch;
-    credits.tokens = batches > 2 ? batches - 2 : 0;
+    credits.batch = batch_packets(by);
+    credits.left = nes.rank == 0 ? 2 * THREADS * credits.batch : credits.batch;
+    credits.tokens = CREDITS ? packets / credits.batch : 0;
+}
+
+/* Rank 0 takes the tokens that it has not needed. */
+static void close_credits(void)
+{
+    for (; nes.rank == 0 && credits.tokens > 0; credits.tokens--)
+        await_token();
 }
 
 static inline void use_credit(void)
@@ -262,6 +314,7 @@ static inline void use_credit(void)
     if (credits.left-- > 0)
         return;
     await_token();
+    credits.tokens--;
     credits.left = credits.batch - 1;
 }
 
@@ -269,10 +322,7 @@ static inline void return_credit(void)
 {
     if (--credits.left > 0)
         return;
-    if (credits.tokens > 0) {
-        credits.tokens--;
-        tell(0);
-    }
+    tell(0);
     credits.left = credits.batch;
 }
 
@@ -291,7 +341,7 @@ ALWAYS_INLINE void send_part(int by, const uint32_t *data, size_t bytes)
 ALWAYS_INLINE void receive_part(int by, uint32_t *data, size_t bytes)
 {
     if (is_tagged(by) && bytes == 4)
-        receive_word(data);
+        receive_word(by, data);
     else if (bytes == packet_bytes[by])
         receive_packet(by, data, packet_bytes[by]);
     else
@@ -375,9 +425,12 @@ enum { KNOWN_MAX = 88 };
 
 DEFINE_OTHER(BASIC)
 DEFINE_OTHER(EXPRESS)
+DEFINE_OTHER(THROUGH)
 DEFINE_OTHER(HALVES)
 DEFINE_OTHER(TAG_48)
 DEFINE_OTHER(TAG_80)
+DEFINE_OTHER(TAG_48_THROUGH)
+DEFINE_OTHER(TAG_80_THROUGH)
 DEFINE_OTHER(RESIDENT_48)
 DEFINE_OTHER(RESIDENT_80)
 DEFINE_OTHER(WIDE)
@@ -385,9 +438,12 @@ DEFINE_OTHER(ANSWERED)
 DEFINE_OTHER(DMA)
 TO_88(DEFINE_LENGTH, BASIC)
 TO_88(DEFINE_LENGTH, EXPRESS)
+TO_88(DEFINE_LENGTH, THROUGH)
 TO_88(DEFINE_LENGTH, HALVES)
 TO_52(DEFINE_LENGTH, TAG_48)
 TO_84(DEFINE_LENGTH, TAG_80)
+TO_52(DEFINE_LENGTH, TAG_48_THROUGH)
+TO_84(DEFINE_LENGTH, TAG_80_THROUGH)
 TO_60(DEFINE_LENGTH, WIDE)
 TO_60(DEFINE_LENGTH, ANSWERED)
 
@@ -404,9 +460,12 @@ TO_60(DEFINE_LENGTH, ANSWERED)
 static const struct way ways[MECHANISMS][KNOWN_MAX / 4 + 1] = {
     [BASIC] = {TO_88(LENGTH, BASIC) OTHER(BASIC)},
     [EXPRESS] = {TO_88(LENGTH, EXPRESS) OTHER(EXPRESS)},
+    [THROUGH] = {TO_88(LENGTH, THROUGH) OTHER(THROUGH)},
     [HALVES] = {TO_88(LENGTH, HALVES) OTHER(HALVES)},
     [TAG_48] = {TO_52(LENGTH, TAG_48) OTHER(TAG_48)},
     [TAG_80] = {TO_84(LENGTH, TAG_80) OTHER(TAG_80)},
+    [TAG_48_THROUGH] = {TO_52(LENGTH, TAG_48_THROUGH) OTHER(TAG_48_THROUGH)},
+    [TAG_80_THROUGH] = {TO_84(LENGTH, TAG_80_THROUGH) OTHER(TAG_80_THROUGH)},
     [RESIDENT_48] = {TO_52(RESIDENT_LENGTH, 48) OTHER(RESIDENT_48)},
     [RESIDENT_80] = {TO_84(RESIDENT_LENGTH, 80) OTHER(RESIDENT_80)},
     [WIDE] = {TO_60(LENGTH, WIDE) OTHER(WIDE)},
@@ -426,30 +485,67 @@ static void stream_messages(int by, size_t bytes)
 {
     open_credits(by, stream * message_packets(by, bytes));
     streaming(way_of(by, bytes)->counted, by, bytes);
+    close_credits();
 }
 
 /* A thread's half of a stream that two threads send and two receive. */
 static _Alignas(64) uint64_t contended[2][COUNT_MAX / 2];
 
+/* The like of `credits` for it: a token is for the thread that takes it. */
+static struct {
+    _Alignas(64) uint32_t left, tokens; /* tokens that the thread sent, or took */
+} shared_credits[2];
+
+/* As `tell`, but uncounted, for the count is not two threads': there are fewer tokens than places. */
+static void tell_shared(void)
+{
+    nes_fence();
+    nes_express_store(&nes, nes.express, TOKENS, 0, 0, 0);
+    shared_credits[self].tokens++;
+}
+
+/* One thread, when both have ended: rank 1 counts what they sent, rank 0 takes what they have not needed. */
+static void close_shared_credits(int by)
+{
+    uint32_t tokens = shared_credits[0].tokens + shared_credits[1].tokens;
+    if (nes.rank == 1)
+        nes.posted[TOKENS] += tokens;
+    else
+        for (; tokens < 2 * (stream / 2 / batch_packets(by)); tokens++)
+            await_token();
+}
+
 static void contend(int by, size_t bytes)
 {
     struct transport transport = way_of(by, bytes)->transport;
+    const uint32_t batch = batch_packets(by);
+    uint32_t *left = &shared_credits[self].left;
+    *left = nes.rank == 0 ? 2 * batch : batch;
+    shared_credits[self].tokens = 0;
     for (unsigned i = 0; i < stream / 2; i++) {
-        if (nes.rank == 0)
+        if (nes.rank == 0) {
+            if (*left == 0) {
+                await_token();
+                shared_credits[self].tokens++;
+                *left = batch;
+            }
+            --*left;
             transport.send(by, bytes, i);
-        else
+        } else {
             transport.receive(by, bytes);
+            if (--*left == 0) {
+                tell_shared();
+                *left = batch;
+            }
+        }
         contended[self][i] = now();
     }
     if (nes.rank == 1 && memcmp(target(by), source(by), bytes) != 0)
         fail("the data came wrong where threads share a queue");
 }
 
-/* A packet each, so that threads can't take parts of each other's messages; nor halves. */
-static bool may_contend(int by, size_t bytes)
-{
-    return THREADS > 1 && by != DMA && by != HALVES && bytes <= packet_bytes[by];
-}
+/* A packet each, so that threads can't take parts of each other's messages. */
+static bool may_contend(int by, size_t bytes) { return THREADS > 1 && by != DMA && bytes <= packet_bytes[by]; }
 
 /* Before anything is timed: the data come as they were sent. Those of RESIDENT stay in SRAM from here on, so
  * all words are the same. All messages of the measurement before have come: their places may be written. */
@@ -499,6 +595,8 @@ static void together(int by, size_t bytes)
         tell(0);
     contend(by, bytes);
     pthread_barrier_wait(&barrier);
+    if (self == 0)
+        close_shared_credits(by);
 }
 
 /* What is to be measured. */
@@ -546,6 +644,8 @@ static void add(const char *name, char *sizes)
         size_t bytes = strtoul(size, NULL, 10);
         if (by == MECHANISMS || bytes % 4 != 0 || bytes == 0 || bytes > BYTES_MAX)
             fail("usage: mechanisms TRIPS STREAM {MECHANISM BYTES,...}...");
+        if (THREADS > 1 && by == HALVES)
+            fail("threads that share a queue can't receive by halves");
         if (message_packets(by, bytes) > queue_packets(by))
             fail("a message must fit into its receive queue");
         points = realloc(points, (point_count + 1) * sizeof *points);

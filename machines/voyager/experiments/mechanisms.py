@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from chasqui.experiment import Experiment, Output, Report, Run, Table, Value, sensitivity
 from chasqui.text import number, table
 
-from ._timing import ASSUMED, Timing
+from ._timing import ASSUMED, STREAM, STREAM_SHORT, TRIPS, Timing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,9 +25,11 @@ bandwidth that follows. A message longer than a mechanism takes at a time goes a
 sending and receiving overlap: then L may be less than nothing. Data begin in the cache of the \
 sender and end in the receiver's (DMA: in memory, both); resident data are in the NES's SRAM \
 already. The sender of a stream keeps credits, so that no more is under way than the receive \
-queue holds. Express messages are taken by one load of eight bytes, or by two of four, as a \
-PowerPC 604 must. With two threads a queue is shared: Basic and DMA take a lock, which is free at \
-the first try."""
+queue holds. Express messages are taken by one load of eight bytes into a general register. A \
+PowerPC 604 has no such load: the memo has it load into a floating-point register and go through \
+the cache to the general ones (measured of Tag-On, too), or take a message by two loads of four \
+bytes. With two threads a queue is shared: Basic and DMA take a lock, which is free at the first \
+try; Express and Tag-On need none, unless they receive by two loads."""
 
 COLUMNS = (
     "mechanism", "variant", "threads", "size_bytes",
@@ -53,12 +55,17 @@ CASES = {
     ("basic", "flush"): ("flush", "basic"),
     ("basic", "reclaim"): ("reclaim", "basic"),
     ("express", "-"): ("flush", "express"),
+    ("express", "through cache"): ("flush", "through"),
     ("express", "two loads"): ("flush", "halves"),
     ("tag-on-48", "flush"): ("flush", "tag-48"),
     ("tag-on-48", "reclaim"): ("reclaim", "tag-48"),
+    ("tag-on-48", "flush through cache"): ("flush", "tag-48-through"),
+    ("tag-on-48", "reclaim through cache"): ("reclaim", "tag-48-through"),
     ("tag-on-48", "resident"): ("flush", "resident-48"),
     ("tag-on-80", "flush"): ("flush", "tag-80"),
     ("tag-on-80", "reclaim"): ("reclaim", "tag-80"),
+    ("tag-on-80", "flush through cache"): ("flush", "tag-80-through"),
+    ("tag-on-80", "reclaim through cache"): ("reclaim", "tag-80-through"),
     ("tag-on-80", "resident"): ("flush", "resident-80"),
     ("dma", "flush"): ("flush", "dma"),
     ("dma", "reclaim"): ("reclaim", "dma"),
@@ -69,7 +76,7 @@ ALSO_LONG = {"basic": 2048, "tag-on-80": 1024}
 # Streams that are also sent without credits: of flush, with bytes.
 OVERRUN = [*((("express", "-"), size) for size in (4, 8, 16, 88)), (("tag-on-80", "flush"), 84),
            *((("basic", "flush"), size) for size in (88, 512, 2048))]  # fmt: skip
-STREAM = 64  # messages
+TRIPS_DMA, STREAM_DMA = 10, 16  # 8 are left without the first quarter, as its ring has requests
 
 # What each assumption's effect is shown on: machine, name in the program, bytes.
 VARIED = {
@@ -78,6 +85,10 @@ VARIED = {
     "tag-on": ("reclaim", "tag-80", 84),
     "dma": ("flush", "dma", 4096),
 }
+
+
+# What is measured again with other messages before it, to see how much that alone moves it.
+REPEATS = 4
 
 
 @dataclass(frozen=True)
@@ -125,6 +136,15 @@ def _lengths(mechanism: str, threads: int, long: Sequence[int]) -> list[int]:
     return [size for size in long if threads == 1 and size <= ALSO_LONG.get(mechanism, 0)]
 
 
+def threads_of(name: str) -> Sequence[int]:
+    """Threads that share a queue cannot receive by halves: these are not one access."""
+    return THREADS[:1] if name == "halves" else THREADS
+
+
+def repeat_name(machine: str, turn: int) -> str:
+    return f"repeat-{machine}-{turn}"
+
+
 def overrun_name(case: Case, size: int) -> str:
     return f"overrun-{case[0]}-{size}"
 
@@ -136,12 +156,12 @@ def runs(quick: bool) -> list[Run]:
         points: Points = [
             (name, [*small, *_lengths(mechanism, threads, long)])
             for (mechanism, _), (where, name) in CASES.items()
-            if where == machine and mechanism != "dma"
+            if where == machine and mechanism != "dma" and threads in threads_of(name)
         ]
         name = f"{machine}-{threads}"
-        found.append(_run(name, machine, threads, (32, STREAM), points))
+        found.append(_run(name, machine, threads, (TRIPS, STREAM), points))
         blocks: Points = [("dma", DMA_QUICK if quick else DMA)]
-        found.append(_run(f"{name}-dma", machine, threads, (8, 16), blocks))
+        found.append(_run(f"{name}-dma", machine, threads, (TRIPS_DMA, STREAM_DMA), blocks))
     found += [
         _run(overrun_name(case, size), "flush", 1, (4, STREAM), [(CASES[case][1], [size])],
              "-DCREDITS=0")
@@ -150,7 +170,11 @@ def runs(quick: bool) -> list[Run]:
     varied = sensitivity.assumptions("voyager", ASSUMED[:2] if quick else ASSUMED)
     for machine in MACHINES:
         points = [(name, [size]) for where, name, size in VARIED.values() if where == machine]
-        base = _run(f"varied-{machine}", machine, 1, (32, 32), points)
+        for turn in range(1 if quick else REPEATS):
+            others: Points = [("basic", [8 * (turn + 1)]), *points[turn:], *points[:turn]]
+            name = repeat_name(machine, turn)
+            found.append(_run(name, machine, 1, (TRIPS, STREAM_SHORT), others))
+        base = _run(f"varied-{machine}", machine, 1, (TRIPS, STREAM_SHORT), points)
         # Packets with twice the overhead, or twice the data, must fit.
         base = replace(base, sets=[*base.sets, "network.packet_max=160 B"])
         found += sensitivity.runs(base, varied)
@@ -177,11 +201,11 @@ def measured(outputs: Mapping[str, Output]) -> dict[Key, Figures]:
     timings = {
         name: Timing(each)
         for name, each in outputs.items()
-        if not name.startswith(("varied", "overrun"))
+        if not name.startswith(("varied", "overrun", "repeat"))
     }
     found = {}
     for (mechanism, variant), (machine, name) in CASES.items():
-        for threads in THREADS:
+        for threads in threads_of(name):
             timing = timings[f"{machine}-{threads}{'-dma' if mechanism == 'dma' else ''}"]
             for size in timing.keys(f"{name}/left"):
                 found[mechanism, variant, threads, size] = figures(timing, name, size)
@@ -215,7 +239,7 @@ def contention(found: Mapping[Key, Figures]) -> Table:
     rows: list[list[Value]] = [
         [mechanism, variant, size, each.gap, each.together, each.together / each.gap]
         for (mechanism, variant, threads, size), each in found.items()
-        if threads == 2 and each.together and size == min(PACKET[mechanism], SMALL[-1])
+        if each.together and size == min(PACKET[mechanism], SMALL[-1])
     ]
     columns = ["mechanism", "variant", "size_bytes", "gap_one_ns", "gap_two_ns", "ratio"]
     return Table("contention", columns, rows)
@@ -236,6 +260,26 @@ def overrun(outputs: Mapping[str, Output], found: Mapping[Key, Figures]) -> Tabl
         rows.append([*row, Fraction(100 * missed, packets)])
     columns = ["mechanism", "variant", "size_bytes", "gap_ns", "no_credits_ns", "missed_percent"]
     return Table("overrun", columns, rows)
+
+
+def repeated(outputs: Mapping[str, Output], found: Mapping[Key, Figures]) -> Table:
+    """What is measured of the same messages behind others: the least and the greatest."""
+    cases = {place: case for case, place in CASES.items()}
+    rows: list[list[Value]] = []
+    for label, (machine, name, size) in VARIED.items():
+        every = [
+            figures(Timing(outputs[run]), name, size)
+            for turn in range(REPEATS)
+            if (run := repeat_name(machine, turn)) in outputs
+        ]
+        key: Key = (*cases[machine, name], 1, size)
+        every += [found[key]] if key in found else []
+        for quantity in ("o_send", "o_recv", "latency", "gap"):
+            values = [getattr(each, quantity) for each in every]
+            least, greatest = min(values), max(values)
+            rows.append([label, quantity, size, least, greatest, 100 * (greatest / least - 1)])
+    columns = ["message", "quantity", "size_bytes", "least_ns", "greatest_ns", "spread_percent"]
+    return Table("repeated", columns, rows)
 
 
 def logp_view(found: Mapping[Key, Figures], bus_clock: Fraction) -> str:
@@ -264,7 +308,7 @@ METRICS: dict[str, Callable[[Figures], Fraction]] = {
 PAIRS = [
     *[
         (("express", loads), (to, variant))
-        for loads in ("-", "two loads")
+        for loads in ("-", "through cache", "two loads")
         for to in ("tag-on-80", "basic")
         for variant in MACHINES
     ],
@@ -302,7 +346,7 @@ def limit(one: Figures, two: Figures) -> str:
     for name, time in (("the receiving", one.o_recv), ("the sending", one.o_send)):
         if abs(time / one.gap - 1) < Fraction(1, 10):
             return f"{name} processor"
-    if two.together and two.together < one.gap * Fraction(9, 10):
+    if two.together and two.together < two.gap * Fraction(9, 10):
         return "the processors: the gap is less with two threads a side"
     return "the NES, the bus or the link"
 
@@ -342,21 +386,24 @@ def report(outputs: Mapping[str, Output]) -> Report:
     long = Table("long", COLUMNS, [row(k, f) for k, f in found.items() if not is_small(k)])
     apart = contention(found)
     over = overrun(outputs, found)
+    again = repeated(outputs, found)
     sizes = ", ".join(
         f"{label} of {size:,} bytes ({where})" for label, (where, _, size) in VARIED.items()
     )
     text = "\n\n".join(
         [
             logp_view(found, outputs["flush-1"].clock_ns("node.bus")),
-            "Gap with one thread at work, and with two that send and two that receive [ns]\n"
-            + apart.text(left=(0, 1)),
+            "Gap with one thread at work, and with two that send and two that receive [ns], of "
+            "threads that share a queue\n" + apart.text(left=(0, 1)),
+            "The same messages behind others [ns], and by how much that moves them [%]\n"
+            + again.text(left=(0, 1)),
             "Gap with credits, and without [ns]; packets of the latter that the service processor "
             "had to deliver [%]\n" + over.text(left=(0, 1)),
             f"Change [%] when an assumption is halved or doubled, for {sizes}\n{varied_text}",
         ]
     )
     return Report(
-        tables=[results, long, crossovers(found), apart, over, varied],
+        tables=[results, long, crossovers(found), apart, over, again, varied],
         text=text,
         findings=[*findings(found), sentence],
         draw=lambda figure: draw(figure, found),
@@ -373,7 +420,7 @@ COLORS = {
     "basic": "RED",
     "dma": "BLACK",
 }
-DASHES = {"flush": "-", "-": "-", "reclaim": "--", "two loads": "--", "resident": ":"}
+DASHES = {"flush": "-", "-": "-", "reclaim": "--", "through cache": "--", "resident": ":"}
 
 
 # Title of a panel: from the figures of one size, and that size.
@@ -385,7 +432,7 @@ PANELS: dict[str, Callable[[Figures, int], float]] = {
     "gap [us]": lambda each, _: float(each.together or each.gap) / 1000,
     "bandwidth [MB/s]": lambda each, size: float(size * 1000 / each.gap),
 }
-SHORT = [case for case in CASES if case[0] != "dma"]
+SHORT = [case for case in CASES if case[0] != "dma" and case[1] in DASHES]
 # Where data are matters to their sender.
 CACHED = [case for case in SHORT if case[1] != "resident"]
 # What threads share, where each mechanism is at its best.
@@ -393,8 +440,8 @@ BEST = [case for case in CACHED if case[1] != "flush"]
 
 
 def draw(figure: Figure, found: Mapping[Key, Figures]) -> None:
-    """Small messages by every mechanism but DMA; by the best of them with one thread and with two;
-    long messages by three, in flush."""
+    """Small messages by every mechanism but DMA, without all ways to receive; by the best of them
+    with one thread and with two; long messages by three, in flush."""
     from chasqui.experiment import drawing
 
     grid = figure.subplots(3, 3)

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from chasqui.experiment import Experiment, Output, Report, Run, Table, sensitivity
 from chasqui.text import number, table
 
-from ._timing import Timing
+from ._timing import STREAM, STREAM_SHORT, TRIPS, Timing
 from .mechanisms import (
     COLUMNS,
+    STREAM_DMA,
+    TRIPS_DMA,
     Case,
     Figures,
     Key,
@@ -77,7 +79,7 @@ def _run(name: str, counts: tuple[int, int], points: Mapping[str, Sequence[int]]
         machine=MACHINE,
         ranks=2,
         program="mechanisms",
-        flags=["-DSTEP=5"],  # a load from the NI takes some 400 cycles
+        flags=["-DPHASES=4096"],  # a load from the NI takes some 400 cycles
         arguments=[*map(str, counts), *sizes],
         sets=["voyager.sp.present=false"],
     )
@@ -90,10 +92,12 @@ def runs(quick: bool) -> list[Run]:
         for name in CASES.values()
     }
     found = [
-        _run("sizes", (32, 64), points),
-        _run("blocks", (8, 16), {"dma": BLOCKS[-1:] if quick else BLOCKS}),
+        _run("sizes", (TRIPS, STREAM), points),
+        _run("blocks", (TRIPS_DMA, STREAM_DMA), {"dma": BLOCKS[-1:] if quick else BLOCKS}),
     ]
-    varied = _run("varied", (32, 32), {CASES[case]: [size] for case, size in VARIED.items()})
+    varied = _run(
+        "varied", (TRIPS, STREAM_SHORT), {CASES[case]: [size] for case, size in VARIED.items()}
+    )
     found += [_behind(varied, ns) for ns in (ATTACH_NS[:2] if quick else ATTACH_NS)]
     ranged = sensitivity.ranged(MACHINE)
     return [*found, *sensitivity.runs(varied, ranged[:2] if quick else ranged)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from chasqui.experiment import Experiment, Output, Report, Run, Table
 from chasqui.text import number, table
 
-from ._timing import Timing
+from ._timing import TRIPS_FEW, Timing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,7 +47,7 @@ class Row(NamedTuple):
 
 def runs(quick: bool) -> list[Run]:
     counts = DESTINATIONS_QUICK if quick else DESTINATIONS
-    arguments = ["16", *map(str, counts)]
+    arguments = [str(TRIPS_FEW), *map(str, counts)]
     ranks = counts[-1] + 1
     return [
         Run(machine, f"voyager/{machine}", ranks, "multicast", arguments=arguments)

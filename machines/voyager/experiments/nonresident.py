@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from chasqui.experiment import Experiment, Output, Report, Run, Table, sensitivity
 from chasqui.text import table
 
-from ._timing import ASSUMED, Timing, draw_parts
+from ._timing import ASSUMED, TRIPS, Timing, draw_parts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,7 +33,8 @@ MECHANISMS = {
     "basic-88": ("basic", 88),
 }
 MOVED = ("express", "basic-8")
-COUNTS = ("64", "64")  # trips, messages of the stream
+COUNTS = (str(TRIPS), "64")  # trips, messages of the stream
+FLAGS = ["-DPHASES=1024"]  # a turn of a loop that polls a served queue takes some 150 cycles
 SYSTEM = ["voyager.sp.system=true"]
 # What had to be assumed of the service processor, beside what matters to all messages.
 SERVICE = (
@@ -70,10 +71,10 @@ class Move(NamedTuple):
 def runs(quick: bool) -> list[Run]:
     # Packets with twice the overhead, or twice the data, must fit.
     room = [*SYSTEM, "network.packet_max=160 B"]
-    base = Run(VARIED, "voyager/flush", 2, "nonresident", arguments=COUNTS, sets=room)
+    base = Run(VARIED, "voyager/flush", 2, "nonresident", FLAGS, COUNTS, room)
     return [
         *(
-            Run(variant, f"voyager/{variant}", 2, "nonresident", arguments=COUNTS, sets=SYSTEM)
+            Run(variant, f"voyager/{variant}", 2, "nonresident", FLAGS, COUNTS, SYSTEM)
             for variant in VARIANTS
         ),
         *sensitivity.runs(base, sensitivity.assumptions("voyager", varied(quick))),
@@ -91,7 +92,7 @@ def rows(timing: Timing, variant: str) -> list[Row]:
         for key, served in enumerate(PLACES):
             o_send = timing.spent(0, f"{name}/overhead", key)
             o_recv = timing.spent(1, f"{name}/overhead", key)
-            latency = timing.mean_flight(name, key, ways=[(0, 1)])
+            latency = timing.flight(name, key, ways=[(0, 1)])
             gap = timing.interval(1, f"{name}/stream", key=key)
             assert gap is not None
             rest = latency - o_send - o_recv

@@ -52,8 +52,8 @@ def rows(slots: int, output: Output) -> list[Row]:
         Row(
             slots, method, queues,
             timing.spent(1, f"{method}/empty", queues),
-            timing.mean_spent(1, f"{method}/found", queues),
-            timing.mean_flight(method, queues, ways=[(0, 1)]),
+            timing.spent(1, f"{method}/found", queues),
+            timing.flight(method, queues, ways=[(0, 1)]),
         )
         for method in METHODS
         for queues in timing.keys(f"{method}/left")
