@@ -419,7 +419,7 @@ GOALS = {
     **{f"hello_1024_ranks_bytes_{name}": (8e9, "at most") for name in ("loggp", "voyager")},
     **{f"rank_bytes_{name}": (1e6, "at most") for name in ("loggp", "voyager")},
     "threads_2_compute": (1.7, "at least"),
-    **{f"harts_{HARTS}_of_1_{name}": (0.7, "at least") for name in ("loggp", "voyager")},
+    f"harts_{HARTS}_of_1_loggp": (0.7, "at least"),
     **{
         f"threads_auto_{example}_{name}": (0.95, "at least")
         for example in EXAMPLES
@@ -428,8 +428,9 @@ GOALS = {
 }
 
 # What has been reached, rounded down: less is a step back. The aims are 0.12 for gather, 0.15 for
-# stream, 0.08 for the others.
+# stream, 0.08 for the other kernels, 0.7 for harts.
 LIMITS = {
+    f"harts_{HARTS}_of_1_voyager": (0.5, "at least"),
     f"misses_{kernel}_{machine}_ratio_qemu-riscv64": (least, "at least")
     for machine, reached in {
         "voyager": {"gather": 0.06, "stream": 0.035, "transpose": 0.03, "chase": 0.03},

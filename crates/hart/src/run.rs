@@ -450,10 +450,10 @@ impl Hart {
     /// What is executed from here on may be taken back.
     pub fn begin_ahead(&mut self) -> Before {
         self.blocks.begin();
-        if self.blocks.resume.take().is_some() {
-            // A block that begins here fetches the line that it begins in: what the hart uses is known.
-            self.block();
-        }
+        // A block that begins here fetches the line that it begins in: what the hart uses is known. If it can't be decoded
+        // now, the hart comes no further.
+        self.blocks.resume = None;
+        self.block();
         self.port.begin_ahead();
         Before {
             state: self.state.clone(),
@@ -478,6 +478,8 @@ impl Hart {
     /// The hart is as it was when it began, and executes again what starts before cycle `end`, which it had.
     pub fn run_again(&mut self, before: &Before, end: u64) {
         self.take_back(before);
+        // What it had executed was read then.
+        self.course.reads = CodeReads::All;
         let came = self.execute_ahead(end);
         assert!(came, "what was executed ahead is not executed again");
     }

@@ -122,7 +122,12 @@ impl NodePartition {
         let now = event.time;
         let of_device = matches!(target, Target::Network(_) | Target::Device(_));
         let is_unnoticed = cfg!(debug_assertions) && of_device && !parts.io.is_observable(target, &event);
-        if !matches!(target, Target::MemorySystem | Target::Request) {
+        let is_seen = match target {
+            Target::MemorySystem | Target::Request => false,
+            Target::Scheduler => true,
+            _ => parts.io.is_observable(target, &event),
+        };
+        if is_seen {
             parts.rest.end();
         }
         // On a bus that is a hart's for a while, transactions have no events: how many have depends on the turns.

@@ -602,6 +602,62 @@ fn a_store_to_a_line_that_a_polling_hart_has_lost_is_awaited() {
     }
 }
 
+/// Hart 1 polls as hart 0 does above, and works for long when it has seen hart 0's store. Then it stores for hart 2, which polls
+/// likewise, and polls itself for what never comes.
+fn polls_and_stores_and_polls(turn: i64) -> Program {
+    let (x, y, never, left, value, one) = (21, 22, 23, 5, 6, 7);
+    let lui = |rd, imm| Insn { op: Op::Lui, rd, imm, ..decode(0x13) };
+    let work = |p: &mut Program| {
+        let again = p.here();
+        p.add(left, left, -1).branch(Op::Bne, left, ZERO, again);
+    };
+    let poll = |p: &mut Program, place, turn: i64| {
+        let again = p.here();
+        p.pause().load(value, place, 0);
+        let seen = p.branch_ahead(Op::Bne, value, ZERO);
+        p.load(value, place, 0x200).load(value, place, 0x400).add(value, ZERO, 0).add(left, ZERO, turn);
+        work(p);
+        p.jump(again).land(seen);
+    };
+    // The first turn, which misses, ends as it began.
+    let wait_for_ever = |p: &mut Program, line: i64| {
+        p.add(value, ZERO, 0);
+        let again = p.here();
+        p.pause().load(value, never, line).branch(Op::Beq, value, ZERO, again);
+    };
+    let mut p = Program::new();
+    p.add(x, DATA_REGISTER, 0x100).add(y, DATA_REGISTER, 0x140).add(never, DATA_REGISTER, 0x640);
+    p.add(one, ZERO, 1).threads(3, NUMBER);
+    meet(&mut p, 3);
+    let others = p.branch_ahead(Op::Bne, NUMBER, ZERO);
+    p.push(lui(left, 0x5000));
+    work(&mut p);
+    p.store(one, x, 0);
+    wait_for_ever(&mut p, 0);
+    p.land(others).add(value, NUMBER, -1);
+    let third = p.branch_ahead(Op::Bne, value, ZERO);
+    poll(&mut p, x, turn);
+    p.push(lui(left, 0x4000));
+    work(&mut p);
+    p.store(one, y, 0);
+    wait_for_ever(&mut p, LINE);
+    p.land(third);
+    poll(&mut p, y, 2 * turn);
+    p.add(A0, ZERO, 7).call(94);
+    p
+}
+
+/// What a hart repeats may be another loop than before, and it may have stored between the two.
+#[test]
+fn a_store_between_two_loops_is_awaited() {
+    for turn in (700..1000).step_by(20) {
+        let mut c = harts(3);
+        (c.l1d.size, c.l1d.ways, c.l2.present) = (Bytes::from_bytes(512), 1, false);
+        let ended = go(&c, &polls_and_stores_and_polls(turn)).ended;
+        assert!(matches!(ended, Some((_, Ended::Exit(7)))), "{turn}: {ended:?}");
+    }
+}
+
 /// Hart 0 stores in calls that take no time, and polls for hart 1's answers. Neither loop has a pause.
 fn asks_in_calls() -> Program {
     let (x, y, left, value, number) = (21, 22, 5, 6, 7);
@@ -648,23 +704,40 @@ fn a_call_that_takes_no_time_is_answered_in_time() {
     assert!(runs_ahead(&c, &asks_in_calls(), TestNi::new(vec![]))[1] > 0, "no hart was taken back");
 }
 
-/// Hart 0 writes one function after the other to one place, each of which returns a greater number; hart 1 calls it.
-fn writes_code() -> Program {
+/// Hart 0 writes one function after the other to one place, each of which returns a greater number; hart 1 calls it. So many
+/// instructions of it are the same in all.
+fn writes_code(same: i64) -> Program {
     let (code, number, word, latest, left) = (21, 5, 6, 22, 23);
     let mut p = Program::new();
-    // A page to write and to execute; `jalr zero, ra` is its second instruction.
+    // A page to write and to execute; `jalr zero, ra` is its last instruction.
     for (register, value) in [(A0, 0), (11, 1024), (12, 7), (13, 0x22), (14, -1), (15, 0)] {
         p.add(register, ZERO, value);
     }
     p.call(222).add(code, A0, 0);
     let insn = |op, rd, rs1, rs2, imm| Insn { op, rd, rs1, rs2, imm, ..decode(0x13) };
-    p.push(insn(Op::Lui, word, 0, 0, 0x8000)).add(word, word, 0x67).push(insn(Op::Sw, 0, code, word, 4));
-    p.add(word, ZERO, 0x513).push(insn(Op::Sw, 0, code, word, 0)).fence();
+    p.push(insn(Op::Lui, word, 0, 0, 0x8000)).add(word, word, 0x67).push(insn(
+        Op::Sw,
+        0,
+        code,
+        word,
+        4 * same + 4,
+    ));
+    p.add(word, ZERO, 0x13);
+    for place in 0..same {
+        p.push(insn(Op::Sw, 0, code, word, 4 * place));
+    }
+    p.add(word, ZERO, 0x513).push(insn(Op::Sw, 0, code, word, 4 * same)).fence();
     p.threads(2, NUMBER);
     let second = p.branch_ahead(Op::Bne, NUMBER, ZERO);
     p.add(number, ZERO, 1);
     let next = p.here();
-    p.push(insn(Op::Slli, word, number, 0, 20)).add(word, word, 0x513).push(insn(Op::Sw, 0, code, word, 0));
+    p.push(insn(Op::Slli, word, number, 0, 20)).add(word, word, 0x513).push(insn(
+        Op::Sw,
+        0,
+        code,
+        word,
+        4 * same,
+    ));
     p.add(number, number, 1).add(left, number, -2000).branch(Op::Bne, left, ZERO, next);
     p.add(A0, ZERO, 7).exit();
     p.land(second).add(latest, ZERO, 0).add(left, ZERO, 60);
@@ -679,12 +752,13 @@ fn writes_code() -> Program {
 /// Code that a hart ahead has stored, but not yet in the order of time, is not executed.
 #[test]
 fn no_hart_executes_code_from_the_future() {
-    for l2 in [false, true] {
+    for (l2, same) in [false, true].into_iter().flat_map(|l2| [0, 34, 36, 38, 40, 42].map(|same| (l2, same)))
+    {
         let mut c = harts(2);
         (c.l2.present, c.checks.coherence) = (l2, false);
-        let outcome = go(&c, &writes_code());
-        assert_eq!(end(&outcome).1, 7, "it went backwards");
-        let found = runs_ahead(&c, &writes_code(), TestNi::new(vec![]));
+        let outcome = go(&c, &writes_code(same));
+        assert_eq!(end(&outcome).1, 7, "it went backwards: {same}, {l2}");
+        let found = runs_ahead(&c, &writes_code(same), TestNi::new(vec![]));
         assert!(found[0] > 0, "no hart ran ahead");
     }
 }

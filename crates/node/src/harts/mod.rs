@@ -110,6 +110,7 @@ impl Harts {
     /// It is the turn of hart `index`: it runs ahead of the others as far as `until`. False: it has to be run among them.
     pub(crate) fn run_ahead(&mut self, index: usize, until: Time) -> bool {
         let is_alone = self.others_ready(index) >= until || !self.are_timed();
+        self.begin_among_others(index);
         let Core { hart, ahead, activity, watch, .. } = &mut self[index];
         let may = !is_alone && matches!(activity, Activity::Ready) && watch.is_none();
         ahead.run(hart, if may { until } else { Time::ZERO })
@@ -122,7 +123,7 @@ impl Harts {
         if ahead.next().is_some() { CodeReads::Nothing } else { CodeReads::All }
     }
 
-    /// Hart `index` is about to run among others.
+    /// Hart `index` is about to run.
     pub(crate) fn begin_among_others(&mut self, index: usize) {
         let reads = self.code_reads(index);
         self[index].hart.set_code_reads(reads);

@@ -116,6 +116,8 @@ pub(crate) struct Spin {
     turn: Time,
     /// When what is observed began.
     began: Time,
+    /// It is the first since nothing was: what was repeated before may have been another loop.
+    is_new: bool,
     /// Interrupts that the hart had taken when it was found to repeat itself.
     interrupts: u64,
     /// The latest load of what is observed that may be repeated. Only builds with debug assertions keep it.
@@ -173,9 +175,10 @@ impl Spin {
             let learns = !at_yield && found.is_some() && last.predictor != *hart.predictor();
             self.learning = if learns { self.learning + 1 } else { 0 };
             let found = found.filter(|_| !learns || self.learning > LEARNING_MAX);
-            if !std::mem::replace(&mut self.repeats, found.is_some()) {
+            if !std::mem::replace(&mut self.repeats, found.is_some()) || self.is_new {
                 self.since = self.began;
             }
+            self.is_new = false;
             self.turn = self.began;
             self.interrupts = hart.interrupts();
             match found {
@@ -224,6 +227,7 @@ impl Spin {
                 });
             }
         }
+        self.is_new |= !self.observed;
         self.observed = true;
         self.began = hart.now();
         self.latest_poll = None;

@@ -128,12 +128,13 @@ impl DmaEngine {
         if self.gives_way() {
             self.park();
         }
-        match self.state {
-            // At once: nothing that happens in the NES later need have to do with the requests that are left.
-            State::Idle => self.turn(s, c),
-            State::Ready if self.has_had_its_turn() => {}
-            State::Ready if self.pieces.len() < BUFFERS && !self.is_held => self.read(s, c),
-            _ => {}
+        // At once, as is the next read: nothing that happens in the NES later need have to do with what is left.
+        if self.state == State::Idle {
+            self.turn(s, c);
+        }
+        let may_read = self.state == State::Ready && !self.is_held && !self.has_had_its_turn();
+        if may_read && self.pieces.len() < BUFFERS {
+            self.read(s, c);
         }
         if !self.crossing
             && s.txu_has_room(self.requester(s))
