@@ -199,3 +199,54 @@ def test_a_job_takes_at_most_half_as_long_again_whatever_its_neighbour_does(
     for number, end in enumerate(ends):
         time = time_beside(programs, folder / f"{name}-{how}-{number}", options, how, end)
         assert time <= 1.5 * reference, f"{how} after {end} us: {time / reference:.2f}"
+
+
+BLOCKS_AT_ONCE = """\
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+static char block[400000];
+int main(int argc, char **argv)
+{
+    int rank, size, rounds = atoi(argv[1]), bytes = atoi(argv[2]);
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    double begin = MPI_Wtime();
+    for (int round = 0; round < rounds; round++) {
+        block[bytes - 1] = (char)(round + 1);
+        if (rank < size / 2)
+            MPI_Send(block, bytes, MPI_CHAR, rank + size / 2, 0, MPI_COMM_WORLD);
+        else
+            MPI_Recv(block, bytes, MPI_CHAR, rank - size / 2, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (block[bytes - 1] != (char)(round + 1))
+            return 3;
+    }
+    if (rank == size - 1)
+        printf("%.0f\\n", (MPI_Wtime() - begin) * 1e9);
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("jobs", ["two", "one"])
+def test_blocks_of_two_processes_take_turns(compile_c: Compiler, tmp_path: Path, jobs: str) -> None:
+    """Of a node, with room for many packets in the network: nothing else has a transfer go on that
+    waited for its turn. Turns cost little."""
+    program = str(compile_c("blocks", BLOCKS_AT_ONCE))
+    wide = ["--set", "network.input_buffer=64", "--set", "network.link_bandwidth=2 GB/s"]
+    if jobs == "two":
+        words = [*SHORT, *wide, "-np", "2", "--job", f"-np 2 {program} 1 400000"]
+        words += ["--", program, "1", "400000"]
+    else:
+        words = [*wide, "-np", "4", "--ranks-per-node", "2", "--set", "node.harts=2"]
+        words += ["--", program, "6", "60000"]
+    times = []
+    for turn in ("4 KiB", "1 GiB"):
+        done = command("run", "-q", "-m", "voyager", "--set", f"voyager.dma.turn={turn}", *words,
+                       directory=tmp_path)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        times.append(max(int(word) for word in done.stdout.split()))
+    print(f"in turns and one after the other: {times} ns")
+    assert times[0] < 1.15 * times[1]

@@ -288,3 +288,45 @@ def test_what_does_not_fit_is_refused_in_one_line(
     assert SAID[what] in done.stderr
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+WAITS = """\
+#include <mpi.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+    int rank, size, number, done = 0;
+    MPI_Request request;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Irecv(&number, 1, MPI_INT, (rank + 1) % size, 5, MPI_COMM_WORLD, &request);
+    if (!strcmp(argv[1], "waits"))
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    while (!done)
+        MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "machine"),
+    [
+        (how, machine)
+        for how in ("waits", "tests")
+        for machine in MACHINES
+        # Loops around calls that take no time, of several harts, are not found (crates/node/README).
+        if (how, machine) != ("tests", "loggp")
+    ],
+)
+def test_ranks_of_a_node_that_wait_for_ever_are_found(
+    compile_c: Compiler, tmp_path: Path, machine: str, how: str
+) -> None:
+    """Also where each poll of the network interface takes a way to it and back."""
+    program = compile_c("waits", WAITS)
+    words = ["-np", "4", *together(2), "--limit-host-time", "20 s", "-m", *machine.split(" ")]
+    done = command("run", "-q", *words, "--", program, how, directory=tmp_path)
+    assert done.returncode == 125, done.stderr
+    assert "4 of 4 ranks wait" in done.stderr
