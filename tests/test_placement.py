@@ -317,7 +317,7 @@ int main(int argc, char **argv)
         (how, machine)
         for how in ("waits", "tests")
         for machine in MACHINES
-        # Loops around calls that take no time, of several harts, are not found (crates/node/README).
+        # Loops around calls that take no time are not found there (crates/node/README.md).
         if (how, machine) != ("tests", "loggp")
     ],
 )
