@@ -431,12 +431,14 @@ GOALS = {
 # stream, 0.08 for the other kernels, 0.7 for harts.
 LIMITS = {
     f"harts_{HARTS}_of_1_voyager": (0.5, "at least"),
-    f"misses_{kernel}_{machine}_ratio_qemu-riscv64": (least, "at least")
-    for machine, reached in {
-        "voyager": {"gather": 0.06, "stream": 0.035, "transpose": 0.03, "chase": 0.03},
-        "loggp": {"gather": 0.07, "stream": 0.06, "transpose": 0.06, "chase": 0.05},
-    }.items()
-    for kernel, least in reached.items()
+    **{
+        f"misses_{kernel}_{machine}_ratio_qemu-riscv64": (least, "at least")
+        for machine, reached in {
+            "voyager": {"gather": 0.06, "stream": 0.035, "transpose": 0.03, "chase": 0.03},
+            "loggp": {"gather": 0.07, "stream": 0.06, "transpose": 0.06, "chase": 0.05},
+        }.items()
+        for kernel, least in reached.items()
+    },
 }
 
 
