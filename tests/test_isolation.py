@@ -214,7 +214,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     double begin = MPI_Wtime();
     for (int round = 0; round < rounds; round++) {
-        block[bytes - 1] = (char)(round + 1);
+        block[bytes - 1] = rank < size / 2 ? (char)(round + 1) : 0;
         if (rank < size / 2)
             MPI_Send(block, bytes, MPI_CHAR, rank + size / 2, 0, MPI_COMM_WORLD);
         else

@@ -124,8 +124,9 @@ impl NodePartition {
         let is_unnoticed = cfg!(debug_assertions) && of_device && !parts.io.is_observable(target, &event);
         let is_seen = match target {
             Target::MemorySystem | Target::Request => false,
-            Target::Scheduler => true,
-            _ => parts.io.is_observable(target, &event),
+            // When what comes from outside is known of depends on how far the engine has come.
+            Target::Scheduler | Target::Network(_) => true,
+            Target::Device(_) | Target::Io => parts.io.is_observable(target, &event),
         };
         if is_seen {
             parts.rest.end();

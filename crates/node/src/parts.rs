@@ -139,6 +139,7 @@ impl Parts {
         let is_harts = |event: &Event| Target::from(event.target) != Target::Scheduler;
         let are_stuck = self.events.prompt().is_empty()
             && self.harts.iter().all(Core::is_stuck)
+            && !self.io.stores_cross()
             && self.events.slow().iter().all(is_harts);
         if are_stuck {
             self.resting = self.rest.is_final(&self.harts, now);

@@ -252,6 +252,12 @@ impl Core {
         matches!(self.activity, Activity::Parked(_) | Activity::Suspended(_))
     }
 
+    /// It executes nothing, neither now nor in what is made up for.
+    pub(crate) fn is_asleep(&self) -> bool {
+        use Activity::{Blocked, Ended, Idle, Sleeping, Vacant};
+        matches!(self.activity, Vacant | Idle | Sleeping(_) | Blocked(..) | Ended)
+    }
+
     /// Nothing but an event that it can see changes what the hart does.
     pub(crate) fn is_stuck(&self) -> bool {
         match self.activity {

@@ -13,7 +13,7 @@ use super::Harts;
 pub(crate) struct Rest {
     /// All have been stuck since then, and no event has come.
     since: Option<Time>,
-    /// For each hart that does not repeat itself, since it sleeps, the cycle at which it is.
+    /// For each hart that does nothing, as it sleeps or has no thread, the cycle at which it is.
     sleepers: Vec<Option<u64>>,
 }
 
@@ -25,7 +25,7 @@ impl Rest {
 
     /// All `harts` are stuck at `now`, and nothing else is to come but transactions of theirs. True: nothing will change that.
     pub fn is_final(&mut self, harts: &Harts, now: Time) -> bool {
-        let sleeper = |core: &super::Core| (!core.spin.repeats()).then_some(core.hart.cycle);
+        let sleeper = |core: &super::Core| core.is_asleep().then_some(core.hart.cycle);
         let are_same = harts.iter().map(sleeper).eq(self.sleepers.iter().copied());
         if self.since.is_none() || !are_same {
             self.since = Some(now);
@@ -33,7 +33,7 @@ impl Rest {
             self.sleepers.extend(harts.iter().map(sleeper));
             return false;
         }
-        let repeating = || harts.iter().filter(|core| core.spin.repeats());
+        let repeating = || harts.iter().filter(|core| !core.is_asleep());
         let changed = repeating().map(|core| core.spin.since()).fold(self.since, |a, b| a.max(Some(b)));
         repeating().filter(|core| !core.is_idle()).all(|core| Some(core.spin.latest_turn()) >= changed)
     }

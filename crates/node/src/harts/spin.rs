@@ -185,6 +185,8 @@ impl Spin {
                 None | Some(Repetition::AmongOthers) => {}
                 Some(found) => return Some(if at_yield { found.of_values(hart) } else { found }),
             }
+        } else {
+            self.is_new = true;
         }
         // Accesses that are not timed do not depend on caches and buffers.
         if hart.port.is_timed() && !quiet {
@@ -227,7 +229,6 @@ impl Spin {
                 });
             }
         }
-        self.is_new |= !self.observed;
         self.observed = true;
         self.began = hart.now();
         self.latest_poll = None;

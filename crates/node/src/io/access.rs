@@ -78,6 +78,12 @@ impl Io {
         }
     }
 
+    /// A store is on its way to a device.
+    pub(crate) fn stores_cross(&self) -> bool {
+        let mut crossing = self.devices.iter().flat_map(|device| &device.crossing);
+        crossing.any(|crossing| !matches!(crossing.access, Access::Load { .. }))
+    }
+
     /// What arrives at `device` next may change what others see there.
     pub(super) fn stores_arrive(&self, device: usize) -> bool {
         let next = self.devices[device].crossing.front();
