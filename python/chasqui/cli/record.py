@@ -65,7 +65,7 @@ def record(
     name, arguments = options.check_program(program)
     place = Path(file) if file else Path(f"{Path(name).name}.recording")
     _check_overwritten(place)
-    if place.parent.is_dir() and not place.exists():
+    if file and place.parent.is_dir() and not place.exists():
         check_writable(place)
     job = simulation.Job(
         machine=machine,
