@@ -201,6 +201,50 @@ def test_a_job_takes_at_most_half_as_long_again_whatever_its_neighbour_does(
         assert time <= 1.5 * reference, f"{how} after {end} us: {time / reference:.2f}"
 
 
+ONLY_MESSAGES = """\
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+static char block[65536];
+int main(int argc, char **argv)
+{
+    int rank, rounds = atoi(argv[1]), bytes = atoi(argv[2]);
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    double begin = MPI_Wtime();
+    for (int round = 0; round < rounds; round++) {
+        if (rank == 0)
+            MPI_Send(block, bytes, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
+        MPI_Recv(block, bytes, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (rank == 1)
+            MPI_Send(block, bytes, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
+    }
+    if (rank == 0)
+        printf("%.0f\\n", (MPI_Wtime() - begin) * 1e9);
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize(("rounds", "size"), [(300, 8), (10, 65536)])
+def test_messages_and_nothing_else_have_a_fair_half(
+    compile_c: Compiler, tmp_path: Path, rounds: int, size: int
+) -> None:
+    """Of what the neighbour keeps busy, DMA and links. Jobs have harts of their own, and this one
+    no other work that would hide what it waits for."""
+    only, neighbour = compile_c("only", ONLY_MESSAGES), compile_c("neighbour", NEIGHBOUR)
+    times = {}
+    for how in ("compute", "long", "block"):
+        job = ["--job", f"-np 2 {neighbour} {how} 20000 20000"]
+        words = ["-m", "voyager", "--set", "node.harts=2", "-np", 2, *job, "--", only, rounds, size]
+        done = run(tmp_path, how, *words)
+        assert done.returncode == 0, done.stderr
+        times[how] = int((tmp_path / how / "job0" / "stdout.0").read_text())
+    print(f"beside neighbours: {times} ns")
+    assert max(times.values()) <= 2 * times["compute"]
+
+
 BLOCKS_AT_ONCE = """\
 #include <mpi.h>
 #include <stdio.h>

@@ -630,6 +630,11 @@ REFUSED = {
         "./a",
         "mpi.wait.polls = 5 with 2 jobs and voyager.queues.sharing = drained",
     ),
+    "one hart": (
+        ["--set", "voyager.queues.sharing=drained", "--set", "node.harts=2"],
+        "./a",
+        "node.harts = 2 with 2 jobs and voyager.queues.sharing = drained: jobs take turns on one hart",
+    ),
     "queues": (["--set", "voyager.queues.basic=300"], "./a", "voyager.queues.basic: 2 jobs"),
     "residents": (
         ["--set", "voyager.sp.present=false", "--set", "voyager.queues.basic=5"],

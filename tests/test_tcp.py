@@ -82,6 +82,42 @@ def test_lost_frames_come_again(flood: Path, tmp_path: Path, sets: list[str], lo
     assert counters["sent"] >= counters["received"] + counters[lost]
 
 
+NO_INIT = """\
+#include <mpi.h>
+#include <string.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    char name[64];
+    gethostname(name, sizeof name);
+    if (argc > 1 && !strcmp(name, argv[1]))
+        sleep(1000);
+    MPI_Init(&argc, &argv);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("sets", "arguments", "said"),
+    [
+        (["network.fault.rate=100 %"], [], "another node does not answer; all frames to it"),
+        ([], ["node1"], "a rank refuses connections; it has not called MPI_Init"),
+    ],
+    ids=["lost", "refused"],
+)
+def test_why_nobody_can_be_reached(
+    compile_c: Compiler, tmp_path: Path, sets: list[str], arguments: list[str], said: str
+) -> None:
+    program = compile_c("no-init", NO_INIT)
+    options = [word for each in sets for word in ("--set", each)]
+    words = ["run", "-np", "2", "--machine", MACHINE, *options, "--", program, *arguments]
+    done = command(*words, directory=tmp_path)
+    assert done.returncode not in (0, 2)
+    assert f"MPI over TCP: {said}" in done.stderr
+
+
 FAULTS = ["corrupt", "drop", "duplicate", "delay", "reorder", "any"]
 
 

@@ -112,6 +112,9 @@ static void connections(unsigned rounds, size_t bytes)
     int nobody = socket(AF_INET, SOCK_STREAM, 0);
     if (connect(nobody, (struct sockaddr *)&address, sizeof address) != -1 || errno != ECONNREFUSED)
         fail("a connection to nobody");
+    char nothing[64];
+    if (read(nobody, nothing, sizeof nothing) != -1)
+        fail("data from nobody");
 }
 
 int main(int count, char **arguments)

@@ -130,6 +130,8 @@ void tcp_fail(struct tcp *tcp, int error)
     timer_cancel(&tcp->timer);
     tcp->error = error;
     tcp->state = ENDED;
+    /* As after a FIN, which has a sequence number: what came before it can be read, and no more. */
+    tcp->expected += !tcp->has_ended;
     tcp->has_ended = true;
     changed();
     release(tcp);

@@ -110,8 +110,18 @@ static void connect_to_peer(struct connection *c)
     set_events(c);
 }
 
+_Noreturn static void broken(long error)
+{
+    if (error == SOCKET_TIMED_OUT)
+        chq_die("MPI over TCP: another node does not answer; all frames to it or from it were lost");
+    chq_die("MPI over TCP: a connection broke");
+}
+
 static void try_later(struct connection *c)
 {
+    long error = socket_receive(c->fd, arrived, sizeof arrived);
+    if (error != SOCKET_REFUSED)
+        broken(error);
     uint64_t delay_ns = RETRY_FIRST_NS;
     for (unsigned i = 0; i < c->retries && delay_ns < RETRY_MAX_NS; i++)
         delay_ns *= 2;
@@ -166,7 +176,7 @@ static void push(struct connection *c)
     if (taken == SOCKET_AGAIN)
         return;
     if (taken < 0)
-        chq_die("MPI over TCP: a connection broke");
+        broken(taken);
     size_t of_header = (size_t)taken < c->out_header ? (size_t)taken : c->out_header;
     c->out_header -= of_header;
     c->from += (size_t)taken - of_header;
@@ -336,7 +346,7 @@ static void receive_from(struct connection *c)
             return;
         }
         if (bytes < 0)
-            chq_die("MPI over TCP: a connection broke");
+            broken(bytes);
         if (c->in_left) {
             c->to += bytes;
             c->in_left -= (size_t)bytes;

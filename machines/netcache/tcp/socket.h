@@ -7,7 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SOCKET_AGAIN = -11, SOCKET_NO_BUFFERS = -105, SOCKET_IN_PROGRESS = -115 };
+enum {
+    SOCKET_AGAIN = -11,
+    SOCKET_NO_BUFFERS = -105,
+    SOCKET_TIMED_OUT = -110,
+    SOCKET_REFUSED = -111,
+    SOCKET_IN_PROGRESS = -115,
+};
 enum { POLL_IN = 1, POLL_OUT = 4, POLL_ERROR = 8, POLL_HANGUP = 16 };
 
 #define SOCKET_NETWORK 0x0a000001u /* guest/kernel/net/ip.c */

@@ -21,7 +21,7 @@ use chasqui_machine::{
 use chasqui_memory::{L2Parameters, PortKind, PortParameters};
 use chasqui_network::{NetworkParameters, VirtualNetworks};
 use chasqui_ni::{FirmwareProcessor, FirmwareSpec, NetworkInterface, PrivateMemory};
-use chasqui_node::{NodeConfiguration, SoftwareUnit};
+use chasqui_node::NodeConfiguration;
 
 use nes::{Nes, NesPlan};
 use parameters::{Basic, Dma, Express, Mpi, Queues, Service, Sharing};
@@ -147,28 +147,10 @@ impl Machine for VoyagerMachine {
                 registers::EXPRESS_SOURCE_BITS
             ));
         }
-        if queues.sharing == Sharing::Drained && placement.per_node() > 1 {
-            return Err(format!(
-                "--ranks-per-node {} with voyager.queues.sharing = drained: the queues are one process's at a time; each \
-                 process having its own (own) is allowed",
-                placement.per_node()
-            ));
-        }
-        let node: SoftwareUnit = resolved.read("node.software");
-        if queues.sharing == Sharing::Drained && jobs.len() > 1 && node.kernel {
-            return Err(format!(
-                "node.software.kernel with {} jobs and voyager.queues.sharing = drained: turns are the same on all nodes, \
-                 and a kernel knows its own alone; each process having queues of its own (own) is allowed",
-                jobs.len()
-            ));
-        }
-        if !self.waits_by_polling(resolved, jobs.len()) && wait_polls(resolved) > 0 {
-            return Err(format!(
-                "mpi.wait.polls = {} with {} jobs and voyager.queues.sharing = drained: a turn is one job's on all \
-                 nodes, so that nobody can use a hart that is given up; 0 (never) is allowed",
-                wait_polls(resolved),
-                jobs.len()
-            ));
+        if queues.sharing == Sharing::Drained
+            && let Some(mistake) = mistake_of_turns(resolved, jobs.len(), placement.per_node())
+        {
+            return Err(mistake);
         }
         let nes: parameters::Nes = resolved.read("voyager.nes");
         build_on_network(
@@ -220,6 +202,41 @@ fn service_processor(
     };
     let memory = PrivateMemory::new(service.dram.bytes(), node.bus.clone(), node.dram.clone())?;
     FirmwareProcessor::new(spec, memory).map(Some)
+}
+
+/// Why so many jobs, or ranks of a node, can't have the queues in turns.
+fn mistake_of_turns(resolved: &Resolved, jobs: usize, ranks_per_node: u32) -> Option<String> {
+    let what = "voyager.queues.sharing = drained";
+    if ranks_per_node > 1 {
+        return Some(format!(
+            "--ranks-per-node {ranks_per_node} with {what}: the queues are one process's at a time; each process having \
+             its own (own) is allowed"
+        ));
+    }
+    if jobs == 1 {
+        return None;
+    }
+    let node = NodeConfiguration::read(resolved);
+    if node.software.kernel {
+        return Some(format!(
+            "node.software.kernel with {jobs} jobs and {what}: turns are the same on all nodes, and a kernel knows its own \
+             alone; each process having queues of its own (own) is allowed"
+        ));
+    }
+    if node.harts() > 1 {
+        return Some(format!(
+            "node.harts = {} with {jobs} jobs and {what}: jobs take turns on one hart; 1 is allowed, or each process having \
+             queues of its own (own)",
+            node.harts()
+        ));
+    }
+    (wait_polls(resolved) > 0).then(|| {
+        format!(
+            "mpi.wait.polls = {} with {jobs} jobs and {what}: a turn is one job's on all nodes, so that nobody can use a \
+             hart that is given up; 0 (never) is allowed",
+            wait_polls(resolved)
+        )
+    })
 }
 
 #[cfg(test)]
