@@ -633,7 +633,7 @@ REFUSED = {
     "one hart": (
         ["--set", "voyager.queues.sharing=drained", "--set", "node.harts=2"],
         "./a",
-        "node.harts = 2 with 2 jobs and voyager.queues.sharing = drained: jobs take turns on one hart",
+        "node.harts = 2 with 2 jobs and voyager.queues.sharing = drained: jobs take turns on one",
     ),
     "queues": (["--set", "voyager.queues.basic=300"], "./a", "voyager.queues.basic: 2 jobs"),
     "residents": (
