@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Speed and memory of the simulator, each figure beside a peer in the same run.
 
-    .venv/bin/python benches/run.py [--part simulator|mpi|host] [--record TEXT]
+    .venv/bin/python benches/run.py [--part simulator|mpi|host|peers] [--record TEXT]
 
 Instructions a second are compared with qemu-riscv64 (and Spike, where it is found) on the same
 binary; messages a second and memory have absolute goals, and a goal is only as good as the host
@@ -53,9 +53,9 @@ def run(
         return host, done.stdout.splitlines()
 
 
-def peer_seconds(command: list[str]) -> float:
+def peer_seconds(command: list[str], directory: Path | None = None) -> float:
     begin = time.perf_counter()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=directory)
     return time.perf_counter() - begin
 
 
@@ -390,7 +390,56 @@ def host(build: Path) -> dict[str, float]:
     }
 
 
-PARTS = {"simulator": simulator, "mpi": mpi, "host": host}
+# Ranks, rounds of the mix, and runs of it: on many ranks SMPI takes minutes.
+MIXES = {16: (200, REPEATS), 64: (20, REPEATS), 256: (1, 1)}
+# SMPI takes LogGP-like figures of a network as input; which they are changes little of its speed.
+PLATFORM = """\
+<?xml version="1.0"?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <cluster id="nodes" prefix="node" suffix="" radical="0-{last}" speed="100Mf" bw="160MBps"
+           lat="1us"/>
+</platform>
+"""
+
+
+def smpi(build: Path, ranks: int) -> list[str]:
+    """What runs the mix on SMPI, whose ranks are threads of one process of the host."""
+    program = build / "mix-smpi"
+    if not program.exists():
+        subprocess.run(["smpicc", "-O2", ROOT / "benches/mix.c", "-o", program], check=True)
+    platform, hosts = build / f"{ranks}.xml", build / f"{ranks}.hosts"
+    platform.write_text(PLATFORM.format(last=ranks - 1))
+    hosts.write_text("".join(f"node{rank}\n" for rank in range(ranks)))
+    options = ["-np", str(ranks), "-platform", str(platform), "-hostfile", str(hosts)]
+    return ["smpirun", *options, "--log=root.thresh:error", str(program)]
+
+
+def peers(build: Path) -> dict[str, float]:
+    """Seconds of one MPI program from command to end, and how many times as fast as SMPI's that
+    is: the median of runs in turn."""
+    if not shutil.which("smpirun"):
+        print("SKIPPED the comparison with SMPI, which is not installed (Debian: libsimgrid-dev)")
+        return {}
+    program = compile_c(ROOT / "benches/mix.c", build / "mix")
+    figures: dict[str, float] = {}
+    for ranks, (rounds, repeats) in MIXES.items():
+        commands = {"smpi": [*smpi(build, ranks), str(rounds)]}
+        for machine in ("loggp", "voyager"):
+            run = [*CHASQUI, "run", "--quiet", "-np", str(ranks), "--machine", machine]
+            commands[machine] = [*run, "--", str(program), str(rounds)]
+        seconds: dict[str, list[float]] = {name: [] for name in commands}
+        for _ in range(repeats):
+            for name, command in commands.items():
+                seconds[name].append(peer_seconds(command, build))
+        for name, found in seconds.items():
+            figures[f"mix_{ranks}_{name}_s"] = statistics.median(found)
+            if name != "smpi":
+                figures[f"mix_{ranks}_{name}_of_smpi"] = ratio(seconds["smpi"], found)
+    return figures
+
+
+PARTS = {"simulator": simulator, "mpi": mpi, "host": host, "peers": peers}
 
 # Layouts whose blocks have 8 bytes and more.
 WIDE = """
