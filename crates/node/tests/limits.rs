@@ -17,11 +17,20 @@ use chasqui_random::Random;
 const LEAST: Time = Time(1_000);
 
 /// Sends events to the node that change nothing there, each so long after the one before.
-struct Neighbour {
+pub struct Neighbour {
     next: Time,
     apart: Time,
     left: u32,
+    /// They are under way for so long.
+    least: Time,
     port: Port,
+}
+
+impl Neighbour {
+    /// `left` events come to the node, the first at `first`, each `apart` after the one before. They are sent `least` before.
+    pub fn new(first: Time, apart: Time, left: u32, least: Time) -> Neighbour {
+        Neighbour { next: first - least, apart, left, least, port: Port::new(9) }
+    }
 }
 
 impl Partition for Neighbour {
@@ -33,7 +42,7 @@ impl Partition for Neighbour {
         let mut events = 0;
         while self.next() < out.limit() {
             let (now, order) = (self.next, self.port.next(Class::Packet));
-            out.send(now, 0, Event { time: now + LEAST, order, target: 0, payload: [0, 0] }, None);
+            out.send(now, 0, Event { time: now + self.least, order, target: 0, payload: [0, 0] }, None);
             (self.next, self.left, events) = (now + self.apart, self.left - 1, events + WORK_OF_EVENT);
         }
         events
@@ -115,7 +124,7 @@ fn limits_of_the_engine_change_nothing() {
         let mut outcome = |reference, apart, left, latency| {
             c.checks.reference = reference;
             let ni = TestNi::new(schedule.clone()).noticed_after(Time(latency));
-            let neighbour = Neighbour { next: Time(50_000), apart: Time(apart), left, port: Port::new(9) };
+            let neighbour = Neighbour::new(Time(50_000) + LEAST, Time(apart), left, LEAST);
             run_among(&c, &program, ni, Box::new(neighbour), LEAST)
         };
         let alone = outcome(false, 1, 0, 0);

@@ -12,5 +12,6 @@ mod kernel;
 mod limits;
 mod network_cache;
 mod promise;
+mod rest;
 mod retry;
 mod spin;

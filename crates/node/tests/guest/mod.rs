@@ -7,6 +7,7 @@ use chasqui_abi::kernel::{self, KernelBoot};
 use chasqui_abi::{NiIdentification, NiPlacement, interrupts, mark};
 use chasqui_config::{Bytes, Cycles, Frequency, Quantity, Resolved, Scalar};
 use chasqui_counters::Visitor;
+pub use chasqui_engine::Ended as EngineEnded;
 use chasqui_engine::{Engine, Event, Lookahead, Packet, Partition, Payload, Threads, Time};
 use chasqui_hart::testing::encode::encode;
 use chasqui_hart::{Insn, Op};
@@ -604,6 +605,17 @@ pub fn run_among(
     engine.run(Threads::Exactly(1), &mut |_| true);
     let node = engine.partitions().swap_remove(0).into_any().downcast::<NodePartition>().expect("a node");
     left(node, &record).0
+}
+
+/// Runs `program` on a node until nothing happens any more, or until `end`.
+pub fn run_until(c: &NodeConfiguration, program: &Program, ni: TestNi, end: Time) -> (Outcome, EngineEnded) {
+    let record = ni.record.clone();
+    let mut engine = Engine::new(Lookahead::new(vec![vec![Time::NEVER]]));
+    engine.set_end(end);
+    engine.add(0, Box::new(NodePartition::new(spec(c, program, ni, WatchPlan::default()))));
+    let ended = engine.run(Threads::Exactly(1), &mut |_| true);
+    let node = engine.partitions().swap_remove(0).into_any().downcast::<NodePartition>().expect("a node");
+    (left(node, &record).0, ended)
 }
 
 /// How often harts run ahead under `program`, and how often that is taken back.
