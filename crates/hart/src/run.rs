@@ -297,12 +297,11 @@ impl Hart {
         }
     }
 
-    /// The physical pages that decoding at `pc` reads, as far as they are there.
-    pub fn code_pages(&mut self) -> impl Iterator<Item = u64> + use<> {
+    /// The physical pages that decoding at `pc` reads, those of page tables included, as far as they are there.
+    pub fn code_pages(&self) -> impl Iterator<Item = u64> + use<> {
         let first = self.state.pc;
         let last = first.wrapping_add(4 * MAX_LENGTH as u64 - 1);
-        let pages = [self.port.code_page(first), self.port.code_page(last)];
-        pages.into_iter().flatten()
+        self.port.pages_of_code(first).chain(self.port.pages_of_code(last))
     }
 
     /// From now on the hart reads this code.

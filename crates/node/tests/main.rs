@@ -15,3 +15,4 @@ mod promise;
 mod rest;
 mod retry;
 mod spin;
+mod tables;

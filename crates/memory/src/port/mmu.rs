@@ -167,10 +167,30 @@ impl Mmu {
         Ok(t)
     }
 
+    /// The physical pages that [`Mmu::untimed`] reads for `page`, and the one that it gives; nothing is kept.
+    pub fn pages_of(&self, page: u64, access: Access, memory: &MemoryView) -> [Option<u64>; 4] {
+        let mut pages = [None; 4];
+        if let Some(t) = self.walked.find(page) {
+            pages[0] = Some(t.physical_page);
+            return pages;
+        }
+        let (mut next, mut last) = (self.start(page, access).ok(), 0);
+        while let Some(walk) = next.take() {
+            pages[last] = Some(walk.table);
+            last += 1;
+            match follow_untimed(walk, access, memory) {
+                Ok(Step::Next(lower)) => next = Some(lower),
+                Ok(Step::Leaf(t)) => pages[last] = Some(t.physical_page),
+                Err(_) => {}
+            }
+        }
+        pages
+    }
+
     fn read_tables(&self, page: u64, access: Access, memory: &MemoryView) -> Result<Translation, Stop> {
         let mut walk = self.start(page, access)?;
         loop {
-            match step(walk, memory.read(walk.entry(), 8), access, memory)? {
+            match follow_untimed(walk, access, memory)? {
                 Step::Next(next) => walk = next,
                 Step::Leaf(translation) => return Ok(translation),
             }
@@ -271,6 +291,15 @@ fn fault(page: u64, access: Access) -> Stop {
     Stop::Fault(Fault::Page { address: page, access })
 }
 
+/// What the entry says that `walk` needs. Tables may be where there is no memory.
+fn follow_untimed(walk: Walk, access: Access, memory: &MemoryView) -> Result<Step, Stop> {
+    let at = walk.entry();
+    if !memory.contains(at, 8) {
+        return Err(fault(walk.page, access));
+    }
+    step(walk, memory.read(at, 8), access, memory)
+}
+
 /// What `entry` says, which `walk` needed.
 #[inline]
 fn step(walk: Walk, entry: u64, access: Access, memory: &MemoryView) -> Result<Step, Stop> {
@@ -360,6 +389,30 @@ mod tests {
             let expected = if page == 0 { Ok(DATA) } else { Err(fault(page, Access::Read)) };
             assert_eq!(timed, expected, "page {page:#x}");
         }
+    }
+
+    #[test]
+    fn a_table_where_no_memory_is_has_no_entries() {
+        let (mut memory, mut mmu) = (tables(), mmu());
+        memory.write(ROOT + 8, 8, (1 << 40) >> 2 | pte::V).unwrap();
+        let view = MemoryView::new(&mut memory);
+        let untimed = |mmu: &Mmu, page| mmu.untimed(page, Access::Read, &view).map(|t| t.physical_page);
+        assert_eq!(untimed(&mmu, 1 << 30), Err(fault(1 << 30, Access::Read)));
+        assert_eq!(mmu.pages_of(1 << 30, Access::Read, &view), [Some(ROOT), Some(1 << 40), None, None]);
+        mmu.set_root(1 << 40);
+        assert_eq!(untimed(&mmu, 0), Err(fault(0, Access::Read)));
+    }
+
+    #[test]
+    fn what_a_walk_reads_is_known_before() {
+        let (mut memory, mmu) = (tables(), mmu());
+        let view = MemoryView::new(&mut memory);
+        let pages = |page| mmu.pages_of(page, Access::Read, &view);
+        assert_eq!(pages(0), [ROOT, MIDDLE, LAST, DATA].map(Some));
+        assert_eq!(pages(PAGE_BYTES), [Some(ROOT), Some(MIDDLE), Some(LAST), None]);
+        assert_eq!(pages(1 << 39), [None; 4]);
+        mmu.untimed(0, Access::Read, &view).unwrap();
+        assert_eq!(pages(0), [Some(DATA), None, None, None], "what is known is not read again");
     }
 
     #[test]

@@ -397,6 +397,12 @@ impl Port {
             .then_some(translation.physical_page)
     }
 
+    /// The physical pages that are read to find the code at `pc`: tables, as far as they are there, and the code's.
+    pub fn pages_of_code(&self, pc: u64) -> impl Iterator<Item = u64> + use<> {
+        let page = pc & !(PAGE_BYTES - 1);
+        self.mmu.pages_of(page, Access::Execute, &self.memory).into_iter().flatten()
+    }
+
     /// Since the hart began to run ahead it may have stored to the physical page `page`.
     pub fn may_have_stored_to_page(&self, page: u64) -> bool {
         self.peers.ahead.may_have_stored_to_page(page)

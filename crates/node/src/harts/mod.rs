@@ -129,16 +129,23 @@ impl Harts {
         self[index].hart.set_code_reads(reads);
     }
 
-    /// Hart `index` has halted to read code that others may have stored: it reads what has been stored by now.
+    /// A hart that runs ahead and may have stored to what hart `index` would read to decode its code.
+    fn stores_to_code(&self, index: usize) -> Option<usize> {
+        let reader = &self[index].hart;
+        let others = self.iter().take(self.started).enumerate().filter(|&(i, _)| i != index);
+        let mut ahead = others.filter(|(_, core)| core.ahead.since(&core.hart).is_some());
+        let stores =
+            |core: &Core| reader.code_pages().any(|page| core.hart.port.may_have_stored_to_page(page));
+        ahead.find(|(_, core)| stores(core)).map(|(other, _)| other)
+    }
+
+    /// Hart `index` has halted to read code that others may have stored: it reads what has been stored by now. When one has been
+    /// taken back, tables may lead elsewhere.
     pub(crate) fn read_code(&mut self, index: usize) {
         let now = self[index].hart.now();
         self.latest = Latest { start: now, hart: index };
-        for page in self[index].hart.code_pages() {
-            for other in (0..self.started).filter(|&other| other != index) {
-                if self[other].hart.port.may_have_stored_to_page(page) {
-                    self.settle(other, now);
-                }
-            }
+        while let Some(other) = self.stores_to_code(index) {
+            self.settle(other, now);
         }
         self[index].hart.set_code_reads(CodeReads::Next);
     }

@@ -618,6 +618,19 @@ pub fn run_until(c: &NodeConfiguration, program: &Program, ni: TestNi, end: Time
     (left(node, &record).0, ended)
 }
 
+/// Runs `program` on a node that `change` has changed before.
+pub fn run_changed(
+    c: &NodeConfiguration,
+    program: &Program,
+    change: impl FnOnce(&mut PartitionSpec<'_>),
+) -> Outcome {
+    let ni = TestNi::new(vec![]);
+    let record = ni.record.clone();
+    let mut spec = spec(c, program, ni, WatchPlan::default());
+    change(&mut spec);
+    outcome(NodePartition::new(spec), &record).0
+}
+
 /// How often harts run ahead under `program`, and how often that is taken back.
 pub fn runs_ahead(c: &NodeConfiguration, program: &Program, ni: TestNi) -> [u64; 2] {
     over(NodePartition::new(spec(c, program, ni, WatchPlan::default()))).runs_ahead()
