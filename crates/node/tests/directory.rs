@@ -89,7 +89,7 @@ impl Directory {
                 continue;
             }
             counts.asked += 1;
-            let here = parts.snoop(other, snoop, address, bytes, now);
+            let here = parts.snoop(Some(index), other, (snoop, address, bytes), now);
             giver = giver.or(here.dirty.then_some(other));
             found = found.or(here);
         }
@@ -152,7 +152,7 @@ impl Directory {
         let write = matches!(request.operation, chasqui_ni::BusOperation::Write);
         let snoop = if write { Snoop::Invalidate } else { Snoop::Read };
         for index in 0..parts.harts_started() {
-            parts.snoop(index, snoop, request.address, request.bytes, now);
+            parts.snoop(None, index, (snoop, request.address, request.bytes), now);
         }
         parts.device_granted(name, now, out);
         let over = now + MEMORY + parts.way_to_device(name);
@@ -211,10 +211,8 @@ impl MemorySystem for Directory {
             return false;
         };
         let port = parts.port(usize::from(index));
-        let Some((_, address, bytes)) = port.current(slot).and_then(|request| port.asks(request)) else {
-            return false;
-        };
-        parts.announce_to(None, usize::from(index), address, bytes, now)
+        let Some(asked) = port.current(slot).and_then(|request| port.asks(request)) else { return false };
+        parts.announce_to(None, usize::from(index), asked, now)
     }
 
     fn transaction_max(&self) -> Time {

@@ -175,3 +175,47 @@ fn a_store_between_yields_and_pauses_is_awaited() {
         }
     }
 }
+
+/// Threads poll one line, some by transactions: that others read it tells them nothing.
+#[test]
+fn threads_that_wait_for_one_line_for_ever_are_found() {
+    for turns in [[0, 70, 70], [0, 0, 50], [40, 40, 40], [40, 55, 70]] {
+        for skip in [true, false] {
+            let mut c = machine(3);
+            c.checks.spin_skip = skip;
+            let mut p = begun(3);
+            for (number, turn) in turns.into_iter().enumerate() {
+                let others = only(&mut p, number as i64);
+                if turn > 0 {
+                    polls(&mut p, NEVER, turn);
+                } else {
+                    let again = p.here();
+                    p.pause().load(VALUE, NEVER, 0).branch(Op::Beq, VALUE, ZERO, again);
+                }
+                p.land(others);
+            }
+            let (outcome, ended) = run_until(&c, &p, TestNi::new(vec![]), Time(2_000_000_000));
+            assert_eq!((outcome.ended, ended), (None, EngineEnded::Idle), "{turns:?}, skipping {skip}");
+        }
+    }
+}
+
+/// Each turn of a thread's loop has a place hold something for a while. Another looks there seldom.
+#[test]
+fn what_a_loop_stores_for_a_while_may_be_seen() {
+    let c = machine(2);
+    for pulse in [20, 90, 150] {
+        let mut p = begun(2);
+        let others = only(&mut p, 0);
+        polls(&mut p, X, 937);
+        p.add(A0, ZERO, 7).call(EXIT_GROUP).land(others);
+        let again = p.here();
+        p.pause().store(ONE, X, 0);
+        work(&mut p, pulse);
+        p.store(ZERO, X, 0).fence();
+        work(&mut p, 200);
+        p.jump(again);
+        let ended = run(&c, &p, TestNi::new(vec![])).0.ended;
+        assert!(matches!(ended, Some((_, Ended::Exit(7)))), "{pulse}: {ended:?}");
+    }
+}

@@ -647,7 +647,7 @@ impl Port {
     }
 
     /// Some of the `bytes` from `line` on is modified here.
-    pub(super) fn has_modified(&self, line: u64, bytes: u64) -> bool {
+    pub fn has_modified(&self, line: u64, bytes: u64) -> bool {
         let is_dirty = |cache: &Cache| {
             let mut lines = (line..line + bytes).step_by(cache.line_bytes() as usize);
             lines.any(|l| cache.state(l) == State::Modified)

@@ -305,6 +305,12 @@ impl Core {
         self.spin.event(&mut self.hart, until);
     }
 
+    /// Another hart reads at `now` what this one, which repeats itself, has and has not modified.
+    pub(crate) fn shared(&mut self, bus: Option<&mut Bus>, now: Time) {
+        self.catch_up(bus, now);
+        self.spin.shared(now);
+    }
+
     /// The scheduler does something at `now`, of which the thread sees nothing but that the hart is another's.
     pub(crate) fn pause_skipping(&mut self, bus: Option<&mut Bus>, now: Time) {
         self.catch_up(bus, now);

@@ -118,6 +118,9 @@ pub(crate) struct Spin {
     began: Time,
     /// It is the first since nothing was: what was repeated before may have been another loop.
     is_new: bool,
+    /// Since what is observed began another hart has read a line that this one has, or this one has changed what another has:
+    /// it may change it again, so that each of its turns is the other's event.
+    is_among: bool,
     /// Interrupts that the hart had taken when it was found to repeat itself.
     interrupts: u64,
     /// The latest load of what is observed that may be repeated. Only builds with debug assertions keep it.
@@ -175,6 +178,8 @@ impl Spin {
             let learns = !at_yield && found.is_some() && last.predictor != *hart.predictor();
             self.learning = if learns { self.learning + 1 } else { 0 };
             let found = found.filter(|_| !learns || self.learning > LEARNING_MAX);
+            // The next turn may take another time, or change what another hart sees.
+            let found = found.map(|found| if self.is_among { Repetition::AmongOthers } else { found });
             if !std::mem::replace(&mut self.repeats, found.is_some()) || self.is_new {
                 self.since = self.began;
             }
@@ -229,7 +234,7 @@ impl Spin {
                 });
             }
         }
-        self.observed = true;
+        (self.observed, self.is_among) = (true, false);
         self.began = hart.now();
         self.latest_poll = None;
         self.heard = hart.statistics.instructions;
@@ -283,6 +288,18 @@ impl Spin {
         self.learning = 0;
         self.repeats = false;
         self.stop(hart);
+    }
+
+    /// At `now` another hart reads a line that this one has and has not modified: its values are as they were, but not what it
+    /// takes to store to the line.
+    pub fn shared(&mut self, now: Time) {
+        self.from = self.from.max(now);
+        self.is_among = true;
+    }
+
+    /// It has taken a line from another hart, or what that had modified there.
+    pub fn met(&mut self) {
+        self.is_among = true;
     }
 
     /// An MPI call returns.

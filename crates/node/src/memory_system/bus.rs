@@ -399,9 +399,9 @@ fn memory_responder(parts: &Parts, address: u64, write: bool) -> Responder {
 /// The transaction that hart `index` asked for with `request` snoops the caches of the others.
 fn snoop_others(parts: &mut Parts, index: usize, request: Request, now: Time) -> Snooped {
     let mut found = Snooped::default();
-    let Some((snoop, address, bytes)) = parts.harts[index].hart.port.asks(request) else { return found };
+    let Some(asked) = parts.harts[index].hart.port.asks(request) else { return found };
     for other in (0..parts.harts.started()).filter(|&other| other != index) {
-        found = found.or(parts.snoop(other, snoop, address, bytes, now));
+        found = found.or(parts.snoop(Some(index), other, asked, now));
     }
     found
 }

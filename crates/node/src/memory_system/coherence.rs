@@ -11,7 +11,7 @@
 //! retried.
 
 use chasqui_engine::Time;
-use chasqui_memory::Request;
+use chasqui_memory::{Request, Snoop};
 
 use super::Client;
 use super::bus::SnoopingBus;
@@ -59,17 +59,16 @@ impl Parts {
 }
 
 impl SnoopingBus {
-    /// What the first in line asks of other harts' caches, if it is a hart: which, where.
-    fn asked(&self, parts: &Parts) -> Option<(usize, u64, u32)> {
+    /// What the first in line asks of other harts' caches, if it is a hart: which, what, where.
+    fn asked(&self, parts: &Parts) -> Option<(usize, (Snoop, u64, u32))> {
         let &Client::Hart(index, slot) = self.waiting.front()? else { return None };
         let port = &parts.harts[usize::from(index)].hart.port;
-        let (_, address, bytes) = port.asks(port.current(slot)?)?;
-        Some((usize::from(index), address, bytes))
+        Some((usize::from(index), port.asks(port.current(slot)?)?))
     }
 
     /// When the grant to the first in line is tried again, if another hart holds what it asks for at `now`.
     pub(super) fn held_until(&self, parts: &Parts, now: Time) -> Option<Time> {
-        let (index, address, bytes) = self.asked(parts)?;
+        let (index, (_, address, bytes)) = self.asked(parts)?;
         let used = parts.held_until(index, address, bytes, now, self.reservation_cycles)?;
         // The instruction that starts at a time comes after events of that time.
         let clock = self.bus.clock();
@@ -79,7 +78,7 @@ impl SnoopingBus {
     /// The first in line is about to be granted the bus at `now`: harts that repeat themselves and hold what it
     /// asks for catch up first. True: there are some.
     pub(super) fn announce_grant(&mut self, parts: &mut Parts, now: Time) -> bool {
-        let Some((index, address, bytes)) = self.asked(parts) else { return false };
-        parts.announce_to(Some(&mut self.bus), index, address, bytes, now)
+        let Some((index, asked)) = self.asked(parts) else { return false };
+        parts.announce_to(Some(&mut self.bus), index, asked, now)
     }
 }

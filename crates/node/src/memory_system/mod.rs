@@ -135,15 +135,28 @@ impl Parts {
         self.harts[index].hart.port.take_request()
     }
 
-    /// The caches of hart `index` answer a transaction of another client at `now`.
-    pub fn snoop(&mut self, index: usize, snoop: Snoop, address: u64, bytes: u32, now: Time) -> Snooped {
+    /// The caches of hart `index` answer a transaction at `now`, of hart `asker` if it is a hart's.
+    pub fn snoop(
+        &mut self,
+        asker: Option<usize>,
+        index: usize,
+        (snoop, address, bytes): (Snoop, u64, u32),
+        now: Time,
+    ) -> Snooped {
         self.harts.settle_for(index, (snoop, address, bytes), now);
         let core = &mut self.harts[index];
         let here = core.hart.port.snoop(snoop, address, bytes);
         if here.present {
             debug_assert!(!core.is_idle(), "a hart that repeats itself has caught up");
+            if snoop == Snoop::Read && !here.dirty {
+                core.spin.shared(now);
+                return here;
+            }
             // What it has seen of the line says nothing any more.
             core.spin.event(&mut core.hart, now);
+            if let Some(asker) = asker {
+                self.harts[asker].spin.met();
+            }
         }
         here
     }
@@ -282,21 +295,24 @@ impl Parts {
         matches!(port.current(Slot::Blocking), Some(Request::Store64 { .. }))
     }
 
-    /// Harts other than `index` that repeat themselves and hold something of the `bytes` from `address` on catch up. True:
-    /// there are some.
+    /// Harts other than `index` that repeat themselves and hold something of the `bytes` from `address` on, which it is about to
+    /// `snoop`, catch up. True: there are some.
     pub fn announce_to(
         &mut self,
         mut bus: Option<&mut Bus>,
         index: usize,
-        address: u64,
-        bytes: u32,
+        (snoop, address, bytes): (Snoop, u64, u32),
         now: Time,
     ) -> bool {
         let holds = |core: &&mut Core| core.is_idle() && core.hart.port.holds(address, bytes);
         let mut idle = false;
         for core in self.harts.others(index).filter(holds) {
             idle = true;
-            core.event(bus.as_deref_mut(), now, now);
+            if snoop == Snoop::Read && !core.hart.port.has_modified(address, u64::from(bytes)) {
+                core.shared(bus.as_deref_mut(), now);
+            } else {
+                core.event(bus.as_deref_mut(), now, now);
+            }
         }
         idle
     }
