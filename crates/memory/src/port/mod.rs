@@ -293,6 +293,17 @@ impl Port {
         self.transactions.asked()
     }
 
+    /// Write-backs, and stores past the caches, that the port has posted: others may read what was stored, and the port does not
+    /// see that they do.
+    pub fn written(&self) -> u64 {
+        self.transactions.written()
+    }
+
+    /// What is observed has changed some of memory, which may be again what it was.
+    pub fn has_changed_memory(&self) -> bool {
+        self.observation.has_changed_memory()
+    }
+
     /// Lines in the caches with their states: instructions, data, L2.
     pub fn lines(&self) -> impl Iterator<Item = (u64, State)> + '_ {
         let l2 = self.l2.cache().into_iter().flat_map(Cache::lines);

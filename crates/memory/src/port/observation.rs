@@ -40,6 +40,11 @@ impl Observation {
         self.observed.is_some_and(|o| o.silent)
     }
 
+    /// Stores have changed something, for a while at least.
+    pub(super) fn has_changed_memory(&self) -> bool {
+        !self.overwritten.is_empty()
+    }
+
     /// There is an effect outside that a repetition would have again.
     pub(super) fn disturb(&mut self) {
         if let Some(o) = &mut self.observed {

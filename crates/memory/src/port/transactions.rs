@@ -17,6 +17,8 @@ pub(super) struct Transactions {
     room: usize,
     /// Transactions that were asked for.
     asked: u64,
+    /// Those that were posted to write what this port alone has had.
+    written: u64,
     changes: u64,
 }
 
@@ -29,6 +31,7 @@ impl Transactions {
             posted: VecDeque::new(),
             room,
             asked: 0,
+            written: 0,
             changes: 0,
         }
     }
@@ -41,6 +44,11 @@ impl Transactions {
     /// Transactions that were asked for.
     pub fn asked(&self) -> u64 {
         self.asked
+    }
+
+    /// Writes of what this port alone has had that were posted.
+    pub fn written(&self) -> u64 {
+        self.written
     }
 
     /// Nothing is under way or posted.
@@ -144,6 +152,7 @@ impl Transactions {
     #[inline]
     pub fn post(&mut self, request: Request) {
         self.posted.push_back(request);
+        self.written += u64::from(matches!(request, Request::WriteBack { .. } | Request::DirectStore { .. }));
         self.changes += 1;
     }
 

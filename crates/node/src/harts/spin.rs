@@ -43,8 +43,9 @@ struct Snapshot {
     cycle: u64,
     changes: u64,
     reservation: Option<u64>,
-    /// Transactions that the port had asked for.
+    /// Transactions that the port had asked for, and those that wrote what it alone had.
     asked: u64,
+    written: u64,
     /// No other hart used the bus.
     sole: bool,
     /// Calls that had returned.
@@ -180,6 +181,8 @@ impl Spin {
             let found = found.filter(|_| !learns || self.learning > LEARNING_MAX);
             // The next turn may take another time, or change what another hart sees.
             let found = found.map(|found| if self.is_among { Repetition::AmongOthers } else { found });
+            let found = found
+                .filter(|found| !matches!(found, Repetition::AmongOthers) || !last.shows_what_changed(hart));
             if !std::mem::replace(&mut self.repeats, found.is_some()) || self.is_new {
                 self.since = self.began;
             }
@@ -206,7 +209,7 @@ impl Spin {
     /// From here to the next pause.
     fn observe(&mut self, hart: &mut Hart, sole: bool, counters: Counters) {
         let (cycle, changes, returns) = (hart.cycle, hart.port.changes(), self.returns);
-        let (reservation, asked) = (hart.port.reservation(), hart.port.asked());
+        let (reservation, asked, written) = (hart.port.reservation(), hart.port.asked(), hart.port.written());
         let (supervisor, handlers) = (hart.supervisor().cloned(), hart.handlers().cloned());
         let predictor = hart.predictor().clone();
         match &mut self.last {
@@ -215,7 +218,7 @@ impl Spin {
                 (last.supervisor, last.handlers, last.predictor) = (supervisor, handlers, predictor);
                 (last.cycle, last.changes, last.returns) = (cycle, changes, returns);
                 (last.reservation, last.counters) = (reservation, counters);
-                (last.asked, last.sole) = (asked, sole);
+                (last.asked, last.written, last.sole) = (asked, written, sole);
             }
             None => {
                 let state = hart.state.clone();
@@ -228,6 +231,7 @@ impl Spin {
                     changes,
                     reservation,
                     asked,
+                    written,
                     sole,
                     returns,
                     counters,
@@ -340,6 +344,11 @@ impl Repetition {
 }
 
 impl Snapshot {
+    /// What the hart has stored since then for a while, others may have read without its notice, or may yet in a like turn.
+    fn shows_what_changed(&self, hart: &Hart) -> bool {
+        self.written != hart.port.written() && hart.port.has_changed_memory()
+    }
+
     /// Whether and how the hart does again what it did since then.
     fn repetition(
         &self,
