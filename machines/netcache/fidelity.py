@@ -268,8 +268,7 @@ CLAIMS = (
             rows["ldtct"].first_access_ns < rows["dtct"].first_access_ns
             for rows in cases(policies, ("C",))
         ),
-        reason="They hardly differ, but for `cg` and `spectral` on 64 ranks, whose run times move "
-        "by themselves (netcache/spread).",
+        reason="They hardly differ: either may be sooner.",
     ),
     Ordering(
         row="5",
