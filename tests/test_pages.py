@@ -21,7 +21,7 @@ UNCHECKED = {
     "netcache/receive-overhead.md": 6,
     "netcache.md": 54,
     "network-cache.md": 29,
-    "replay.md": 36,
+    "replay.md": 34,
     "voyager.md": 138,
 }
 
