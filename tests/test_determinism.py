@@ -33,7 +33,9 @@ WINDOWS = {
 VARIATIONS = {
     "again": [],
     **EXECUTED,
-    "by the reference": ["--set", "check.reference=true", "--threads", "2"],
+    "by the reference": ["--set", "check.executor=reference", "--threads", "2"],
+    "threaded": ["--set", "check.executor=threaded"],
+    "translated": ["--set", "check.translate_after=1"],
     "checker on": ["--set", "check.coherence=true"],
     "no timeline": ["--timeline", "0"],
     "profile": ["--profile"],

@@ -134,7 +134,8 @@ def test_fast_forward_is_deterministic(phases: Path, tmp_path: Path, machine: st
     others = {
         name: VARIATIONS[name] for name in ("again", "loops executed", "checker on", "profile")
     }
-    others["by the reference"] = ["--set", "check.reference=true"]
+    others["by the reference"] = ["--set", "check.executor=reference"]
+    others["translated"] = ["--set", "check.translate_after=1"]
     check(tmp_path, run, {**others, **THREADS}, 0)
 
 

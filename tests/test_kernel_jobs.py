@@ -191,7 +191,8 @@ def test_jobs_have_the_same_bits(traffic: Path, tmp_path: Path, name: str) -> No
         "again": [],
         "2 threads": ["--threads", "2"],
         "4 threads": ["--threads", "4"],
-        "reference": ["--set", "check.reference=true"],
+        "reference": ["--set", "check.executor=reference"],
+        "translated": ["--set", "check.translate_after=1"],
         "suspended": ["--set", "check.spin_skip=false"],
         "window": ["--set", "check.window=1 us"],
     }

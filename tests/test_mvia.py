@@ -227,7 +227,8 @@ def test_the_same_bits(examples: Path, tmp_path: Path, blocks: str) -> None:
     some = list(COMBINATIONS)[-1]
     variations = {
         **EXECUTED,
-        "by the reference": ["--set", "check.reference=true"],
+        "by the reference": ["--set", "check.executor=reference"],
+        "translated": ["--set", "check.translate_after=1"],
         "2 threads": THREADS["2 threads"],
         some: COMBINATIONS[some][1],
     }

@@ -201,7 +201,7 @@ def test_the_same_bits_by_any_design(
     early: Path, tmp_path: Path, machine: str, options: dict[str, str]
 ) -> None:
     """What the sweeps of test_determinism.py leave out."""
-    names = ("loops executed", "by the reference", "2 threads", "window 30 ns")
+    names = ("loops executed", "by the reference", "translated", "2 threads", "window 30 ns")
     common: list[str | Path] = [
         "-np",
         "3",

@@ -201,7 +201,7 @@ def test_the_same_bits_with_injection(examples: Path, tmp_path: Path) -> None:
         "--",
         str(examples / "spectral"),
     ]
-    names = ("loops executed", "by the reference", "2 threads")
+    names = ("loops executed", "by the reference", "translated", "2 threads")
     check(tmp_path, [*run, *arguments], {name: VARIATIONS[name] for name in names}, 0)
 
 

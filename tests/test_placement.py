@@ -24,6 +24,7 @@ VARIATIONS_OF_BITS = {
         "again",
         "loops executed",
         "by the reference",
+        "translated",
         "checker on",
         "profile",
         "2 threads",

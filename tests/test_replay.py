@@ -273,7 +273,8 @@ SAME = {
     "2 threads": ["--threads", "2"],
     "window": ["--set", "check.window=30 ns"],
     "executed": ["--set", "check.spin_skip=false"],
-    "reference": ["--set", "check.reference=true"],
+    "reference": ["--set", "check.executor=reference"],
+    "translated": ["--set", "check.translate_after=1"],
 }
 
 

@@ -65,7 +65,8 @@ MULTIPLE = [
 # How a run may be carried out, which changes none of its files.
 WAYS = {
     "loops executed": ["--set", "check.spin_skip=false"],
-    "by the reference": ["--set", "check.reference=true"],
+    "by the reference": ["--set", "check.executor=reference"],
+    "translated": ["--set", "check.translate_after=1"],
     "checker on": ["--set", "check.coherence=true"],
     **THREADS,
 }

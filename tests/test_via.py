@@ -218,7 +218,10 @@ def test_few_descriptors_and_a_small_table_hold_up_nobody(
 def test_the_same_bits_where_processes_sleep(examples: Path, tmp_path: Path, machine: str) -> None:
     run = ["--set", "netcache.via.blocks=true", *example(examples, "heat", machine)]
     some = list(COMBINATIONS)[-1]
-    reference = {"by the reference": ["--set", "check.reference=true"]}
+    reference = {
+        "by the reference": ["--set", "check.executor=reference"],
+        "translated": ["--set", "check.translate_after=1"],
+    }
     variations = {
         **EXECUTED,
         **reference,

@@ -190,7 +190,7 @@ def test_64_byte_stores_are_messages(
     }[room]
     words = [word for each in sets for word in ("--set", each)]
     run = ["-np", "2", "--machine", machine, *words, "--", str(compile_c("wide", WIDE)), "150"]
-    names = ("loops executed", "checker on", "by the reference", *THREADS)
+    names = ("loops executed", "checker on", "by the reference", "translated", *THREADS)
     check(tmp_path, run, {name: VARIATIONS[name] for name in names}, 0)
     assert (tmp_path / "reference" / "stdout.1").read_text() == "wide: PASSED\n"
 
@@ -293,7 +293,14 @@ def test_messages_by_several_mechanisms_stay_in_order(
 def test_a_mixture_has_the_same_bits(compile_c: Compiler, tmp_path: Path) -> None:
     program = compile_c("mixture", MIXTURE)
     run = ["-np", "4", "--machine", "voyager", "--", str(program), SEED, "40"]
-    shown = ("loops executed", "by the reference", "checker on", "4 threads", "window 30 ns")
+    shown = (
+        "loops executed",
+        "by the reference",
+        "translated",
+        "checker on",
+        "4 threads",
+        "window 30 ns",
+    )
     check(tmp_path, run, VARIATIONS if SWEEP else {name: VARIATIONS[name] for name in shown}, 0)
 
 
@@ -420,6 +427,6 @@ def test_threads_take_tagged_data_without_a_lock(
 def test_one_poll_has_the_same_bits(compile_c: Compiler, tmp_path: Path, homes: str) -> None:
     """Skipped turns of a loop that polls, too."""
     program = compile_c("onepoll", ONEPOLL)
-    names = ("again", "loops executed", "by the reference", *THREADS)
+    names = ("again", "loops executed", "by the reference", "translated", *THREADS)
     run = ["-np", "2", "--machine", "voyager", *POLLED[homes], "--", str(program), SEED, "8"]
     check(tmp_path, run, {name: VARIATIONS[name] for name in names}, 0)

@@ -72,7 +72,7 @@ def test_the_service_processor_keeps_priorities_apart(
 
 def test_two_priorities_have_the_same_bits(compile_c: Compiler, tmp_path: Path) -> None:
     program = compile_c("priority", PRIORITY)
-    names = ("again", "loops executed", "by the reference", *THREADS)
+    names = ("again", "loops executed", "by the reference", "translated", *THREADS)
     run = ["-np", "2", "--machine", "voyager", *HIGH, *NO_SERVICE, "--", str(program), "express"]
     check(tmp_path, run, {name: VARIATIONS[name] for name in names}, 0)
 
@@ -146,7 +146,7 @@ def test_a_corrupted_packet_ends_all_jobs(examples: Path, chasqui: Run, tmp_path
 
 
 def test_faults_have_the_same_bits(examples: Path, tmp_path: Path) -> None:
-    names = ("again", "loops executed", "by the reference", *THREADS)
+    names = ("again", "loops executed", "by the reference", "translated", *THREADS)
     sets = ["--set", "network.fault.rate=0.02", "--set", "network.fault.burst=9"]
     run = ["-np", "4", "--machine", "voyager", *sets, "--", str(examples / "ring")]
     check(tmp_path, run, {name: VARIATIONS[name] for name in names}, 135)

@@ -159,7 +159,7 @@ def test_queues_move_while_messages_flow(
 
 def test_moving_queues_has_the_same_bits(compile_c: Compiler, tmp_path: Path) -> None:
     program = compile_c("migrate", MIGRATE)
-    names = ("again", "loops executed", "by the reference", *THREADS)
+    names = ("again", "loops executed", "by the reference", "translated", *THREADS)
     run = ["-np", "3", "--machine", "voyager", *SYSTEM, *SCARCE, "--", str(program)]
     variations = {name: VARIATIONS[name] for name in names}
     check(tmp_path, [*run, str(SEED), "150", "15"], variations, 0)
@@ -310,7 +310,7 @@ def test_a_service_processor_ships_what_lies_in_memory(
         str(compile_c("remote", REMOTE, HEADERS)),
         "40",
     ]
-    names = ("loops executed", "checker on", "by the reference", *THREADS)
+    names = ("loops executed", "checker on", "by the reference", "translated", *THREADS)
     check(tmp_path, run, {name: VARIATIONS[name] for name in names}, 0)
     assert (tmp_path / "reference" / "stdout.0").read_text() == "remote: PASSED\n"
     sent = [node["own_sent"] for node in counters(tmp_path / "reference").values()]

@@ -10,6 +10,7 @@ use chasqui_memory::Port;
 use crate::insn::{Insn, Op};
 use crate::predictor::Prediction;
 use crate::state::SINK;
+use crate::translate::Entry;
 use crate::{Class, Timing, class, decode, for_each_op};
 
 /// Instructions in a block, at most.
@@ -100,6 +101,10 @@ for_each_op!(
     Mark
     /// `pause`.
     Pause
+    /// Go on in translated code: of a block's first entry, whose own code is [`Block::code`].
+    Translated
+    /// Translated code has left: of no block's entry.
+    Left
 );
 
 /// One entry of a block.
@@ -125,6 +130,7 @@ const _: () = assert!(size_of::<Micro>() == 16);
 /// What of blocks' instructions is counted: three numbers in one word, so that a block is counted by one
 /// addition. They have room for [`Counts::BLOCKS_MAX`] blocks.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(transparent)]
 pub(crate) struct Counts(u64);
 
 /// Whether a branch is taken, by its two operands.
@@ -153,6 +159,14 @@ pub(crate) struct Block {
     pub counts: Counts,
     /// Of a block that ends with a [`Code::PredictedBranch`].
     pub condition: Condition,
+    /// The code of that branch.
+    pub branch: Code,
+    /// The code of the first entry, in whose place [`Code::Translated`] may stand.
+    first_code: Code,
+    /// Its translations: without time, and with.
+    translations: [Cell<Option<Entry>>; 2],
+    /// Blocks of the chains that it has begun: likewise.
+    begun: [Cell<u64>; 2],
     /// The blocks that follow, once known: when a branch is taken, and when not.
     pub taken: Cell<*const Block>,
     pub next: Cell<*const Block>,
@@ -163,6 +177,54 @@ impl Block {
     #[inline(always)]
     pub fn first(&self) -> *const Micro {
         self.micros.as_ptr().cast()
+    }
+
+    /// Entry `index`.
+    #[inline(always)]
+    pub fn micro(&self, index: usize) -> &Micro {
+        // SAFETY: as in `cut`.
+        unsafe { &*self.micros[index].get() }
+    }
+
+    /// The code of entry `index` of the block as it was decoded.
+    #[inline(always)]
+    pub fn code(&self, index: usize) -> Code {
+        if index == 0 { self.first_code } else { self.micro(index).code }
+    }
+
+    fn set_first(&self, code: Code) {
+        // SAFETY: as in `cut`.
+        unsafe { (*self.micros[0].get()).code = code }
+    }
+
+    /// From now on the block is executed by its translation, where that fits.
+    pub fn enter_translated(&self, timed: bool, entry: Entry) {
+        self.translations[usize::from(timed)].set(Some(entry));
+        self.set_first(Code::Translated);
+    }
+
+    /// Its translation.
+    #[inline(always)]
+    pub fn translation(&self, timed: bool) -> Option<Entry> {
+        self.translations[usize::from(timed)].get()
+    }
+
+    /// Forgets translations. They may be made again when it has been executed often enough.
+    pub fn untranslate(&self) {
+        for timed in 0..2 {
+            self.translations[timed].set(None);
+            self.begun[timed].set(0);
+        }
+        self.set_first(self.first_code);
+    }
+
+    /// It has begun a chain of `blocks`. True: it is to be translated, since these have now been `many` in all.
+    #[inline(always)]
+    pub fn has_begun(&self, timed: bool, blocks: u32, many: u64) -> bool {
+        let begun = &self.begun[usize::from(timed)];
+        let before = begun.get();
+        begun.set(before + u64::from(blocks));
+        before < many && begun.get() >= many && self.translation(timed).is_none()
     }
 
     /// Cycles from the block's start to that of entry `index`, if every access hits.
@@ -219,7 +281,7 @@ impl Counts {
     fn add_code(&mut self, code: Code) {
         use Code::*;
         self.0 += match code {
-            Fetch | End | Leave | Rare | Mark => 0,
+            Fetch | End | Leave | Rare | Mark | Translated | Left => 0,
             Lb | Lh | Lw | Ld | Lbu | Lhu | Lwu | Flw | Fld => Counts::INSTRUCTION + Counts::LOAD,
             Sb | Sh | Sw | Sd | Fsw | Fsd => Counts::INSTRUCTION + Counts::STORE,
             _ => Counts::INSTRUCTION,
@@ -247,6 +309,11 @@ impl Counts {
     pub fn stores(self) -> u64 {
         self.field(2)
     }
+
+    /// All of it: what [`Counts::add`] adds.
+    pub fn word(self) -> u64 {
+        self.0
+    }
 }
 
 /// Builds one block.
@@ -259,6 +326,7 @@ struct Builder<'a> {
     /// The line that was fetched last.
     line: Option<u64>,
     condition: Condition,
+    branch: Code,
     timing: &'a Timing,
 }
 
@@ -298,6 +366,7 @@ impl Builder<'_> {
         };
         entry.rs3 = insn.length;
         self.condition = condition_of(insn.op);
+        self.branch = code_of(insn.op);
     }
 
     /// Adds `insn`; true if the block goes on.
@@ -339,6 +408,7 @@ impl Builder<'_> {
 
 impl Builder<'_> {
     fn finish(mut self) -> Block {
+        let first_code = self.micros[0].code;
         let mut counts = Counts::default();
         for (micro, place) in self.micros.iter().zip(&mut self.places).rev() {
             counts.add_code(micro.code);
@@ -352,6 +422,10 @@ impl Builder<'_> {
             cycles: self.cycles,
             counts,
             condition: self.condition,
+            branch: self.branch,
+            first_code,
+            translations: Default::default(),
+            begun: Default::default(),
             taken: Cell::new(std::ptr::null()),
             next: Cell::new(std::ptr::null()),
         }
@@ -386,8 +460,17 @@ fn writes_x(op: Op) -> bool {
 pub(crate) fn build(pc: u64, end: u64, port: &mut Port, timing: &Timing) -> Option<Block> {
     let line_bytes = port.fetch_line_bytes();
     let condition: Condition = |_, _| false;
-    let mut b =
-        Builder { micros: vec![], places: vec![], pc, at: pc, cycles: 0, line: None, condition, timing };
+    let mut b = Builder {
+        micros: vec![],
+        places: vec![],
+        pc,
+        at: pc,
+        cycles: 0,
+        line: None,
+        condition,
+        branch: Code::Rare,
+        timing,
+    };
     loop {
         let insn = if b.at < end { read(port, b.at) } else { None };
         let Some(insn) = insn else {

@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 
 use crate::Timing;
 use crate::block::{Block, build};
+use crate::translate::Code;
 
 /// Blocks by address.
 #[derive(Default)]
@@ -18,9 +19,14 @@ struct Store {
     blocks: FxHashMap<u64, Box<Block>>,
     /// Direct-mapped, in front of the map.
     recent: Vec<(u64, *const Block)>,
+    /// Translations of blocks, and their length [bytes].
+    translations: Vec<Code>,
+    translated: usize,
 }
 
 const RECENT: usize = 2048;
+/// When translations take more than so many bytes, all are dropped.
+const TRANSLATED_MAX: usize = 8 << 20;
 
 impl Store {
     #[inline]
@@ -118,6 +124,8 @@ pub(crate) struct Blocks {
     /// Blocks dropped while the loop may hold one.
     #[allow(clippy::vec_box, reason = "blocks must not move")]
     dropped: Vec<Box<Block>>,
+    /// Their translations.
+    dropped_translations: Vec<Code>,
 }
 
 // SAFETY: the pointers lead to boxes that the same struct owns, or the text that it shares.
@@ -182,10 +190,38 @@ impl Blocks {
         self.is_shared(to) || !self.is_shared(from)
     }
 
+    /// The blocks at `a` and at `b` live equally long.
+    pub fn are_together(&self, a: u64, b: u64) -> bool {
+        self.is_shared(a) == self.is_shared(b)
+    }
+
+    /// If there is no room for a translation beside that of the block at `pc`, all there are dropped: none of them may be in
+    /// use.
+    pub fn make_room(&mut self, pc: u64) {
+        let store = self.store(pc).0;
+        if store.translated < TRANSLATED_MAX {
+            return;
+        }
+        for block in store.blocks.values() {
+            block.untranslate();
+        }
+        store.translations.clear();
+        store.translated = 0;
+    }
+
+    /// Keeps the translation of the block at `pc`.
+    pub fn keep(&mut self, pc: u64, code: Code) {
+        let store = self.store(pc).0;
+        store.translated += code.bytes();
+        store.translations.push(code);
+    }
+
     /// Forgets the hart's own blocks. They live on until [`Blocks::begin`], since the loop may stand in
     /// one.
     pub fn clear(&mut self) {
         self.dropped.extend(self.own.blocks.drain().map(|(_, b)| b));
+        self.dropped_translations.append(&mut self.own.translations);
+        self.own.translated = 0;
         self.own.recent.fill((u64::MAX, std::ptr::null()));
         self.resume = None;
     }
@@ -196,5 +232,6 @@ impl Blocks {
             decoded.claim();
         }
         self.dropped.clear();
+        self.dropped_translations.clear();
     }
 }

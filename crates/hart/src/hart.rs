@@ -7,6 +7,7 @@ use chasqui_engine::{Clock, Cycles, Time};
 use chasqui_memory::{Fault, Port, SharedAccesses, Stall, Stop};
 
 use crate::blocks::{Blocks, Text};
+use crate::executor::{Execution, Executor};
 use crate::handlers::Handlers;
 use crate::predictor::{Outcome, Predictor};
 use crate::run::Course;
@@ -105,8 +106,8 @@ pub struct Hart {
     pub(crate) timing: Timing,
     pub(crate) predictor: Predictor,
     pub(crate) blocks: Blocks,
-    /// [`Hart::run`] takes every instruction by [`Hart::step`].
-    pub(crate) by_steps: bool,
+    /// What [`Hart::run`] executes instructions by. Where nothing is translated, it is after 0 blocks.
+    pub(crate) execution: Execution,
     /// So many lines of the instruction at `pc` were fetched while it waited: they are not fetched again,
     /// or its data and its code could take each other's places for ever. [`FETCHED`]: all.
     pub(crate) fetched: u8,
@@ -139,7 +140,7 @@ impl Hart {
             timing,
             predictor: Predictor::new(timing.prediction),
             blocks: Blocks::default(),
-            by_steps: false,
+            execution: Execution { executor: Executor::Threaded, translate_after: 0 },
             fetched: 0,
             begun: false,
             supervisor: None,
@@ -226,10 +227,12 @@ impl Hart {
         self.state.pc += 4;
     }
 
-    /// Whether [`Hart::run`] takes every instruction by the reference, [`Hart::step`], from now on. Nothing
-    /// that is simulated changes, so that two whole runs can be compared.
-    pub fn run_by_steps(&mut self, by_steps: bool) {
-        self.by_steps = by_steps;
+    /// What [`Hart::run`] executes instructions by from now on. Nothing that is simulated changes, so that two whole runs
+    /// can be compared.
+    pub fn execute_by(&mut self, execution: Execution) {
+        let translates = execution.executor == Executor::Translated;
+        let translate_after = if translates { execution.translate_after } else { 0 };
+        self.execution = Execution { translate_after, ..execution };
     }
 
     /// What predicts its branches. It stays with the hart, whichever process is on it.

@@ -3,7 +3,12 @@
 //! Reading order: [`insn`] (every operation and its encoding in one table), [`decode()`], [`alu`] and [`fp`]
 //! (what the operations compute), [`for_each_op!`] (which function is which operation's; dispatchers are
 //! generated from it), [`csr`], [`supervisor`], [`handlers`], [`class`] and [`predictor`] (how long they take), [`Hart`], `step.rs` (the reference), `block.rs` and
-//! `run.rs` (the fast loop).
+//! `run.rs` (the fast loop), `translate/` (hot blocks as code of the host).
+
+#![cfg_attr(
+    not(all(target_arch = "x86_64", unix)),
+    allow(dead_code, unused_imports, reason = "what translation alone uses")
+)]
 
 pub mod alu;
 mod block;
@@ -13,6 +18,7 @@ mod compressed;
 pub mod csr;
 pub mod decode;
 pub mod disasm;
+mod executor;
 pub mod fp;
 pub mod handlers;
 mod hart;
@@ -29,12 +35,18 @@ pub mod supervisor;
 mod step;
 mod threaded;
 mod timing;
+#[cfg(all(target_arch = "x86_64", unix))]
+mod translate;
+#[cfg(not(all(target_arch = "x86_64", unix)))]
+#[path = "translate/none.rs"]
+mod translate;
 
 pub mod testing;
 
 pub use blocks::Text;
 pub use class::{CLASSES, Class, class};
 pub use decode::decode;
+pub use executor::{Execution, Executor};
 pub use handlers::Handlers;
 pub use hart::{Halt, Hart, HartStatistics};
 pub use insn::{Insn, Op};

@@ -11,12 +11,17 @@ use chasqui_memory::LentBus;
 use crate::State;
 use crate::block::{Block, Counts, MAX_LENGTH};
 use crate::blocks::Resume;
+use crate::executor::Executor;
 use crate::hart::{Halt, Hart, HartStatistics};
 use crate::predictor::Predictor;
 use crate::threaded::{self, CHAIN_MAX, Frame};
+use crate::translate::translate;
 
 /// Instructions that one run executes in a call that takes no time: a matter of a millisecond.
 pub(crate) const UNTIMED_RUN: u64 = 1 << 16;
+
+/// Chains of blocks in one go: their counts have room for so many.
+pub(crate) const CHAINS_MAX: u32 = Counts::BLOCKS_MAX / (CHAIN_MAX + 1);
 
 /// The block that follows; null: none does, and [`Hart::exit`] says what does.
 pub(crate) type Next = *const Block;
@@ -93,7 +98,7 @@ impl Hart {
     fn run_marking(&mut self, marks: &mut dyn Marks, soft: u64, deadline: u64) -> Halt {
         debug_assert!(soft <= deadline);
         self.course.untimed_last = self.statistics.instructions + UNTIMED_RUN;
-        if self.by_steps {
+        if self.execution.executor == Executor::Reference {
             self.repeat_step(soft)
         } else if !self.has_levels() {
             self.run_level(marks, soft, deadline)
@@ -201,7 +206,6 @@ impl Hart {
         let block = unsafe { &*block };
         let view = self.port.view();
         let mut f = Frame::new(self, block, view, marks, (soft, deadline));
-        let mut chains = 0;
         let exit = loop {
             let b = f.block;
             f.executed.add(if index == 0 { b.counts } else { b.places[index].rest });
@@ -211,12 +215,15 @@ impl Hart {
             }
             let next = self.execute::<TIMED>(&mut f, index);
             f.mend();
+            if index == 0 && b.has_begun(TIMED, CHAIN_MAX + 1 - f.left, self.execution.translate_after) {
+                self.translate::<TIMED>(&f, b);
+            }
             if next.is_null() {
                 break self.course.exit;
             }
-            chains += 1;
+            f.chains += 1;
             let is_due = self.cycle >= f.soft && !(TIMED && self.goes_on(&mut f));
-            if is_due || chains == Counts::BLOCKS_MAX / (CHAIN_MAX + 1) {
+            if is_due || f.chains == CHAINS_MAX {
                 self.stand_before(next);
                 break Exit::Lookup;
             }
@@ -320,6 +327,18 @@ impl Hart {
     pub(crate) fn has_read(&mut self, pc: u64) {
         if self.course.reads == CodeReads::Next && !self.blocks.is_shared(pc) {
             self.course.reads = CodeReads::Nothing;
+        }
+    }
+
+    /// Translates the block `head`, and what follows it.
+    #[cold]
+    #[inline(never)]
+    fn translate<const TIMED: bool>(&mut self, f: &Frame<'_>, head: &Block) {
+        let data = f.view.geometry();
+        self.blocks.make_room(head.pc);
+        let code = translate(self, TIMED, data, head, |pc| self.blocks.are_together(head.pc, pc));
+        if let Some(code) = code {
+            self.blocks.keep(head.pc, code);
         }
     }
 
@@ -443,7 +462,7 @@ impl Hart {
     pub fn may_run_ahead(&self, end: u64) -> bool {
         let is_between = self.fetched == 0 && !self.begun && !self.recheck;
         let traps = self.has_levels() && self.trap_cycle() < end;
-        !self.by_steps && is_between && !traps && self.port.may_run_ahead()
+        self.execution.executor != Executor::Reference && is_between && !traps && self.port.may_run_ahead()
     }
 
     /// What is executed from here on may be taken back.

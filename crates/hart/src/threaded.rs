@@ -9,7 +9,7 @@
 
 use std::cell::Cell;
 
-use chasqui_memory::{FastView, Outwaited, Stop};
+use chasqui_memory::{FastView, FetchView, Outwaited, Stop};
 
 use crate::block::{Block, Code, Counts, Cut, Micro};
 use crate::for_each_op;
@@ -22,12 +22,20 @@ use crate::step::extend;
 pub(crate) struct Frame<'a> {
     pub block: &'a Block,
     pub view: FastView,
+    /// The table of instruction lines, which translated code reads.
+    pub fetch: FetchView,
     /// The receiver of marks.
     pub marks: &'a mut dyn Marks,
     /// No block need be begun at this cycle or later.
     pub soft: u64,
     /// No instruction may start at this cycle or later, before what is due then has happened.
     pub deadline: u64,
+    /// Translated code begins no block at this cycle or later.
+    pub limit: u64,
+    /// Cycles of the longest block of the region that it executes.
+    pub longest: u64,
+    /// Further blocks that it may begin.
+    pub budget: u64,
     /// The same two, had the hart no transactions that it deals with itself.
     pub last: (u64, u64),
     /// The entry of the block that was replaced, for the hart to stop there.
@@ -36,20 +44,38 @@ pub(crate) struct Frame<'a> {
     pub executed: Counts,
     /// So many more may be begun without a return.
     pub left: u32,
+    /// Returns so far: at [`CHAINS_MAX`](crate::run::CHAINS_MAX) there are none further.
+    pub chains: u32,
 }
 
 impl<'a> Frame<'a> {
     /// Of a hart that begins `block` when nothing is due; `last`: its deadlines.
     pub fn new(
-        h: &Hart,
+        h: &mut Hart,
         block: &'a Block,
         view: FastView,
         marks: &'a mut dyn Marks,
         last: (u64, u64),
     ) -> Self {
-        let executed = Counts::default();
-        let mut frame =
-            Frame { block, view, marks, soft: 0, deadline: 0, last, cut: None, executed, left: 0 };
+        let (executed, fetch) = (Counts::default(), h.port.fetch_view());
+        let (soft, deadline, limit, longest, budget) = (0, 0, 0, 0, 0);
+        let (cut, left, chains) = (None, 0, 0);
+        let mut frame = Frame {
+            block,
+            view,
+            fetch,
+            marks,
+            soft,
+            deadline,
+            limit,
+            longest,
+            budget,
+            last,
+            cut,
+            executed,
+            left,
+            chains,
+        };
         frame.renew(h);
         frame
     }
@@ -58,6 +84,12 @@ impl<'a> Frame<'a> {
     pub fn renew(&mut self, h: &Hart) {
         let due = h.port.due_cycle();
         (self.soft, self.deadline) = (self.last.0.min(due), self.last.1.min(due));
+    }
+
+    /// Before `limit` any block of a region may begin: it is not late, as [`follow`] has it. That may be less than what is
+    /// allowed, since threaded code then looks again.
+    fn renew_limit(&mut self) {
+        self.limit = self.soft.min(self.deadline.saturating_add(1).saturating_sub(self.longest));
     }
 
     /// The block is whole again.
@@ -77,13 +109,14 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Blocks that may follow each other without a return: few enough for the stack, were there no jumps.
-pub(crate) const CHAIN_MAX: u32 = 128;
+/// Blocks that may follow the first without a return: few enough for the stack, were there no jumps.
+pub(crate) const CHAIN_MAX: u32 = 127;
 
 /// A place in a block, never past its last entry, which leaves it; and the cycle at which the block would
 /// have begun, were all accesses hits. (Two words, which functions pass in registers.)
 #[derive(Clone, Copy)]
-struct Place {
+#[repr(C)]
+pub(crate) struct Place {
     entry: *const Micro,
     begun: u64,
 }
@@ -169,9 +202,16 @@ fn wait<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, p: Place, at: u64, halt:
     h.leave(f.block, p.index(f.block), at, halt)
 }
 
-/// Goes on after an access that took until cycle `done` instead of no time; `waited`: by waiting for the port.
+/// Where to go on after the access of the entry at `p`, which took until cycle `done` instead of no time; `waited`: by
+/// waiting for the port. `None`: it leaves.
 #[inline(always)]
-fn took<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place, done: u64, waited: bool) -> Next {
+fn took<const TIMED: bool>(
+    h: &mut Hart,
+    f: &mut Frame<'_>,
+    p: Place,
+    done: u64,
+    waited: bool,
+) -> Option<Place> {
     let p = p.moved::<TIMED>(done);
     if TIMED {
         let is_late = p.begun.wrapping_add(f.block.cycles) > f.deadline || f.cut.is_some();
@@ -179,24 +219,26 @@ fn took<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place, done: u64,
             return look::<TIMED>(h, f, p);
         }
     } else if h.port.wants_bus() {
-        return h.leave(f.block, p.index(f.block) + 1, p.begun, Halt::Bus);
+        h.leave(f.block, p.index(f.block) + 1, p.begun, Halt::Bus);
+        return None;
     }
-    next::<TIMED>(h, f, p)
+    Some(p.after())
 }
 
-/// Goes on after the access of the entry at `p`: the deadline may be within the block, or the bus is wanted, or code has left
+/// Where to go on after the access of the entry at `p`: the deadline may be within the block, or the bus is wanted, or code has left
 /// its cache.
 #[cold]
 #[inline(never)]
-fn look<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
+fn look<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Option<Place> {
     let lost_code = h.port.take_lost_code();
     if h.port.wants_bus() && !h.port.take_own() || lost_code {
-        return h.leave_after(f.block, p.index(f.block), p.after().at::<TIMED>());
+        h.leave_after(f.block, p.index(f.block), p.after().at::<TIMED>());
+        return None;
     }
     f.mend();
     f.renew(h);
     f.cut(p.index(f.block) + 1, p.after().at::<TIMED>());
-    next::<TIMED>(h, f, p)
+    Some(p.after())
 }
 
 /// The entry at `p` starts at or after the deadline. What is due before it happens; then the hart goes on, or leaves.
@@ -231,15 +273,14 @@ fn outwait(h: &mut Hart, stop: Stop, done: &mut u64) -> Option<Halt> {
 /// Writes a loaded value to a register.
 type Put = fn(&mut Hart, u8, u64);
 
-/// A load that is not a plain hit.
-#[cold]
-#[inline(never)]
-fn slow_load<const TIMED: bool, const BYTES: usize>(
+/// A load that is not a plain hit. Where to go on; `None`: it leaves.
+#[inline(always)]
+fn missed_load<const TIMED: bool, const BYTES: usize>(
     h: &mut Hart,
     f: &mut Frame<'_>,
     p: Place,
     put: Put,
-) -> Next {
+) -> Option<Place> {
     let (mut done, mut waited) = (p.at::<TIMED>(), false);
     h.course.started = done;
     loop {
@@ -250,12 +291,34 @@ fn slow_load<const TIMED: bool, const BYTES: usize>(
             }
             Err(stop) => {
                 if let Some(halt) = outwait(h, stop, &mut done) {
-                    return wait::<TIMED>(h, f, p, done, halt);
+                    wait::<TIMED>(h, f, p, done, halt);
+                    return None;
                 }
                 waited = true;
             }
         }
     }
+}
+
+/// Goes on at `place`, or leaves.
+#[inline(always)]
+fn resume<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, place: Option<Place>) -> Next {
+    match place {
+        Some(p) => go(h, f, p, Table::<TIMED>::HANDLERS),
+        None => std::ptr::null(),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn slow_load<const TIMED: bool, const BYTES: usize>(
+    h: &mut Hart,
+    f: &mut Frame<'_>,
+    p: Place,
+    put: Put,
+) -> Next {
+    let place = missed_load::<TIMED, BYTES>(h, f, p, put);
+    resume::<TIMED>(h, f, place)
 }
 
 #[inline(always)]
@@ -270,15 +333,14 @@ fn load<const TIMED: bool, const BYTES: usize>(h: &mut Hart, f: &mut Frame<'_>, 
     }
 }
 
-/// A store that is not a plain hit.
-#[cold]
-#[inline(never)]
-fn slow_store<const TIMED: bool, const BYTES: usize>(
+/// A store that is not a plain hit. Where to go on; `None`: it leaves.
+#[inline(always)]
+fn missed_store<const TIMED: bool, const BYTES: usize>(
     h: &mut Hart,
     f: &mut Frame<'_>,
     p: Place,
     value: u64,
-) -> Next {
+) -> Option<Place> {
     let (mut done, mut waited) = (p.at::<TIMED>(), false);
     h.course.started = done;
     loop {
@@ -289,11 +351,41 @@ fn slow_store<const TIMED: bool, const BYTES: usize>(
             }
             Err(stop) => {
                 if let Some(halt) = outwait(h, stop, &mut done) {
-                    return wait::<TIMED>(h, f, p, done, halt);
+                    wait::<TIMED>(h, f, p, done, halt);
+                    return None;
                 }
                 waited = true;
             }
         }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn slow_store<const TIMED: bool, const BYTES: usize>(
+    h: &mut Hart,
+    f: &mut Frame<'_>,
+    p: Place,
+    value: u64,
+) -> Next {
+    let place = missed_store::<TIMED, BYTES>(h, f, p, value);
+    resume::<TIMED>(h, f, place)
+}
+
+/// Has an access made that is not a plain hit, for translated code, which has left the registers in their places. Gives
+/// where threaded code is to go on; without an entry: translated code goes on, with the block's begin that it gives.
+pub(crate) type Missed = unsafe extern "C" fn(&mut Hart, &mut Frame<'static>, Place) -> Place;
+
+/// What a missed access comes to.
+#[inline(always)]
+fn after_miss(f: &mut Frame<'_>, place: Option<Place>) -> Place {
+    f.renew_limit();
+    static LEFT: Micro = Micro { code: Code::Left, rd: 0, rs1: 0, rs2: 0, rs3: 0, rm: 0, start: 0, imm: 0 };
+    match place {
+        // A block that is cut is for threaded code.
+        Some(place) if f.cut.is_some() => place,
+        Some(place) => Place { entry: std::ptr::null(), ..place },
+        None => Place { entry: &LEFT, begun: 0 },
     }
 }
 
@@ -319,6 +411,12 @@ fn follow<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, link: &Cell<Next>,
     if to.is_null() {
         return h.link(f.block, link, target);
     }
+    begin::<TIMED>(h, f, to)
+}
+
+/// Goes on with the block `to`, or returns it.
+#[inline(always)]
+fn begin<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, to: Next) -> Next {
     // SAFETY: blocks live until the next run.
     let block = unsafe { &*to };
     let late = TIMED && (h.cycle >= f.soft || h.cycle + block.cycles > f.deadline);
@@ -357,7 +455,7 @@ fn jump_register<const TIMED: bool>(
     end::<TIMED>(h, f, p, extra);
     h.state.pc = target;
     match h.blocks.find(target) {
-        Some(next) => next,
+        Some(next) => begin::<TIMED>(h, f, next),
         None => h.leave_for(Exit::Lookup),
     }
 }
@@ -521,6 +619,28 @@ mod own {
         h.leave_for(Exit::Halt(Halt::Pause))
     }
 
+    pub fn Translated<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
+        let mut p = p;
+        // A block that is cut ends early.
+        if f.cut.is_none()
+            && let Some(entry) = f.block.translation(TIMED)
+            && entry.geometry == f.view.geometry()
+        {
+            let (h, f) = (std::ptr::from_mut(h), std::ptr::from_mut(f));
+            // SAFETY: it is the function of the region that the block is in; what it accesses is the hart's and the
+            // frame's, of which there is no other reference meanwhile.
+            p = unsafe { (entry.function)(h, f.cast(), p.begun, entry.number.into()) };
+        }
+        let first = std::ptr::eq(p.entry, f.block.first());
+        let code = if first { f.block.code(0) } else { p.micro().code };
+        Table::<TIMED>::HANDLERS[code as usize](h, f, p)
+    }
+
+    /// Translated code has left, and said why.
+    pub fn Left<const TIMED: bool>(_: &mut Hart, _: &mut Frame<'_>, _: Place) -> Next {
+        std::ptr::null()
+    }
+
     /// There is no such code.
     pub fn nothing(_: &mut Hart, _: &mut Frame<'_>, _: Place) -> Next {
         unreachable!("a code without a function")
@@ -616,6 +736,39 @@ macro_rules! declare_handlers {
             $(plain!($xf, h, m, { h.set_f(m.rd, $xff(h.x(m.rs1))) });)*
         }
 
+        /// What makes the access of a code, of a block with time or without.
+        pub(crate) fn missed(code: Code, timed: bool) -> Option<Missed> {
+            macro_rules! load {
+                ($type:ty, $put:expr) => {{
+                    extern "C" fn of<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'static>, p: Place) -> Place {
+                        let place = missed_load::<TIMED, { size_of::<$type>() }>(h, f, p, $put);
+                        after_miss(f, place)
+                    }
+                    Some(if timed { of::<true> } else { of::<false> })
+                }};
+            }
+            macro_rules! store {
+                ($type:ty, $hart:ident, $source:ident, $value:expr) => {{
+                    extern "C" fn of<const TIMED: bool>($hart: &mut Hart, f: &mut Frame<'static>, p: Place) -> Place {
+                        let $source = p.micro().rs2;
+                        let value = $value;
+                        let place = missed_store::<TIMED, { size_of::<$type>() }>($hart, f, p, value);
+                        after_miss(f, place)
+                    }
+                    Some(if timed { of::<true> } else { of::<false> })
+                }};
+            }
+            match code {
+                $(Code::$l => load!($lt, |h, rd, value| h.set_x(rd, extend!(value, $lt))),)*
+                $(Code::$st => store!($stt, h, r, h.x(r)),)*
+                Code::Flw => load!(u32, |h, rd, value| h.set_f(rd, fp::box_s(value))),
+                Code::Fld => load!(u64, Hart::set_f),
+                Code::Fsw => store!(u32, h, r, h.f(r)),
+                Code::Fsd => store!(u64, h, r, h.f(r)),
+                _ => None,
+            }
+        }
+
         impl<const TIMED: bool> Table<TIMED> {
             const HANDLERS: &'static [Handler; 256] = &{
                 let mut table: [Handler; 256] = [own::nothing; 256];
@@ -644,4 +797,5 @@ macro_rules! declare_handlers {
 for_each_op!(
     declare_handlers,
     Fetch End Leave Rare Constant Jal Jalr PredictedBranch PredictedJal PredictedJalr Flw Fld Fsw Fsd Mark Pause
+    Translated Left
 );

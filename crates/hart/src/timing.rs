@@ -37,6 +37,15 @@ impl Timing {
         if op == Op::Mark { 0 } else { u64::from(self.class[class(op) as usize]) }
     }
 
+    /// Further cycles of a branch or a jump that a predictor is asked for, at most.
+    pub(crate) fn branch_extra_max(&self) -> u64 {
+        let missed = match self.prediction {
+            Prediction::Static => 0,
+            Prediction::Counters(costs) => costs.target_missed.max(costs.jump_mispredicted),
+        };
+        u64::from(self.branch_mispredicted.max(self.branch_taken)) + u64::from(missed)
+    }
+
     /// Cycles of `class`.
     pub fn of_class(&self, class: Class) -> u64 {
         u64::from(self.class[class as usize])

@@ -5,7 +5,7 @@
 use crate::bench::{Bench, Setup};
 use chasqui_hart::predictor::{CounterCosts, Prediction};
 use chasqui_hart::testing::encode::{compress, encode};
-use chasqui_hart::{CLASSES, Class, Insn, Op, State, Timing};
+use chasqui_hart::{CLASSES, Class, Executor, Insn, Op, State, Timing};
 use chasqui_memory::PAGE_BYTES;
 
 const CODE: u64 = 0x1_0000;
@@ -61,21 +61,22 @@ fn setup(at: u64, code: Vec<u8>) -> Setup {
 }
 
 /// Cycles of code at an address, up to its `ecall`, when all that it touches is there: of its second run.
-fn warm_cycles(at: u64, list: &[Insn], fast: bool) -> u64 {
+fn warm_cycles(at: u64, list: &[Insn], executor: Executor) -> u64 {
     let code = bytes(&[list, &[insn(Op::Ecall, 0, 0, 0)]].concat());
     let setup = setup(at, code);
     let mut bench = Bench::new(&setup);
-    bench.run_to_call(fast);
+    bench.run_to_call(executor);
     bench.hart.state = setup.state;
     let before = bench.hart.cycle;
-    bench.run_to_call(fast);
+    bench.run_to_call(executor);
     bench.hart.cycle - before
 }
 
-/// Checks a number of cycles on both ways of execution.
+/// Checks a number of cycles by each executor.
 fn check(at: u64, list: &[Insn], expected: u64) {
-    assert_eq!(warm_cycles(at, list, false), expected, "by step");
-    assert_eq!(warm_cycles(at, list, true), expected, "by run");
+    for &executor in Executor::ALL {
+        assert_eq!(warm_cycles(at, list, executor), expected, "{executor:?}");
+    }
 }
 
 /// `body`, repeated [`ROUNDS`] times.
@@ -141,10 +142,10 @@ fn code_that_is_stored_is_executed_behind_a_fence_i() {
     let body =
         [insn(Op::Addi, T0, T0, 1), Insn { rs2: 6, ..insn(Op::Sw, 0, 7, 4) }, insn(Op::FenceI, 0, 0, 0)];
     let code = bytes(&[&begin[..], &repeated(&body), &[insn(Op::Ecall, 0, 0, 0)]].concat());
-    for fast in [false, true] {
+    for &executor in Executor::ALL {
         let mut bench = Bench::new(&setup(CODE, code.clone()));
-        bench.run_to_call(fast);
-        assert_eq!(bench.hart.state.x[usize::from(T0)], 1 + (ROUNDS - 1) * 77, "fast: {fast}");
+        bench.run_to_call(executor);
+        assert_eq!(bench.hart.state.x[usize::from(T0)], 1 + (ROUNDS - 1) * 77, "{executor:?}");
     }
 }
 
@@ -160,20 +161,22 @@ fn learning(costs: CounterCosts, list: &[Insn]) -> ([u64; 2], [u64; 2], u64) {
     let code = bytes(&[list, &[insn(Op::Ecall, 0, 0, 0)]].concat());
     let mut setup = setup(CODE, code);
     setup.timing.prediction = Prediction::Counters(costs);
-    let [step, run] = [false, true].map(|fast| {
-        let mut bench = Bench::new(&setup);
-        let mut once = || {
-            bench.hart.exchange_state(&mut setup.state.clone());
-            let (before, s) = (bench.hart.cycle, bench.hart.statistics);
-            bench.run_to_call(fast);
-            let after = bench.hart.statistics;
-            let met = [after.mispredicted - s.mispredicted, after.targets_missed - s.targets_missed];
-            (met, bench.hart.cycle - before)
-        };
-        let (first, second) = (once(), once());
-        (first.0, second.0, second.1)
-    });
+    let [step, run, translated] =
+        [Executor::Reference, Executor::Threaded, Executor::Translated].map(|executor| {
+            let mut bench = Bench::new(&setup);
+            let mut once = || {
+                bench.hart.exchange_state(&mut setup.state.clone());
+                let (before, s) = (bench.hart.cycle, bench.hart.statistics);
+                bench.run_to_call(executor);
+                let after = bench.hart.statistics;
+                let met = [after.mispredicted - s.mispredicted, after.targets_missed - s.targets_missed];
+                (met, bench.hart.cycle - before)
+            };
+            let (first, second) = (once(), once());
+            (first.0, second.0, second.1)
+        });
     assert_eq!(step, run, "by step, by run");
+    assert_eq!(step, translated, "by step, translated");
     step
 }
 

@@ -1,5 +1,5 @@
 //! Random programs on our semantics, on a hart, and on independent emulators: registers, fcsr and memory must
-//! agree at the end. The hart runs by the fast loop and by the reference, with caches, TLBs and a bus.
+//! agree at the end. The hart runs by each executor, with caches, TLBs and a bus.
 //! `make conformance` takes more programs.
 
 use crate::bench::{Bench, Setup};
@@ -7,7 +7,7 @@ use crate::machine::{Machine, WINDOW};
 use chasqui_hart::csr::FCSR;
 use chasqui_hart::testing::encode::encode;
 use chasqui_hart::testing::program::Options;
-use chasqui_hart::{Insn, Op, State};
+use chasqui_hart::{Executor, Insn, Op, State};
 use chasqui_memory::PAGE_BYTES;
 use chasqui_random::Random;
 use std::process::Command;
@@ -122,12 +122,12 @@ fn outcome(machine: &Machine) -> Vec<u64> {
     words_of(&machine.window).into_iter().chain(registers(&machine.state)).collect()
 }
 
-/// The same of the hart, by the fast loop or by the reference, from where the machine starts.
-fn outcome_on_hart(machine: &Machine, fast: bool) -> Vec<u64> {
+/// The same of the hart, by `executor`, from where the machine starts.
+fn outcome_on_hart(machine: &Machine, executor: Executor) -> Vec<u64> {
     let pages = (BASE..END).step_by(PAGE_BYTES as usize).map(|page| (page, page)).collect();
     let contents = vec![(machine.code_address, machine.code.clone()), (WINDOW, machine.window.clone())];
     let mut bench = Bench::new(&Setup::ordinary(machine.state.clone(), pages, contents));
-    bench.run_to_call(fast);
+    bench.run_to_call(executor);
     bench.run_to_idle();
     let window = bench.memory.slice(WINDOW, machine.window.len()).expect("memory").to_vec();
     words_of(&window).into_iter().chain(registers(&bench.hart.state)).collect()
@@ -190,14 +190,16 @@ fn agree_with(command: &[&str]) {
         let units = 20 + random.below(1200) as usize;
         let options = Options { units, misaligned: program % 2 == 1, ..Options::default() };
         let mut machine = Machine::new(&options, BASE + HEADERS + prologue().len() as u64, &mut random);
-        let harts = [true, false].map(|fast| outcome_on_hart(&machine, fast));
-        let words = harts[0].len();
+        let harts = Executor::ALL.iter().map(|&executor| (executor, outcome_on_hart(&machine, executor)));
+        let harts: Vec<_> = harts.collect();
+        let words = harts[0].1.len();
         let theirs = emulate(command, &executable(&machine), &format!("{emulator}-{program}"), words);
         while machine.step(machine.fetch()) {}
         executed += machine.executed;
         compare(&outcome(&machine), &theirs, &format!("program {program}, semantics and {emulator}"));
-        compare(&harts[0], &theirs, &format!("program {program}, run and {emulator}"));
-        compare(&harts[1], &theirs, &format!("program {program}, step and {emulator}"));
+        for (executor, outcome) in &harts {
+            compare(outcome, &theirs, &format!("program {program}, {executor:?} and {emulator}"));
+        }
     }
     println!("{emulator}: {executed} instructions in {programs} programs");
 }

@@ -12,9 +12,11 @@ const RM: Rounding = Rounding::NearestEven;
 type Operation = fn([u64; 3], &mut Flags) -> u64;
 
 fn check(operands: [u64; 3], name: &str, short: Operation, exact: Operation) {
-    let (mut short_flags, mut exact_flags) = (Flags(Flags::NX), Flags(Flags::NX));
-    let (result, expected) = (short(operands, &mut short_flags), exact(operands, &mut exact_flags));
-    assert_eq!((result, short_flags), (expected, exact_flags), "{name} {operands:#x?}");
+    for before in [Flags(0), Flags(Flags::NX)] {
+        let (mut short_flags, mut exact_flags) = (before, before);
+        let (result, expected) = (short(operands, &mut short_flags), exact(operands, &mut exact_flags));
+        assert_eq!((result, short_flags), (expected, exact_flags), "{name} {operands:#x?} {before:?}");
+    }
 }
 
 fn operands<F: Format>(random: &mut Random) -> [u64; 3] {

@@ -7,11 +7,11 @@ use chasqui_hart::csr::{CYCLE, FCSR};
 use chasqui_hart::handlers::{EXTERNAL, EXTERNAL_CAUSE, UCAUSE, UEPC, UIE, UIP, USTATUS, UTVEC, ustatus};
 use chasqui_hart::testing::encode::encode;
 use chasqui_hart::testing::program::{Kind, Options, generate, initial_state, initial_window};
-use chasqui_hart::{CLASSES, Halt, Insn, Op, State, Timing};
+use chasqui_hart::{CLASSES, Executor, Halt, Insn, Op, State, Timing};
 use chasqui_memory::{CacheParameters, L2Parameters, PAGE_BYTES};
 use chasqui_random::Random;
 
-use crate::bench::{Activity, Bench, MEMORY, Point, Setup, prediction};
+use crate::bench::{Activity, Bench, MEMORY, Point, Setup, any_execution, prediction};
 
 /// Programs of the random test.
 const PROGRAMS: u64 = 400;
@@ -113,6 +113,7 @@ fn setup(random: &mut Random) -> (Setup, Vec<(Time, bool)>) {
     class.fill_with(|| random.pick(&[1, 1, 2, 10]));
     let handler_entry = random.pick(&[0, 1, 7]);
     let prediction = prediction(random, 3);
+    setup.execution = any_execution(random);
     setup.timing =
         Timing { class, branch_taken: 1, branch_mispredicted: 3, prediction, trap: 0, handler_entry };
     setup.clock = Clock::new(random.pick(&[133_000_000, 1_000_000_000, 3_000_000_000]));
@@ -154,7 +155,7 @@ fn lockstep(random: &mut Random) -> (u64, usize) {
         let mut bench = Bench::new(&setup);
         bench.hart.begin_handlers(contexts);
         bench.hart.state = State::new(0x3_0000);
-        bench.run_to_call(false);
+        bench.run_to_call(Executor::Reference);
         bench.hart.state = setup.state.clone();
         bench.activity = Activity::Ready;
         bench.line = line.iter().map(|&(at, asserted)| (bench.hart.now() + at, asserted)).collect();
@@ -206,7 +207,7 @@ fn bench(user: &[Insn], handler: &[Insn], contexts: usize, timing: Timing) -> Be
     setup.timing = timing;
     let mut bench = Bench::new(&setup);
     bench.hart.begin_handlers(contexts);
-    bench.run_to_call(false);
+    bench.run_to_call(Executor::Reference);
     bench.hart.state = State::new(CODE);
     bench
 }
@@ -222,13 +223,13 @@ fn an_entry_and_a_return_take_their_cycles() {
     // Twice, the second time with everything in the caches: an ecall stands where the test asserts the line.
     let user = [cycle(11), cycle(12), op(Op::Ecall, 0, 0, 0, 0)];
     let handler = [cycle(5), op(Op::Uret, 0, 0, 0, 0)];
-    for fast in [true, false] {
+    for &executor in Executor::ALL {
         let mut bench = bench(&user, &handler, 1, timing);
         for warm in [false, true] {
             bench.hart.state.pc = CODE;
             bench.line.extend([(bench.hart.now(), true), (bench.hart.now() + Time(1_000), false)]);
             let begin = bench.hart.cycle;
-            bench.run_to_call(fast);
+            bench.run_to_call(executor);
             let x = bench.hart.state.x;
             assert_eq!(x[5], 0, "the handler's registers are its own");
             if warm {
@@ -266,12 +267,12 @@ fn a_handler_has_a_context_of_its_own() {
         csr(Op::Csrrwi, 0, 31, FCSR),
         op(Op::Uret, 0, 0, 0, 0),
     ];
-    for fast in [true, false] {
+    for &executor in Executor::ALL {
         let mut bench = bench(&user, &handler, 1, Timing::UNIT);
         // Within the loop, whose code takes a bus transaction or two to come.
         let now = bench.hart.now();
         bench.line.extend([(now + Time(500_000), true), (now + Time(500_001), false)]);
-        bench.run_to_call(fast);
+        bench.run_to_call(executor);
         bench.run_to_idle();
         let x = bench.hart.state.x;
         assert_eq!((x[5], x[9], x[10]), (77, 1, 5), "x5, failure of the store-conditional, fcsr");
@@ -286,12 +287,12 @@ fn a_handler_has_a_context_of_its_own() {
 #[test]
 fn what_is_not_there_is_illegal() {
     let uret = op(Op::Uret, 0, 0, 0, 0);
-    for fast in [true, false] {
+    for &executor in Executor::ALL {
         let mut inside = bench(&[uret], &[], 1, Timing::UNIT);
         let illegal = |bench: &mut Bench| loop {
-            let point = bench.advance(&mut |hart, _, limit| match fast {
-                true => hart.run(limit, limit),
-                false => hart.step().unwrap_or(Halt::Deadline),
+            let point = bench.advance(&mut |hart, _, limit| match executor {
+                Executor::Reference => hart.step().unwrap_or(Halt::Deadline),
+                _ => hart.run(limit, limit),
             });
             match point {
                 Point::Halt(Halt::Illegal(_)) => return,

@@ -5,13 +5,13 @@
 use std::iter;
 
 use crate::bench::service::{Brought, Foreign};
-use crate::bench::{Bench, Execute, MEMORY, Point, Setup, prediction};
+use crate::bench::{Bench, Execute, MEMORY, Point, Setup, any_execution, execution, prediction};
 use chasqui_config::{Bytes, Cycles, Duration, Frequency};
 use chasqui_engine::{Clock, Time};
 use chasqui_hart::testing::program::{
     ENVELOPES, Kind, MESSAGES, NETWORK, Options, envelope, generate, initial_state, initial_window,
 };
-use chasqui_hart::{CLASSES, Class, Halt, HaltAtMarks, Hart, State, Timing};
+use chasqui_hart::{CLASSES, Class, Executor, Halt, HaltAtMarks, Hart, State, Timing};
 use chasqui_memory::{
     Binding, BusParameters, CacheParameters, DramParameters, Early, Incoming, L2Parameters, LentBus, Long,
     NetworkCacheCosts, NetworkCacheParameters, OrderParameters, PAGE_BYTES, PortKind, PortParameters,
@@ -205,6 +205,7 @@ fn setup_of(random: &mut Random, pure: bool) -> (Options, Setup) {
     let state = initial_state(&options, pc, window, random);
     let setup = Setup {
         port,
+        execution: any_execution(random),
         timing: timing(random),
         clock: Clock::new(random.pick(&[133_000_000, 150_000_000, 1_000_000_000, 3_000_000_000])),
         timebase_hz: random.pick(&[10_000_000, 100_000_000]),
@@ -282,6 +283,7 @@ fn finish(bench: &mut Bench, execute: &mut Execute<'_>) {
 /// once.
 fn lend(setup: &Setup) -> u64 {
     let (mut lending, mut keeping) = (Bench::new(setup), Bench::new(setup));
+    keeping.hart.execute_by(execution(Executor::Threaded));
     lending.lends = true;
     finish(&mut lending, &mut |hart, lent, limit| hart.run_with_bus(&mut HaltAtMarks, Some(lent), limit));
     finish(&mut keeping, &mut |hart, _, limit| hart.run(limit, limit));

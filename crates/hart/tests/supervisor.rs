@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use crate::bench::{Activity, Bench, MEMORY, Point, Setup, TABLES, prediction};
+use crate::bench::{Activity, Bench, MEMORY, Point, Setup, TABLES, any_execution, prediction};
 use chasqui_config::Cycles;
 use chasqui_engine::{Clock, Time};
 use chasqui_hart::csr::TIME;
@@ -12,7 +12,7 @@ use chasqui_hart::supervisor::{
 };
 use chasqui_hart::testing::encode::encode;
 use chasqui_hart::testing::program::{Kind, Options, generate, initial_state, initial_window};
-use chasqui_hart::{CLASSES, Halt, HaltAtMarks, Insn, Op, State, Timing};
+use chasqui_hart::{CLASSES, Executor, Halt, HaltAtMarks, Insn, Op, State, Timing};
 use chasqui_memory::{CacheParameters, L2Parameters, PAGE_BYTES, TlbParameters, pte};
 use chasqui_random::Random;
 
@@ -184,6 +184,7 @@ fn setup(random: &mut Random) -> (Setup, [u64; 3], VecDeque<(Time, bool)>) {
     setup.port.check_coherence = false;
     let mut class = [1; CLASSES];
     class.fill_with(|| random.pick(&[1, 1, 2, 10]));
+    setup.execution = any_execution(random);
     setup.timing = Timing {
         class,
         branch_taken: 1,
@@ -377,10 +378,10 @@ fn first_trap(user: &[Insn]) -> (u64, u64) {
     k.write(STVEC, 5).write(SEPC, 6).op(Op::Sret, 0, 0, 0, 0);
     let handler = DIRECT + KERNEL + k.0.len() as u64 * 4;
     k.read(10, SCAUSE).read(11, STVAL).read(12, SEPC).read(13, SSTATUS).op(Op::Ecall, 0, 0, 0, 0);
-    let [fast, slow] = [true, false].map(|fast| {
+    let [fast, slow] = [Executor::Translated, Executor::Reference].map(|executor| {
         let mut bench = at_levels(&k, user);
         bench.hart.state.x[5..=7].copy_from_slice(&[handler, CODE, DIRECT + SAVE]);
-        bench.run_to_call(fast);
+        bench.run_to_call(executor);
         let x = &bench.hart.state.x;
         assert_eq!(x[12], CODE + (user.len() as u64 - 1) * 4, "sepc is the last instruction's address");
         assert_eq!(x[13] & sstatus::SPP, 0, "the trap came from user level");
@@ -434,10 +435,10 @@ fn the_users_pages_are_the_supervisors_with_sum_alone() {
         k.op(Op::Ld, 7, 5, 0, 8).op(Op::Addi, 10, 0, 0, 1).op(Op::Ecall, 0, 0, 0, 0);
         let handler = DIRECT + KERNEL + k.0.len() as u64 * 4;
         k.read(11, SCAUSE).op(Op::Ecall, 0, 0, 0, 0);
-        for fast in [true, false] {
+        for &executor in Executor::ALL {
             let mut bench = at_levels(&k, &[]);
             (bench.hart.state.x[5], bench.hart.state.x[9]) = (WINDOW, handler);
-            bench.run_to_call(fast);
+            bench.run_to_call(executor);
             let x = &bench.hart.state.x;
             let fault = chasqui_hart::supervisor::cause::LOAD_PAGE;
             assert_eq!((x[10] == 1, x[11] == fault), (may, !may), "SUM set: {sets}, cleared: {clears}");
@@ -457,10 +458,10 @@ fn a_trap_takes_its_cycles() {
     let cycle = |rd| insn(Op::Csrrs, rd, 0, chasqui_hart::csr::CYCLE.into());
     let call = insn(Op::Ecall, 0, 0, 0);
     let user = [call, cycle(11), call, cycle(12), cycle(11), call, cycle(12), insn(Op::Addi, 20, 0, 1), call];
-    for fast in [true, false] {
+    for &executor in Executor::ALL {
         let mut bench = at_levels(&k, &user);
         bench.hart.state.x[5..=6].copy_from_slice(&[handler, CODE]);
-        bench.run_to_call(fast);
+        bench.run_to_call(executor);
         let x = &bench.hart.state.x;
         // An ecall has no time but its trap's: `cycle`, the trap, five of the handler, all of one cycle.
         assert_eq!(x[12] - x[11], 1 + 1 + 5, "an ecall that comes back, all in the caches");

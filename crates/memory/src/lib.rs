@@ -21,9 +21,9 @@ pub use network_cache::{
     Reservation, SectionGeometry, Stored,
 };
 pub use port::{
-    Agenda, BURST_BYTES, BlockOperation, DEVICE_BASE, Due, FastView, Fault, Incoherence, L2Parameters,
-    LentBus, Observation, OrderParameters, Outwaited, Port, PortKind, PortParameters, PortStatistics,
-    Remapped, Request, Slot, Snoop, Snooped, Stage, Stall, Stalls, StashStatistics, Stashed, Stop, Waits,
-    WriteBufferParameters, order,
+    Agenda, BURST_BYTES, BlockOperation, DEVICE_BASE, Due, FastView, Fault, FetchView, Geometry, Incoherence,
+    L2Parameters, LentBus, Observation, OrderParameters, Outwaited, Port, PortKind, PortParameters,
+    PortStatistics, Remapped, Request, Slot, Snoop, Snooped, Stage, Stall, Stalls, StashStatistics, Stashed,
+    Stop, Waits, WriteBufferParameters, layout, order,
 };
 pub use tlb::{Access, PAGE_BYTES, Privilege, Tlb, TlbParameters, Translation, pte};

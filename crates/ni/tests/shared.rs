@@ -7,7 +7,7 @@ use chasqui_config::Cycles;
 use chasqui_engine::{Clock, Time};
 use chasqui_hart::predictor::Prediction;
 use chasqui_hart::testing::encode::encode;
-use chasqui_hart::{CLASSES, Insn, Op, Timing};
+use chasqui_hart::{CLASSES, Execution, Executor, Insn, Op, Timing};
 use chasqui_linux::Elf;
 use chasqui_linux::testing::executable;
 use chasqui_memory::{
@@ -40,12 +40,12 @@ const WORDS: u64 = DISTANCE + 0x7c;
 #[derive(Clone, Copy)]
 struct Rig {
     lead_clocks: u64,
-    by_steps: bool,
+    execution: Execution,
     /// Capacity of the instruction cache [bytes], 4 each line; 8 is none.
     instructions: u64,
 }
 
-const RIG: Rig = Rig { lead_clocks: 1, by_steps: false, instructions: 8 };
+const RIG: Rig = Rig { lead_clocks: 1, execution: Execution::DEFAULT, instructions: 8 };
 
 fn sram(lead_clocks: u64) -> Sram {
     Sram::new(SramSpec {
@@ -91,7 +91,7 @@ fn processor(rig: Rig, code: &[Insn]) -> FirmwareProcessor<SharedSram> {
         },
         clock: Clock::new(10_000_000),
         timebase_hz: 1_000_000,
-        by_steps: rig.by_steps,
+        execution: rig.execution,
         profiled: None,
         keeps_marks: false,
     };
@@ -288,7 +288,10 @@ fn blocks_and_steps_give_the_same_bits() {
             })
             .collect();
         let blocks = trace(RIG, CLOCK, &code, &requests);
-        assert_eq!(blocks, trace(Rig { by_steps: true, ..RIG }, CLOCK, &code, &requests));
+        for executor in [Executor::Reference, Executor::Translated] {
+            let execution = Execution { executor, translate_after: 1 };
+            assert_eq!(blocks, trace(Rig { execution, ..RIG }, CLOCK, &code, &requests), "{executor:?}");
+        }
         assert_eq!(blocks, trace(RIG, Time(17_000), &code, &requests), "in steps of any length");
     }
 }

@@ -92,7 +92,7 @@ impl NodePartition {
         let start = os.start();
         let make = |(port, watched): (Port, Watched)| {
             let mut hart = Hart::new(start.clone(), port, c.timing(), c.clock(), c.core.timebase.hz());
-            hart.run_by_steps(c.checks.reference);
+            hart.execute_by(c.checks.execution());
             if c.core.handler_contexts > 0 {
                 hart.begin_handlers(c.core.handler_contexts as usize);
             }

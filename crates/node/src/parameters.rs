@@ -2,7 +2,7 @@
 
 use chasqui_config::{Bytes, Count, Cycles, Duration, Flag, Ratio, Resolved, Schema};
 use chasqui_engine::{Clock, Time};
-use chasqui_hart::{CoreParameters, Timing};
+use chasqui_hart::{CoreParameters, Execution, Executor, Timing};
 use chasqui_memory::{
     BURST_BYTES, BusParameters, CacheParameters, DramParameters, L2Parameters, NetworkCacheParameters,
     OrderParameters, PortKind, PortParameters, TlbParameters, WriteBufferParameters,
@@ -70,10 +70,20 @@ chasqui_config::parameters! {
         coherence: Flag = false, source "costs host time; on in tests";
         /// Skip over the repetitions of polling loops, exactly.
         spin_skip: Flag = true, source "identical results, less host time";
-        /// Execute every instruction by the reference interpreter, for comparison with the fast one.
-        reference: Flag = false, source "identical results, some ten times the host time";
+        /// What executes instructions.
+        executor: Executor = "translated", source "identical results; by reference some twenty times the host time";
+        /// A block of instructions is translated when so many blocks have been executed in chains, of 128 at most, that began
+        /// with it.
+        translate_after: Count = 60000, range 1 ..= 1000000000, source "identical results; measured: translating takes as long as executing so many blocks";
         /// How far nodes run past the first of all before they meet, where they could go so far.
         window: Duration = "100 us", range "1 ns" ..= "100 us", source "identical results; a shorter one takes more host time";
+    }
+}
+
+impl Checks {
+    /// How harts execute instructions.
+    pub fn execution(&self) -> Execution {
+        Execution { executor: self.executor, translate_after: self.translate_after }
     }
 }
 

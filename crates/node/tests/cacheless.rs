@@ -6,7 +6,7 @@ use crate::guest::{
 };
 use crate::harts::{NUMBER, end, harts, statistic};
 use chasqui_engine::Time;
-use chasqui_hart::Op;
+use chasqui_hart::{Executor, Op};
 use chasqui_memory::PortKind;
 use chasqui_node::NodeConfiguration;
 use chasqui_random::Random;
@@ -22,17 +22,24 @@ fn run_every_way(
     ports: &[PortKind],
     what: &str,
 ) -> Outcome {
-    let mut outcome = |skip, reference, checker| {
-        (c.checks.spin_skip, c.checks.reference, c.checks.coherence) = (skip, reference, checker);
+    let mut outcome = |skip, executor, checker| {
+        (c.checks.spin_skip, c.checks.coherence) = (skip, checker);
+        (c.checks.executor, c.checks.translate_after) = (executor, 1);
         run_with_ports(&c, p, TestNi::new(schedule.to_vec()), ports)
     };
-    let expected = outcome(true, false, false);
-    for (skip, reference, checker) in [(false, false, false), (true, true, false), (true, false, true)] {
-        let other = outcome(skip, reference, checker);
+    let expected = outcome(true, Executor::Threaded, false);
+    let [threaded, translated, reference] = [Executor::Threaded, Executor::Translated, Executor::Reference];
+    for (skip, executor, checker) in [
+        (false, threaded, false),
+        (true, reference, false),
+        (true, threaded, true),
+        (true, translated, false),
+    ] {
+        let other = outcome(skip, executor, checker);
         for (a, b) in expected.statistics.iter().zip(&other.statistics) {
-            assert_eq!(a, b, "{what}: skipping {skip}, reference {reference}, checker {checker}");
+            assert_eq!(a, b, "{what}: skipping {skip}, {executor:?}, checker {checker}");
         }
-        assert!(expected == other, "{what}: skipping {skip}, reference {reference}, checker {checker}");
+        assert!(expected == other, "{what}: skipping {skip}, {executor:?}, checker {checker}");
     }
     expected
 }

@@ -9,7 +9,7 @@ use crate::guest::{
 use chasqui_config::{Bytes, Quantity};
 use chasqui_engine::Time;
 use chasqui_hart::csr::CYCLE;
-use chasqui_hart::{Insn, Op, decode};
+use chasqui_hart::{Executor, Insn, Op, decode};
 use chasqui_node::{Ended, NodeConfiguration};
 use chasqui_random::Random;
 
@@ -403,9 +403,9 @@ fn lock_polled_by_reservations(by_atomic: bool) -> Program {
 #[test]
 fn a_lock_that_is_polled_by_reservations_can_be_unlocked() {
     for by_atomic in [false, true] {
-        for reference in [false, true] {
+        for &executor in Executor::ALL {
             let mut c = harts(2);
-            c.checks.reference = reference;
+            (c.checks.executor, c.checks.translate_after) = (executor, 1);
             let outcome = go(&c, &lock_polled_by_reservations(by_atomic));
             assert_eq!(end(&outcome).1, 0);
             assert!(end(&outcome).0 < Time(60_000_000), "{:?}", end(&outcome));
@@ -418,13 +418,13 @@ fn a_lock_that_is_polled_by_reservations_can_be_unlocked() {
 fn an_untimed_call_is_one_turn_however_long() {
     for others in 0..8 {
         let p = a_long_untimed_call(others);
-        let counts = [false, true].map(|reference| {
+        let counts = [Executor::Threaded, Executor::Reference, Executor::Translated].map(|executor| {
             let mut c = harts(2);
-            c.checks.reference = reference;
+            (c.checks.executor, c.checks.translate_after) = (executor, 1);
             statistic(&go(&c, &p), "hart00.stores")
         });
         println!("{others} more instructions a turn: {counts:?} stores");
-        assert_eq!(counts[0], counts[1]);
+        assert_eq!(counts, [counts[0]; 3]);
         assert!((0x8000..0x8000 + 10).contains(&counts[0]), "a store-conditional a turn");
     }
 }
@@ -438,18 +438,26 @@ fn the_order_of_untimed_instructions_is_the_models() {
         let count = 2 + random.below(3) as usize;
         let mut c = harts(count);
         let program = untimed_calls(count, &mut random);
-        let mut outcome = |reference, skip| {
-            (c.checks.reference, c.checks.spin_skip) = (reference, skip);
+        let mut outcome = |executor, skip| {
+            (c.checks.executor, c.checks.translate_after, c.checks.spin_skip) = (executor, 1, skip);
             go(&c, &program)
         };
-        let fast = outcome(false, true);
+        let fast = outcome(Executor::Threaded, true);
         assert_eq!(end(&fast).1, 6 * count as i32, "round {round}");
-        for (reference, skip) in [(true, true), (false, false), (true, false)] {
-            let other = outcome(reference, skip);
+        let [threaded, translated, reference] =
+            [Executor::Threaded, Executor::Translated, Executor::Reference];
+        for (executor, skip) in [
+            (reference, true),
+            (threaded, false),
+            (reference, false),
+            (translated, true),
+            (translated, false),
+        ] {
+            let other = outcome(executor, skip);
             for (a, b) in fast.statistics.iter().zip(&other.statistics) {
-                assert_eq!(a, b, "round {round}: {count} threads, reference {reference}, skipping {skip}");
+                assert_eq!(a, b, "round {round}: {count} threads, {executor:?}, skipping {skip}");
             }
-            assert!(fast == other, "round {round}: {count} threads, reference {reference}, skipping {skip}");
+            assert!(fast == other, "round {round}: {count} threads, {executor:?}, skipping {skip}");
         }
     }
 }
@@ -546,17 +554,19 @@ fn running_ahead_changes_nothing() {
             let action = if random.once_in(2) { Action::Read(place) } else { Action::Write(place, 7) };
             schedule.push((Time(random.below(20_000_000)), action));
         }
-        let mut outcome = |reference| {
-            c.checks.reference = reference;
+        let mut outcome = |executor| {
+            (c.checks.executor, c.checks.translate_after) = (executor, 1);
             run(&c, &program, TestNi::new(schedule.clone())).0
         };
-        let (ahead, by_steps) = (outcome(false), outcome(true));
+        let by_steps = outcome(Executor::Reference);
         let what = format!("round {round}: {count} threads, {clocks:?}");
-        for (a, b) in ahead.statistics.iter().zip(&by_steps.statistics) {
-            assert_eq!(a, b, "{what}");
+        for executor in [Executor::Threaded, Executor::Translated] {
+            let ahead = outcome(executor);
+            for (a, b) in ahead.statistics.iter().zip(&by_steps.statistics) {
+                assert_eq!(a, b, "{what}, {executor:?}");
+            }
+            assert!(ahead == by_steps, "{what}, {executor:?}");
         }
-        assert!(ahead == by_steps, "{what}");
-        c.checks.reference = false;
         let found = runs_ahead(&c, &program, TestNi::new(schedule.clone()));
         counts = [counts[0] + found[0], counts[1] + found[1]];
     }
@@ -594,10 +604,11 @@ fn a_store_to_a_line_that_a_polling_hart_has_lost_is_awaited() {
     for before in (800..2000).step_by(60) {
         let mut c = harts(2);
         (c.l1d.size, c.l1d.ways, c.l2.present) = (Bytes::from_bytes(512), 1, false);
-        for (reference, skip) in [(false, true), (false, false), (true, true)] {
-            (c.checks.reference, c.checks.spin_skip) = (reference, skip);
+        let [threaded, reference] = [Executor::Threaded, Executor::Reference];
+        for (executor, skip) in [(threaded, true), (threaded, false), (reference, true)] {
+            (c.checks.executor, c.checks.spin_skip) = (executor, skip);
             let ended = go(&c, &polls_what_it_has_lost(before, 400)).ended;
-            assert!(matches!(ended, Some((_, Ended::Exit(7)))), "{before}, {reference}, {skip}: {ended:?}");
+            assert!(matches!(ended, Some((_, Ended::Exit(7)))), "{before}, {executor:?}, {skip}: {ended:?}");
         }
     }
 }
@@ -694,13 +705,14 @@ fn asks_in_calls() -> Program {
 fn a_call_that_takes_no_time_is_answered_in_time() {
     let mut c = harts(2);
     c.checks.coherence = false;
-    let [ahead, by_steps] = [false, true].map(|reference| {
-        c.checks.reference = reference;
-        go(&c, &asks_in_calls())
-    });
-    assert_eq!(end(&ahead), end(&by_steps));
-    assert!(ahead == by_steps);
-    c.checks.reference = false;
+    let [threaded, translated, by_steps] = [Executor::Threaded, Executor::Translated, Executor::Reference]
+        .map(|executor| {
+            (c.checks.executor, c.checks.translate_after) = (executor, 1);
+            go(&c, &asks_in_calls())
+        });
+    assert_eq!(end(&threaded), end(&by_steps));
+    assert!(threaded == by_steps && translated == by_steps);
+    c.checks.executor = Executor::Threaded;
     assert!(runs_ahead(&c, &asks_in_calls(), TestNi::new(vec![]))[1] > 0, "no hart was taken back");
 }
 

@@ -5,7 +5,7 @@
 use chasqui_abi::interrupts::{CLAIM, CONTEXT_STRIDE, ENABLE, ENABLE_STRIDE, THRESHOLD};
 use chasqui_engine::Time;
 use chasqui_hart::handlers::{EXTERNAL, UIE, USTATUS, UTVEC, ustatus};
-use chasqui_hart::{Insn, Op, decode};
+use chasqui_hart::{Executor, Insn, Op, decode};
 use chasqui_node::{Ended, NodeConfiguration};
 use chasqui_random::Random;
 
@@ -187,15 +187,20 @@ fn handlers_interrupt_by_priority_however_it_is_executed() {
         // Long after all handlers.
         schedule.push((Time(2_000_000_000), Action::Write(OVER, 7)));
         let program = program(priorities, 1 + random.below(2000) as i64);
-        let mut outcome = |skip, reference| {
-            (c.checks.spin_skip, c.checks.reference) = (skip, reference);
+        let mut outcome = |skip, executor| {
+            (c.checks.spin_skip, c.checks.executor, c.checks.translate_after) = (skip, executor, 1);
             run(&c, &program, TestNi::new(schedule.clone())).0
         };
         let what = format!("round {round}: priorities {priorities:?}, {contexts} contexts, {schedule:?}");
-        let skipped = outcome(true, false);
+        let skipped = outcome(true, Executor::Threaded);
         assert!(matches!(skipped.ended, Some((_, Ended::Exit(7)))), "{what}: {:?}", skipped.ended);
-        for (skip, reference) in [(false, false), (true, true)] {
-            assert_eq!(skipped, outcome(skip, reference), "{what}, {skip}, {reference}");
+        for (skip, executor) in [
+            (false, Executor::Threaded),
+            (true, Executor::Translated),
+            (false, Executor::Translated),
+            (true, Executor::Reference),
+        ] {
+            assert_eq!(skipped, outcome(skip, executor), "{what}, {skip}, {executor:?}");
         }
         let counts = std::panic::catch_unwind(|| check(&skipped, &schedule, priorities, contexts as usize))
             .unwrap_or_else(|_| panic!("{what}"));

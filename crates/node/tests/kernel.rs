@@ -14,7 +14,7 @@ use chasqui_hart::csr::TIME;
 use chasqui_hart::supervisor::{
     SCAUSE, SEPC, SIE, SIP, SSCRATCH, SSTATUS, STIMECMP, STVAL, STVEC, interrupt, sstatus,
 };
-use chasqui_hart::{Insn, Op, decode};
+use chasqui_hart::{Executor, Insn, Op, decode};
 use chasqui_node::{Ended, NodeConfiguration};
 use chasqui_random::Random;
 use chasqui_watch::WatchPlan;
@@ -226,18 +226,23 @@ fn interrupts_end_waiting_at_the_same_time_however_it_is_executed() {
         let program = program(until, random.below(4), period);
         let schedule = schedule(&mut random);
         let mut c = machine(&mut random);
-        let mut outcome = |skip, reference| {
-            (c.checks.spin_skip, c.checks.reference) = (skip, reference);
+        let mut outcome = |skip, executor| {
+            (c.checks.spin_skip, c.checks.executor, c.checks.translate_after) = (skip, executor, 1);
             run(&c, &program, TestNi::new(schedule.clone())).0
         };
-        let skipped = outcome(true, false);
+        let skipped = outcome(true, Executor::Threaded);
         let what = format!("round {round}: {until:?}, every {period}, {schedule:?}");
         assert!(
             matches!(skipped.ended, Some((_, Ended::Exit(status))) if status == INTERRUPTS as i32),
             "{what}"
         );
-        for (skip, reference) in [(false, false), (true, true)] {
-            assert_eq!(skipped, outcome(skip, reference), "{what}, {skip}, {reference}");
+        for (skip, executor) in [
+            (false, Executor::Threaded),
+            (true, Executor::Translated),
+            (false, Executor::Translated),
+            (true, Executor::Reference),
+        ] {
+            assert_eq!(skipped, outcome(skip, executor), "{what}, {skip}, {executor:?}");
         }
         timers += u64::from(period > 0);
     }

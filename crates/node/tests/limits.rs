@@ -9,7 +9,7 @@ use crate::guest::{
 };
 use chasqui_config::Bytes;
 use chasqui_engine::{Class, Event, Outbox, Packet, Partition, Port, Time, WORK_OF_EVENT};
-use chasqui_hart::Op;
+use chasqui_hart::{Executor, Op};
 use chasqui_node::NodeConfiguration;
 use chasqui_random::Random;
 
@@ -121,20 +121,28 @@ fn limits_of_the_engine_change_nothing() {
         let mut c = machine(&mut random);
         let program = program(&mut random);
         let schedule = schedule(&mut random);
-        let mut outcome = |reference, apart, left, latency| {
-            c.checks.reference = reference;
+        let mut outcome = |executor, apart, left, latency| {
+            (c.checks.executor, c.checks.translate_after) = (executor, 1);
             let ni = TestNi::new(schedule.clone()).noticed_after(Time(latency));
             let neighbour = Neighbour::new(Time(50_000) + LEAST, Time(apart), left, LEAST);
             run_among(&c, &program, ni, Box::new(neighbour), LEAST)
         };
-        let alone = outcome(false, 1, 0, 0);
+        let [threaded, translated, reference] =
+            [Executor::Threaded, Executor::Translated, Executor::Reference];
+        let alone = outcome(threaded, 1, 0, 0);
         let apart = random.pick(&[700, 9_000, 31_300]);
-        for (reference, latency) in
-            [(true, 0), (false, 0), (false, 5_000), (true, 100_000), (false, 2_000_000)]
-        {
-            let other = outcome(reference, apart, 20_000, latency);
+        for (executor, latency) in [
+            (reference, 0),
+            (threaded, 0),
+            (translated, 0),
+            (threaded, 5_000),
+            (reference, 100_000),
+            (translated, 100_000),
+            (threaded, 2_000_000),
+        ] {
+            let other = outcome(executor, apart, 20_000, latency);
             let what =
-                format!("round {round}: {reference}, an event each {apart} ps, noticed after {latency} ps");
+                format!("round {round}: {executor:?}, an event each {apart} ps, noticed after {latency} ps");
             for (a, b) in alone.statistics.iter().zip(&other.statistics) {
                 assert_eq!(a, b, "{what}");
             }

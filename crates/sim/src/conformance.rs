@@ -147,7 +147,11 @@ const END: &str = "end_signature";
 /// Executes the program once.
 fn execute(test: &Test, elf: &Arc<Elf>, reference: bool) -> Result<Outcome, InputError> {
     let mut sets = test.sets.clone();
-    sets.push(format!("check.reference={reference}"));
+    sets.push(format!("check.executor={}", if reference { "reference" } else { "translated" }));
+    if !reference {
+        // Everything that is executed more than once.
+        sets.push("check.translate_after=1".into());
+    }
     let (machine, resolved) = resolve(&test.machine, &sets)?;
     let counter = Arc::new(Counter::default());
     let job = Job {

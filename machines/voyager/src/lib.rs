@@ -196,7 +196,7 @@ fn service_processor(
         timing: node.timing(),
         clock: node.clock(),
         timebase_hz: node.core.timebase.hz(),
-        by_steps: node.checks.reference,
+        execution: node.checks.execution(),
         profiled: job.watch.profile.then_some(number),
         keeps_marks: false,
     };

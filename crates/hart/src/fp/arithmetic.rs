@@ -1,15 +1,20 @@
 //! The rounded operations: the host's result where that is certain, else the exact algorithm.
 
-use super::host::{Host, applies, is_finite, is_ordinary};
+use super::host::{
+    Host, applies, is_difference, is_finite, is_fused, is_ordinary, is_product, is_quotient, is_root, is_sum,
+};
 use super::soft::{self, Double, Format, Single};
 use super::{Flags, Rounding, box_s, unbox_s};
 
-/// Tries `host`, accepts what `accept` lets pass, else computes `exactly`.
+/// Tries `host`, accepts what `accept` lets pass, or what has no error; else computes `exactly`.
 macro_rules! short_cut {
-    ($format:ident, $rm:ident, $flags:ident, $accept:ident, $host:expr, $exactly:expr) => {{
-        if applies($rm, $flags) {
+    ($format:ident, $rm:ident, $flags:ident, $accept:ident, $host:expr, $is_exact:ident($($operand:ident),*), $exactly:expr) => {{
+        if $rm == Rounding::NearestEven {
             let result = $format::bits($host);
-            if $accept::<$format>(result) {
+            if applies($rm, $flags) && $accept::<$format>(result) {
+                return result;
+            }
+            if is_finite::<$format>(result) && $is_exact::<$format>($($operand,)* result) {
                 return result;
             }
         }
@@ -24,40 +29,84 @@ macro_rules! arithmetic {
         #[inline]
         pub fn add(a: u64, b: u64, rm: Rounding, flags: &mut Flags) -> u64 {
             let [x, y] = [a, b].map($format::number);
-            short_cut!($format, rm, flags, is_finite, x + y, soft::add::<$format>(a, b, rm, flags))
+            short_cut!(
+                $format,
+                rm,
+                flags,
+                is_finite,
+                x + y,
+                is_sum(a, b),
+                soft::add::<$format>(a, b, rm, flags)
+            )
         }
 
         #[inline]
         pub fn sub(a: u64, b: u64, rm: Rounding, flags: &mut Flags) -> u64 {
             let [x, y] = [a, b].map($format::number);
-            short_cut!($format, rm, flags, is_finite, x - y, soft::sub::<$format>(a, b, rm, flags))
+            short_cut!(
+                $format,
+                rm,
+                flags,
+                is_finite,
+                x - y,
+                is_difference(a, b),
+                soft::sub::<$format>(a, b, rm, flags)
+            )
         }
 
         #[inline]
         pub fn mul(a: u64, b: u64, rm: Rounding, flags: &mut Flags) -> u64 {
             let [x, y] = [a, b].map($format::number);
-            short_cut!($format, rm, flags, is_ordinary, x * y, soft::mul::<$format>(a, b, rm, flags))
+            short_cut!(
+                $format,
+                rm,
+                flags,
+                is_ordinary,
+                x * y,
+                is_product(a, b),
+                soft::mul::<$format>(a, b, rm, flags)
+            )
         }
 
         #[inline]
         pub fn div(a: u64, b: u64, rm: Rounding, flags: &mut Flags) -> u64 {
             let [x, y] = [a, b].map($format::number);
-            short_cut!($format, rm, flags, is_ordinary, x / y, soft::div::<$format>(a, b, rm, flags))
+            short_cut!(
+                $format,
+                rm,
+                flags,
+                is_ordinary,
+                x / y,
+                is_quotient(a, b),
+                soft::div::<$format>(a, b, rm, flags)
+            )
         }
 
         #[inline]
         pub fn sqrt(a: u64, rm: Rounding, flags: &mut Flags) -> u64 {
             let x = $format::number(a);
-            short_cut!($format, rm, flags, is_ordinary, x.sqrt(), soft::sqrt::<$format>(a, rm, flags))
+            short_cut!(
+                $format,
+                rm,
+                flags,
+                is_ordinary,
+                x.sqrt(),
+                is_root(a),
+                soft::sqrt::<$format>(a, rm, flags)
+            )
         }
 
         #[inline]
         pub fn fused(a: u64, b: u64, c: u64, rm: Rounding, flags: &mut Flags) -> u64 {
-            if applies(rm, flags)
+            if rm == Rounding::NearestEven
                 && let Some(result) = $format::fused(a, b, c)
-                && is_ordinary::<$format>(result)
             {
-                return result;
+                if applies(rm, flags) && is_ordinary::<$format>(result) {
+                    return result;
+                }
+                if is_finite::<$format>(result) && is_fused::<$format>(a, b, c, result) {
+                    return result;
+                }
             }
             soft::fused::<$format>(a, b, c, rm, flags)
         }

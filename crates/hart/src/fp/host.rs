@@ -6,6 +6,13 @@
 //! not underflow. (The smallest normal itself may have been rounded up from a tiny value.) IEEE 754 then
 //! fixes every bit of the result, so that the host's is the right one. Sums may also be zero or subnormal:
 //! they are exact there.
+//!
+//! Where that flag is not set, or the result is not such a number, the error of the result is computed, by operations
+//! that have none themselves (T. J. Dekker, "A floating-point technique for extending the available precision",
+//! Numerische Mathematik 18, 1971; D. E. Knuth, TAOCP 2, 4.2.2, theorem B). If there is none, no flag changes. Programs
+//! that compute with integers in floating point never set the flag.
+
+use std::ops::{Add, Mul, Sub};
 
 use super::soft::{Double, Format, Single};
 use super::status::{Flags, Rounding};
@@ -29,10 +36,78 @@ pub(super) fn is_ordinary<F: Format>(result: u64) -> bool {
     above_least < F::INFINITY - ((1 << F::FRACTION) + 1)
 }
 
+/// Double-precision products and quotients beyond this in magnitude have errors that are numbers of the format:
+/// 2^(emin + precision), and some room.
+pub(crate) const DOUBLE_ERRORS_ARE_NUMBERS: f64 = 1e-290;
+/// The same of single precision.
+const SINGLE_ERRORS_ARE_NUMBERS: f32 = 1e-28;
+
+/// `sum`, which is finite, is `a + b` without an error. (Should the error itself overflow, it is not 0.)
+#[inline(always)]
+pub(super) fn is_sum<F: Host>(a: u64, b: u64, sum: u64) -> bool {
+    let [a, b, sum] = [a, b, sum].map(F::number);
+    error_of_sum::<F>(a, b, sum) == F::ZERO
+}
+
+/// `difference`, which is finite, is `a - b` without an error.
+#[inline(always)]
+pub(super) fn is_difference<F: Host>(a: u64, b: u64, difference: u64) -> bool {
+    is_sum::<F>(a, b ^ F::SIGN, difference)
+}
+
+/// Knuth's theorem B.
+#[inline(always)]
+fn error_of_sum<F: Host>(a: F::Number, b: F::Number, sum: F::Number) -> F::Number {
+    let of_b = sum - a;
+    (a - (sum - of_b)) + (b - of_b)
+}
+
+/// `product`, which is finite, is `a * b` without an error.
+#[inline(always)]
+pub(super) fn is_product<F: Host>(a: u64, b: u64, product: u64) -> bool {
+    if a & !F::SIGN == 0 || b & !F::SIGN == 0 {
+        return true;
+    }
+    let has_error = F::number(product & !F::SIGN) > F::ERRORS_ARE_NUMBERS;
+    has_error && F::fused(a, b, product ^ F::SIGN).is_some_and(|error| error & !F::SIGN == 0)
+}
+
+/// `result`, which is finite, is `a * b + c` without an error.
+#[inline(always)]
+pub(super) fn is_fused<F: Host>(a: u64, b: u64, c: u64, result: u64) -> bool {
+    let product = F::bits(F::number(a) * F::number(b));
+    is_finite::<F>(product) && is_product::<F>(a, b, product) && is_sum::<F>(product, c, result)
+}
+
+/// `quotient`, which is finite, is `a / b` without an error, as far as that is easily seen.
+#[inline(always)]
+pub(super) fn is_quotient<F: Host>(a: u64, b: u64, quotient: u64) -> bool {
+    is_ordinary::<F>(b)
+        && F::number(a & !F::SIGN) > F::ERRORS_ARE_NUMBERS
+        && F::number(quotient & !F::SIGN) > F::ERRORS_ARE_NUMBERS
+        && F::fused(quotient, b, a ^ F::SIGN).is_some_and(|error| error & !F::SIGN == 0)
+}
+
+/// `root`, which is finite, is the square root of `a` without an error, as far as that is easily seen.
+#[inline(always)]
+pub(super) fn is_root<F: Host>(a: u64, root: u64) -> bool {
+    F::number(a) > F::ERRORS_ARE_NUMBERS
+        && F::fused(root, root, a ^ F::SIGN).is_some_and(|error| error & !F::SIGN == 0)
+}
+
 /// A format of which the host has a type.
 pub(super) trait Host: Format {
     /// The type.
-    type Number: Copy;
+    type Number: Copy
+        + PartialEq
+        + PartialOrd
+        + Add<Output = Self::Number>
+        + Sub<Output = Self::Number>
+        + Mul<Output = Self::Number>;
+    /// Products and quotients beyond this in magnitude have errors that are numbers of the format.
+    const ERRORS_ARE_NUMBERS: Self::Number;
+    /// Zero.
+    const ZERO: Self::Number;
     fn number(bits: u64) -> Self::Number;
     fn bits(number: Self::Number) -> u64;
     /// `a * b + c` by the host's instruction; none if it has none. Never a library's emulation, which is
@@ -41,9 +116,11 @@ pub(super) trait Host: Format {
 }
 
 macro_rules! host {
-    ($format:ident $number:ident $bits:ident $fused:ident $instruction:literal) => {
+    ($format:ident $number:ident $bits:ident $fused:ident $instruction:literal $least:ident) => {
         impl Host for $format {
             type Number = $number;
+            const ERRORS_ARE_NUMBERS: $number = $least;
+            const ZERO: $number = 0.0;
 
             #[inline(always)]
             fn number(bits: u64) -> $number {
@@ -94,5 +171,5 @@ macro_rules! host {
     };
 }
 
-host!(Single f32 u32 fused_s "vfmadd213ss");
-host!(Double f64 u64 fused_d "vfmadd213sd");
+host!(Single f32 u32 fused_s "vfmadd213ss" SINGLE_ERRORS_ARE_NUMBERS);
+host!(Double f64 u64 fused_d "vfmadd213sd" DOUBLE_ERRORS_ARE_NUMBERS);

@@ -13,6 +13,7 @@ mod status;
 pub use arithmetic::*;
 pub use compare::*;
 pub use convert::*;
+pub(crate) use host::DOUBLE_ERRORS_ARE_NUMBERS;
 pub use status::{Flags, Rounding};
 
 use soft::{Format, Single};

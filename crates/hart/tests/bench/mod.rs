@@ -10,7 +10,7 @@ use chasqui_config::{Bytes, Cycles, Duration, Frequency};
 use chasqui_engine::{Clock, Time};
 use chasqui_hart::predictor::{CounterCosts, Prediction};
 use chasqui_hart::testing::program::{DEVICE, ENVELOPES, MESSAGES, NETWORK, envelope};
-use chasqui_hart::{Halt, Hart, State, Timing};
+use chasqui_hart::{Execution, Executor, Halt, Hart, State, Timing};
 use chasqui_memory::{
     BusParameters, CacheParameters, DEVICE_BASE, DramParameters, FlatMemory, Incoming, L2Parameters, LentBus,
     OrderParameters, PAGE_BYTES, Port, PortKind, PortParameters, Stall, Stored, TlbParameters,
@@ -23,6 +23,17 @@ use service::Service;
 pub const MEMORY: u64 = 1 << 20;
 /// Where page tables begin; the first is the root.
 pub const TABLES: u64 = 0x1000;
+
+/// By `executor`, which translates whatever it comes to.
+pub fn execution(executor: Executor) -> Execution {
+    Execution { executor, translate_after: 1 }
+}
+
+/// Threaded code, or translations of blocks that have hardly been executed.
+pub fn any_execution(random: &mut Random) -> Execution {
+    let executor = random.pick(&[Executor::Threaded, Executor::Translated, Executor::Translated]);
+    Execution { executor, translate_after: random.pick(&[1, 2, 3, 8]) }
+}
 
 /// Puts Sv39 tables into memory.
 pub struct Mapper {
@@ -54,6 +65,8 @@ impl Mapper {
 #[derive(Clone, Debug)]
 pub struct Setup {
     pub port: PortParameters,
+    /// What [`Hart::run`] executes by.
+    pub execution: Execution,
     pub timing: Timing,
     pub clock: Clock,
     pub timebase_hz: u64,
@@ -100,6 +113,7 @@ impl Setup {
                 network_cache: None,
                 check_coherence: true,
             },
+            execution: execution(Executor::Translated),
             timing: Timing::UNIT,
             clock: Clock::new(1_000_000_000),
             timebase_hz: 10_000_000,
@@ -229,7 +243,8 @@ impl Bench {
         for &(time, brought) in &setup.brought {
             service.bring(time, brought);
         }
-        let hart = Hart::new(setup.state.clone(), port, setup.timing, setup.clock, setup.timebase_hz);
+        let mut hart = Hart::new(setup.state.clone(), port, setup.timing, setup.clock, setup.timebase_hz);
+        hart.execute_by(setup.execution);
         let ((bus, dram), marks_switch) = (&setup.bus, setup.marks_switch);
         let beats = u64::from(hart.port.bus_line_bytes(true)).div_ceil(bus.width.bytes()).max(8);
         let clocks = bus.clock().edge(bus.address.cycles() + beats + 4);
@@ -312,12 +327,13 @@ impl Bench {
         }
     }
 
-    /// Advances to the next `ecall`, by the fast loop or by the reference.
-    pub fn run_to_call(&mut self, fast: bool) {
+    /// Advances to the next `ecall`.
+    pub fn run_to_call(&mut self, executor: Executor) {
         self.activity = Activity::Ready;
-        let mut execute = |hart: &mut Hart, _: LentBus<'_>, limit: u64| match fast {
-            true => hart.run(limit, limit),
-            false => hart.step().unwrap_or(Halt::Deadline),
+        self.hart.execute_by(execution(executor));
+        let mut execute = |hart: &mut Hart, _: LentBus<'_>, limit: u64| match executor {
+            Executor::Reference => hart.step().unwrap_or(Halt::Deadline),
+            _ => hart.run(limit, limit),
         };
         loop {
             match self.advance(&mut execute) {

@@ -86,6 +86,11 @@ impl FastTable {
         (va >> self.shift) as usize & (self.entries - 1)
     }
 
+    /// How it is indexed.
+    pub fn geometry(&self) -> Geometry {
+        Geometry { shift: self.shift, index_mask: self.entries as u32 - 1 }
+    }
+
     /// The entry for `va` in the current bank.
     #[inline(always)]
     pub fn index(&self, va: u64) -> usize {
@@ -178,8 +183,65 @@ fn guard(observe: bool) -> u64 {
     if observe { u64::MAX } else { 0 }
 }
 
+/// Where translated code finds what it reads of tables: offsets [bytes].
+pub mod layout {
+    use super::{FastLine, FastView, FetchView};
+    use std::mem::offset_of;
+
+    /// Of a [`FastView`]: pointer to the first entry.
+    pub const LINES: usize = offset_of!(FastView, lines);
+    /// Pointer to the recency of ways.
+    pub const STAMPS: usize = offset_of!(FastView, stamps);
+    /// Pointer to the uses so far.
+    pub const TICK: usize = offset_of!(FastView, tick);
+    /// Ones while stores are observed: no tag of a store that is or-ed with it equals one.
+    pub const GUARD: usize = offset_of!(FastView, guard);
+    /// Of a [`FetchView`]: pointer to the first entry.
+    pub const FETCH_LINES: usize = offset_of!(FetchView, lines);
+    /// Pointer to the recency of ways.
+    pub const FETCH_STAMPS: usize = offset_of!(FetchView, stamps);
+    /// Pointer to the uses so far.
+    pub const FETCH_TICK: usize = offset_of!(FetchView, tick);
+    /// Of an entry of either table: the granule that may be loaded from, or fetched.
+    pub const ENTRY_LOAD: usize = offset_of!(FastLine, load);
+    /// The granule that may be stored to.
+    pub const ENTRY_STORE: usize = offset_of!(FastLine, store);
+    /// Host address minus virtual address.
+    pub const ENTRY_DELTA: usize = offset_of!(FastLine, delta);
+    /// The way whose recency a use renews.
+    pub const ENTRY_WAY: usize = offset_of!(FastLine, way);
+    /// Length of an entry.
+    pub const ENTRY_BYTES: usize = size_of::<FastLine>();
+}
+
+/// How addresses become places in a table: what translated code has as constants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    /// log2 of a granule's length [bytes].
+    pub shift: u32,
+    /// The granule's number, and-ed with it, is that of an entry.
+    pub index_mask: u32,
+}
+
+/// The table of instruction lines as translated code sees it.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct FetchView {
+    lines: *mut FastLine,
+    stamps: *mut u64,
+    tick: *mut u64,
+}
+
+impl FetchView {
+    /// The ways that `table` names are those of `stamps`.
+    pub(super) fn new(table: &mut FastTable, stamps: &mut [u64], tick: &mut u64) -> FetchView {
+        FetchView { lines: table.current, stamps: stamps.as_mut_ptr(), tick }
+    }
+}
+
 /// A table as the hart's loop holds it: a few registers.
 #[derive(Clone, Copy)]
+#[repr(C)]
 pub struct FastView {
     lines: *mut FastLine,
     /// Recency of the cache's ways, and the uses so far.
@@ -204,6 +266,12 @@ impl FastView {
             shift: table.shift,
             guard: guard(observe),
         }
+    }
+
+    /// How the table is indexed.
+    #[inline(always)]
+    pub fn geometry(&self) -> Geometry {
+        Geometry { shift: self.shift, index_mask: self.index_mask as u32 }
     }
 
     pub(super) fn set_observe(&mut self, observe: bool) {

@@ -1,6 +1,6 @@
 //! The level-1 instruction cache with its fast table.
 
-use super::fast::{FastLine, FastTable, NOTHING};
+use super::fast::{FastLine, FastTable, FetchView, Geometry, NOTHING};
 use crate::cache::{Cache, FastIndex, Recency, State};
 use crate::tlb::{PAGE_BYTES, Privilege};
 
@@ -91,6 +91,17 @@ impl InstructionCache {
         self.tick += 1;
         self.cache.touch(entry.way as usize, self.tick);
         true
+    }
+
+    /// The table for translated code, which fetches as [`InstructionCache::fetches`] does.
+    #[inline]
+    pub fn view(&mut self) -> FetchView {
+        FetchView::new(&mut self.fast, self.cache.stamps_mut(), &mut self.tick)
+    }
+
+    /// How that table is indexed.
+    pub fn geometry(&self) -> Geometry {
+        self.fast.geometry()
     }
 
     /// The line at virtual address `line_va` can be fetched in no time.

@@ -2,6 +2,7 @@
 
 use chasqui_engine::{Class, Cycles};
 
+use super::fast::{FetchView, Geometry};
 use super::lent::{Due, Lent, LentBus, Outwaited, Stage};
 use super::mmu::{Step, Walk};
 use super::request::{Request, Slot, Snooped};
@@ -358,6 +359,17 @@ impl Port {
     #[inline(always)]
     pub fn fetches(&mut self, line_va: u64) -> bool {
         self.l1i.fetches(line_va)
+    }
+
+    /// The table of instruction lines for translated code.
+    #[inline]
+    pub fn fetch_view(&mut self) -> FetchView {
+        self.l1i.view()
+    }
+
+    /// How that table is indexed.
+    pub fn fetch_geometry(&self) -> Geometry {
+        self.l1i.geometry()
     }
 
     /// Times the fetch of the line at virtual address `line_va`.

@@ -63,7 +63,7 @@ use write_buffer::WriteBuffer;
 
 pub use data::{BlockOperation, order};
 pub use device::BURST_BYTES;
-pub use fast::FastView;
+pub use fast::{FastView, FetchView, Geometry, layout};
 pub use lent::{Agenda, Due, LentBus, Outwaited, Stage};
 pub use network::Remapped;
 pub use observation::Observation;

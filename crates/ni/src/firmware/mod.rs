@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use chasqui_counters::{Counters, Visitor, below, counters};
 use chasqui_engine::{Clock, Payload, Time};
-use chasqui_hart::{Halt, HaltAtMarks, Hart, State, Timing};
+use chasqui_hart::{Execution, Halt, HaltAtMarks, Hart, State, Timing};
 use chasqui_linux::Elf;
 use chasqui_memory::{DEVICE_BASE, FlatMemory, Port, PortKind, PortParameters, Request, Slot, Stall, pte};
 use chasqui_record::{Profile, Profiled};
@@ -49,8 +49,8 @@ pub struct FirmwareSpec {
     pub clock: Clock,
     /// Frequency of its `time` CSR.
     pub timebase_hz: u64,
-    /// Every instruction is executed by the reference interpreter.
-    pub by_steps: bool,
+    /// What executes its instructions.
+    pub execution: Execution,
     /// Number of its node, if its cycles are to be counted ([`FirmwareProcessor::take_profile`]).
     pub profiled: Option<u32>,
     /// Marks that it executes are kept until the NI takes them ([`FirmwareProcessor::take_marks`]); else they say nothing.
@@ -179,7 +179,7 @@ impl<M: LocalMemory> FirmwareProcessor<M> {
         let mut port = Port::new(spec.port, memory.memory());
         port.set_root(root);
         let mut hart = Hart::new(state, port, spec.timing, spec.clock, spec.timebase_hz);
-        hart.run_by_steps(spec.by_steps);
+        hart.execute_by(spec.execution);
         let watch = spec.profiled.map(|node| {
             let symbols = Symbols::new(spec.image.clone(), None);
             Watch::profiling(Profiled::Firmware { node, name: spec.name }, symbols)

@@ -6,7 +6,7 @@ use chasqui_config::{Bytes, Cycles, Duration, Frequency};
 use chasqui_engine::Clock;
 use chasqui_hart::predictor::Prediction;
 use chasqui_hart::testing::encode::encode;
-use chasqui_hart::{CLASSES, Insn, Op, Timing};
+use chasqui_hart::{CLASSES, Execution, Insn, Op, Timing};
 use chasqui_linux::Elf;
 use chasqui_linux::testing::executable;
 use chasqui_memory::{
@@ -91,7 +91,7 @@ pub fn processor_with(
         },
         clock: Clock::new(1_000_000_000),
         timebase_hz: 1_000_000,
-        by_steps: false,
+        execution: Execution::DEFAULT,
         profiled: Some(3),
         keeps_marks,
     };
