@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 
 use crate::Timing;
 use crate::block::{Block, build};
+use crate::executor::Translations;
 use crate::translate::Code;
 
 /// Blocks by address.
@@ -19,14 +20,12 @@ struct Store {
     blocks: FxHashMap<u64, Box<Block>>,
     /// Direct-mapped, in front of the map.
     recent: Vec<(u64, *const Block)>,
-    /// Translations of blocks, and their length [bytes].
+    /// Translations of blocks.
     translations: Vec<Code>,
-    translated: usize,
+    translated: Translations,
 }
 
 const RECENT: usize = 2048;
-/// When translations take more than so many bytes, all are dropped.
-const TRANSLATED_MAX: usize = 8 << 20;
 
 impl Store {
     #[inline]
@@ -195,25 +194,32 @@ impl Blocks {
         self.is_shared(a) == self.is_shared(b)
     }
 
-    /// If there is no room for a translation beside that of the block at `pc`, all there are dropped: none of them may be in
-    /// use.
-    pub fn make_room(&mut self, pc: u64) {
+    /// Where that of the block at `pc` would be kept, all translations are dropped if they take `bytes_max` or more: none of
+    /// them may be in use.
+    pub fn make_room(&mut self, pc: u64, bytes_max: usize) {
         let store = self.store(pc).0;
-        if store.translated < TRANSLATED_MAX {
+        if store.translated.bytes < bytes_max {
             return;
         }
         for block in store.blocks.values() {
             block.untranslate();
         }
         store.translations.clear();
-        store.translated = 0;
+        store.translated.bytes = 0;
+        store.translated.drops += 1;
     }
 
     /// Keeps the translation of the block at `pc`.
     pub fn keep(&mut self, pc: u64, code: Code) {
         let store = self.store(pc).0;
-        store.translated += code.bytes();
+        store.translated.bytes += code.bytes();
+        store.translated.made += 1;
         store.translations.push(code);
+    }
+
+    /// What has been translated of the hart's own blocks.
+    pub fn translations(&self) -> Translations {
+        self.own.translated
     }
 
     /// Forgets the hart's own blocks. They live on until [`Blocks::begin`], since the loop may stand in
@@ -221,7 +227,7 @@ impl Blocks {
     pub fn clear(&mut self) {
         self.dropped.extend(self.own.blocks.drain().map(|(_, b)| b));
         self.dropped_translations.append(&mut self.own.translations);
-        self.own.translated = 0;
+        self.own.translated.bytes = 0;
         self.own.recent.fill((u64::MAX, std::ptr::null()));
         self.resume = None;
     }

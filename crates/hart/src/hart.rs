@@ -7,7 +7,7 @@ use chasqui_engine::{Clock, Cycles, Time};
 use chasqui_memory::{Fault, Port, SharedAccesses, Stall, Stop};
 
 use crate::blocks::{Blocks, Text};
-use crate::executor::{Execution, Executor};
+use crate::executor::{Execution, Executor, Translations};
 use crate::handlers::Handlers;
 use crate::predictor::{Outcome, Predictor};
 use crate::run::Course;
@@ -140,7 +140,7 @@ impl Hart {
             timing,
             predictor: Predictor::new(timing.prediction),
             blocks: Blocks::default(),
-            execution: Execution { executor: Executor::Threaded, translate_after: 0 },
+            execution: Execution { executor: Executor::Threaded, translate_after: 0, ..Execution::DEFAULT },
             fetched: 0,
             begun: false,
             supervisor: None,
@@ -233,6 +233,11 @@ impl Hart {
         let translates = execution.executor == Executor::Translated;
         let translate_after = if translates { execution.translate_after } else { 0 };
         self.execution = Execution { translate_after, ..execution };
+    }
+
+    /// What has been translated of its own code.
+    pub fn translations(&self) -> Translations {
+        self.blocks.translations()
     }
 
     /// What predicts its branches. It stays with the hart, whichever process is on it.

@@ -46,7 +46,7 @@ pub mod testing;
 pub use blocks::Text;
 pub use class::{CLASSES, Class, class};
 pub use decode::decode;
-pub use executor::{Execution, Executor};
+pub use executor::{Execution, Executor, Translations};
 pub use handlers::Handlers;
 pub use hart::{Halt, Hart, HartStatistics};
 pub use insn::{Insn, Op};

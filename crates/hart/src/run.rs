@@ -335,7 +335,7 @@ impl Hart {
     #[inline(never)]
     fn translate<const TIMED: bool>(&mut self, f: &Frame<'_>, head: &Block) {
         let data = f.view.geometry();
-        self.blocks.make_room(head.pc);
+        self.blocks.make_room(head.pc, self.execution.translated_bytes_max);
         let code = translate(self, TIMED, data, head, |pc| self.blocks.are_together(head.pc, pc));
         if let Some(code) = code {
             self.blocks.keep(head.pc, code);

@@ -14,3 +14,4 @@ mod lockstep;
 mod machine;
 mod programs;
 mod supervisor;
+mod translation;

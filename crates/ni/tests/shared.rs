@@ -289,7 +289,7 @@ fn blocks_and_steps_give_the_same_bits() {
             .collect();
         let blocks = trace(RIG, CLOCK, &code, &requests);
         for executor in [Executor::Reference, Executor::Translated] {
-            let execution = Execution { executor, translate_after: 1 };
+            let execution = Execution { executor, translate_after: 1, ..Execution::DEFAULT };
             assert_eq!(blocks, trace(Rig { execution, ..RIG }, CLOCK, &code, &requests), "{executor:?}");
         }
         assert_eq!(blocks, trace(RIG, Time(17_000), &code, &requests), "in steps of any length");

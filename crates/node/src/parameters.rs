@@ -83,7 +83,7 @@ chasqui_config::parameters! {
 impl Checks {
     /// How harts execute instructions.
     pub fn execution(&self) -> Execution {
-        Execution { executor: self.executor, translate_after: self.translate_after }
+        Execution { executor: self.executor, translate_after: self.translate_after, ..Execution::DEFAULT }
     }
 }
 

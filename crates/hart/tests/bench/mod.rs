@@ -26,13 +26,14 @@ pub const TABLES: u64 = 0x1000;
 
 /// By `executor`, which translates whatever it comes to.
 pub fn execution(executor: Executor) -> Execution {
-    Execution { executor, translate_after: 1 }
+    Execution { executor, translate_after: 1, ..Execution::DEFAULT }
 }
 
-/// Threaded code, or translations of blocks that have hardly been executed.
+/// Threaded code, or translations of blocks that have hardly been executed, of which perhaps few are kept.
 pub fn any_execution(random: &mut Random) -> Execution {
     let executor = random.pick(&[Executor::Threaded, Executor::Translated, Executor::Translated]);
-    Execution { executor, translate_after: random.pick(&[1, 2, 3, 8]) }
+    let translated_bytes_max = random.pick(&[1, 4 << 10, Execution::DEFAULT.translated_bytes_max]);
+    Execution { executor, translate_after: random.pick(&[1, 2, 3, 8]), translated_bytes_max }
 }
 
 /// Puts Sv39 tables into memory.
@@ -329,11 +330,19 @@ impl Bench {
 
     /// Advances to the next `ecall`.
     pub fn run_to_call(&mut self, executor: Executor) {
+        self.run_to_call_by(execution(executor), u64::MAX);
+    }
+
+    /// The same, by an execution that goes on for so many cycles at most without a return.
+    pub fn run_to_call_by(&mut self, execution: Execution, cycles_max: u64) {
         self.activity = Activity::Ready;
-        self.hart.execute_by(execution(executor));
-        let mut execute = |hart: &mut Hart, _: LentBus<'_>, limit: u64| match executor {
+        self.hart.execute_by(execution);
+        let mut execute = |hart: &mut Hart, _: LentBus<'_>, limit: u64| match execution.executor {
             Executor::Reference => hart.step().unwrap_or(Halt::Deadline),
-            _ => hart.run(limit, limit),
+            _ => {
+                let limit = limit.min(hart.cycle.saturating_add(cycles_max));
+                hart.run(limit, limit)
+            }
         };
         loop {
             match self.advance(&mut execute) {
