@@ -30,14 +30,14 @@ pub(crate) struct Frame<'a> {
     pub soft: u64,
     /// No instruction may start at this cycle or later, before what is due then has happened.
     pub deadline: u64,
+    /// The same two, had the hart no transactions that it deals with itself.
+    pub last: (u64, u64),
     /// Translated code begins no block at this cycle or later.
     pub limit: u64,
     /// Cycles of the longest block of the region that it executes.
     pub longest: u64,
     /// Further blocks that it may begin.
     pub budget: u64,
-    /// The same two, had the hart no transactions that it deals with itself.
-    pub last: (u64, u64),
     /// The entry of the block that was replaced, for the hart to stop there.
     pub cut: Option<Cut>,
     /// What the blocks had that were begun.
@@ -59,7 +59,6 @@ impl<'a> Frame<'a> {
     ) -> Self {
         let (executed, fetch) = (Counts::default(), h.port.fetch_view());
         let (soft, deadline, limit, longest, budget) = (0, 0, 0, 0, 0);
-        let (cut, left, chains) = (None, 0, 0);
         let mut frame = Frame {
             block,
             view,
@@ -71,10 +70,10 @@ impl<'a> Frame<'a> {
             longest,
             budget,
             last,
-            cut,
+            cut: None,
             executed,
-            left,
-            chains,
+            left: 0,
+            chains: 0,
         };
         frame.renew(h);
         frame
