@@ -122,7 +122,7 @@ fn code_that_changes_is_translated_apart_from_shared_text() {
         let mut bench = bench(state.clone(), contents);
         bench.hart.share_text(Some(Text::new(CODE..CODE + 4 * text.len() as u64, 1)));
         let execution = Execution { executor, translate_after: 3, ..Execution::DEFAULT };
-        bench.run_to_call_by(execution, 50);
+        bench.run_to_call_by(execution, 5);
         assert_eq!(bench.hart.state.x[usize::from(T0)], CALLS * (1..=ROUNDS).sum::<u64>(), "{executor:?}");
         let made = bench.hart.translations().made;
         assert_eq!(made >= ROUNDS - 1, executor == Executor::Translated, "{executor:?}: {made}");
