@@ -32,8 +32,10 @@ pub fn execution(executor: Executor) -> Execution {
 /// Threaded code, or translations of blocks that have hardly been executed, of which perhaps few are kept.
 pub fn any_execution(random: &mut Random) -> Execution {
     let executor = random.pick(&[Executor::Threaded, Executor::Translated, Executor::Translated]);
-    let translated_bytes_max = random.pick(&[1, 4 << 10, Execution::DEFAULT.translated_bytes_max]);
-    Execution { executor, translate_after: random.pick(&[1, 2, 3, 8]), translated_bytes_max }
+    let roomy = Execution::DEFAULT.translated_bytes_max;
+    let (translate_after, translated_bytes_max) =
+        random.pick(&[(1, 4 << 10), (2, roomy), (3, 1), (8, roomy)]);
+    Execution { executor, translate_after, translated_bytes_max }
 }
 
 /// Puts Sv39 tables into memory.
