@@ -18,7 +18,7 @@ CIRCLES: dict[str, str] = {
     "crates/config: declaration, resolved": (
         "a declaration reads its values from what was resolved, which is by declarations"
     ),
-    "crates/hart: hart, run, step, supervisor, threaded": (
+    "crates/hart: hart, run, step, supervisor, threaded, translate": (
         "the loops of one hart: each falls back on the next slower one"
     ),
     "crates/memory: port, port::network": "the network cache's side of the port's accesses",

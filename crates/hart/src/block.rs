@@ -5,12 +5,11 @@
 
 use std::cell::{Cell, UnsafeCell};
 
-use chasqui_memory::Port;
+use chasqui_memory::{Geometry, Port};
 
 use crate::insn::{Insn, Op};
 use crate::predictor::Prediction;
 use crate::state::SINK;
-use crate::translate::Entry;
 use crate::{Class, Timing, class, decode, for_each_op};
 
 /// Instructions in a block, at most.
@@ -143,6 +142,17 @@ pub(crate) struct Place {
     pub offset: u16,
     /// What is counted of this entry and of those after it.
     pub rest: Counts,
+}
+
+/// Where translated code of a block begins.
+#[derive(Clone, Copy)]
+pub(crate) struct Entry {
+    /// A [`Translated`](crate::threaded::Translated): of the block's region.
+    pub function: *const u8,
+    /// Of the block in the region.
+    pub number: u32,
+    /// The tables of data must be indexed so.
+    pub geometry: Geometry,
 }
 
 /// A block.

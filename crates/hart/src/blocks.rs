@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use crate::Timing;
 use crate::block::{Block, build};
 use crate::executor::Translations;
-use crate::translate::Code;
+use crate::host_code::Code;
 
 /// Blocks by address.
 #[derive(Default)]

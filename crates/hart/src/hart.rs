@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use chasqui_counters::counters;
 use chasqui_engine::{Clock, Cycles, Time};
-use chasqui_memory::{Fault, Port, SharedAccesses, Stall, Stop};
+use chasqui_memory::{Fault, Outwaited, Port, SharedAccesses, Stall, Stop};
 
 use crate::blocks::{Blocks, Text};
 use crate::executor::{Execution, Executor, Translations};
@@ -281,6 +281,17 @@ impl Hart {
         let now = self.now();
         let next = self.timebase.edge_at_or_after(now);
         if self.timebase.edge(next) == now { next } else { next - 1 }
+    }
+
+    /// An access that took until cycle `done` does not succeed. `None`: it waited, and is tried again at `done`; else why the
+    /// hart halts.
+    pub(crate) fn outwait(&mut self, stop: Stop, done: &mut u64) -> Option<Halt> {
+        let Stop::Wait(stall) = stop else { return Some(stop.into()) };
+        match self.port.outwait(stall, done) {
+            Outwaited::Again => None,
+            Outwaited::AfterNode => Some(Halt::Bus),
+            Outwaited::No => Some(stop.into()),
+        }
     }
 
     /// Shares the decoded `text` with other harts from now on, or nothing.

@@ -22,6 +22,7 @@ mod executor;
 pub mod fp;
 pub mod handlers;
 mod hart;
+mod host_code;
 pub mod insn;
 mod observe;
 pub mod operands;

@@ -9,7 +9,7 @@
 
 use std::cell::Cell;
 
-use chasqui_memory::{FastView, FetchView, Outwaited, Stop};
+use chasqui_memory::{FastView, FetchView};
 
 use crate::block::{Block, Code, Counts, Cut, Micro};
 use crate::for_each_op;
@@ -258,17 +258,6 @@ fn come_due(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Option<Next> {
     None
 }
 
-/// An access that took until cycle `done` does not succeed. `None`: it waited, and is tried again at `done`; else why the
-/// hart halts.
-fn outwait(h: &mut Hart, stop: Stop, done: &mut u64) -> Option<Halt> {
-    let Stop::Wait(stall) = stop else { return Some(stop.into()) };
-    match h.port.outwait(stall, done) {
-        Outwaited::Again => None,
-        Outwaited::AfterNode => Some(Halt::Bus),
-        Outwaited::No => Some(stop.into()),
-    }
-}
-
 /// Writes a loaded value to a register.
 type Put = fn(&mut Hart, u8, u64);
 
@@ -289,7 +278,7 @@ fn missed_load<const TIMED: bool, const BYTES: usize>(
                 return took::<TIMED>(h, f, p, done, waited);
             }
             Err(stop) => {
-                if let Some(halt) = outwait(h, stop, &mut done) {
+                if let Some(halt) = h.outwait(stop, &mut done) {
                     wait::<TIMED>(h, f, p, done, halt);
                     return None;
                 }
@@ -349,7 +338,7 @@ fn missed_store<const TIMED: bool, const BYTES: usize>(
                 return took::<TIMED>(h, f, p, done, waited);
             }
             Err(stop) => {
-                if let Some(halt) = outwait(h, stop, &mut done) {
+                if let Some(halt) = h.outwait(stop, &mut done) {
                     wait::<TIMED>(h, f, p, done, halt);
                     return None;
                 }
@@ -374,6 +363,11 @@ fn slow_store<const TIMED: bool, const BYTES: usize>(
 /// Has an access made that is not a plain hit, for translated code, which has left the registers in their places. Gives
 /// where threaded code is to go on; without an entry: translated code goes on, with the block's begin that it gives.
 pub(crate) type Missed = unsafe extern "C" fn(&mut Hart, &mut Frame<'static>, Place) -> Place;
+
+/// A region's function: executes from its block number `number` on, which begins at cycle `begun`, until it leaves. Gives the
+/// place where threaded code goes on, of the block that is then the frame's.
+pub(crate) type Translated =
+    unsafe extern "C" fn(hart: *mut Hart, frame: *mut Frame<'static>, begun: u64, number: u64) -> Place;
 
 /// What a missed access comes to.
 #[inline(always)]
@@ -479,7 +473,7 @@ mod own {
         let mut done = p.at::<true>();
         h.course.started = done;
         while let Err(stop) = h.port.fetch_line(line, &mut done) {
-            if let Some(halt) = outwait(h, stop, &mut done) {
+            if let Some(halt) = h.outwait(stop, &mut done) {
                 let next = h.leave(b, p.index(b), done, halt);
                 let begun = matches!(halt, Halt::Wait(_) | Halt::Bus);
                 let fetched = if h.course.is_ahead { 0 } else { h.lines_before(line) };
@@ -626,9 +620,12 @@ mod own {
             && entry.geometry == f.view.geometry()
         {
             let (h, f) = (std::ptr::from_mut(h), std::ptr::from_mut(f));
-            // SAFETY: it is the function of the region that the block is in; what it accesses is the hart's and the
-            // frame's, of which there is no other reference meanwhile.
-            p = unsafe { (entry.function)(h, f.cast(), p.begun, entry.number.into()) };
+            // SAFETY: it is the function of the region that the block is in, compiled with this signature and kept as long as
+            // the block; what it accesses is the hart's and the frame's, of which there is no other reference meanwhile.
+            p = unsafe {
+                let function = std::mem::transmute::<*const u8, super::Translated>(entry.function);
+                function(h, f.cast(), p.begun, entry.number.into())
+            };
         }
         let first = std::ptr::eq(p.entry, f.block.first());
         let code = if first { f.block.code(0) } else { p.micro().code };

@@ -20,7 +20,7 @@ use crate::hart::Hart;
 use crate::run::CHAINS_MAX;
 use crate::threaded::{CHAIN_MAX, Frame, missed};
 
-/// The signature of [`super::Function`].
+/// The signature of a [`Translated`](crate::threaded::Translated).
 pub(super) fn signature(isa: &dyn TargetIsa) -> Signature {
     let mut signature = Signature::new(isa.default_call_conv());
     signature.params.extend([AbiParam::new(I64); 4]);

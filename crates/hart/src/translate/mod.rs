@@ -9,7 +9,6 @@
 //! Registers of the guest are written to [`State`](crate::State) as soon as something could leave, and read once in a
 //! block. What every block changes, time, uses of caches, counts, is kept in registers of the host.
 
-mod code;
 mod emit;
 mod operations;
 mod region;
@@ -26,28 +25,11 @@ use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::FunctionBuilderContext;
 
-use crate::block::Block;
+use crate::block::{Block, Entry};
 use crate::fp::Flags;
 use crate::hart::Hart;
-use crate::threaded::{Frame, Place};
-pub(crate) use code::Code;
+use crate::host_code::Code;
 use region::Region;
-
-/// The function of a region: executes from its block number `number` on, which begins at cycle `begun`, until it leaves.
-/// Gives the place where threaded code goes on, of the block that is then the frame's.
-pub(crate) type Function =
-    unsafe extern "C" fn(hart: *mut Hart, frame: *mut Frame<'static>, begun: u64, number: u64) -> Place;
-
-/// Where translated code of a block begins.
-#[derive(Clone, Copy)]
-pub(crate) struct Entry {
-    /// Of the block's region.
-    pub function: Function,
-    /// Of the block in the region.
-    pub number: u32,
-    /// The tables of data must be indexed so.
-    pub geometry: Geometry,
-}
 
 /// What a region's function depends on besides its blocks.
 #[derive(Clone, Copy)]
@@ -115,10 +97,9 @@ pub(crate) fn translate(
         assert!(compiled.buffer.relocs().is_empty());
         Code::new(compiled.code_buffer())
     })?;
-    // SAFETY: it has been compiled with this signature; the code is kept as long as the blocks that enter it.
-    let function = unsafe { std::mem::transmute::<*const u8, Function>(code.start()) };
     for (number, part) in region.parts.iter().enumerate() {
-        part.block.enter_translated(timed, Entry { function, number: number as u32, geometry: data });
+        part.block
+            .enter_translated(timed, Entry { function: code.start(), number: number as u32, geometry: data });
     }
     Some(code)
 }

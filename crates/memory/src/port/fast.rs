@@ -183,37 +183,6 @@ fn guard(observe: bool) -> u64 {
     if observe { u64::MAX } else { 0 }
 }
 
-/// Where translated code finds what it reads of tables: offsets [bytes].
-pub mod layout {
-    use super::{FastLine, FastView, FetchView};
-    use std::mem::offset_of;
-
-    /// Of a [`FastView`]: pointer to the first entry.
-    pub const LINES: usize = offset_of!(FastView, lines);
-    /// Pointer to the recency of ways.
-    pub const STAMPS: usize = offset_of!(FastView, stamps);
-    /// Pointer to the uses so far.
-    pub const TICK: usize = offset_of!(FastView, tick);
-    /// Ones while stores are observed: no tag of a store that is or-ed with it equals one.
-    pub const GUARD: usize = offset_of!(FastView, guard);
-    /// Of a [`FetchView`]: pointer to the first entry.
-    pub const FETCH_LINES: usize = offset_of!(FetchView, lines);
-    /// Pointer to the recency of ways.
-    pub const FETCH_STAMPS: usize = offset_of!(FetchView, stamps);
-    /// Pointer to the uses so far.
-    pub const FETCH_TICK: usize = offset_of!(FetchView, tick);
-    /// Of an entry of either table: the granule that may be loaded from, or fetched.
-    pub const ENTRY_LOAD: usize = offset_of!(FastLine, load);
-    /// The granule that may be stored to.
-    pub const ENTRY_STORE: usize = offset_of!(FastLine, store);
-    /// Host address minus virtual address.
-    pub const ENTRY_DELTA: usize = offset_of!(FastLine, delta);
-    /// The way whose recency a use renews.
-    pub const ENTRY_WAY: usize = offset_of!(FastLine, way);
-    /// Length of an entry.
-    pub const ENTRY_BYTES: usize = size_of::<FastLine>();
-}
-
 /// How addresses become places in a table: what translated code has as constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
@@ -227,9 +196,9 @@ pub struct Geometry {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct FetchView {
-    lines: *mut FastLine,
-    stamps: *mut u64,
-    tick: *mut u64,
+    pub(super) lines: *mut FastLine,
+    pub(super) stamps: *mut u64,
+    pub(super) tick: *mut u64,
 }
 
 impl FetchView {
@@ -243,15 +212,15 @@ impl FetchView {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct FastView {
-    lines: *mut FastLine,
+    pub(super) lines: *mut FastLine,
     /// Recency of the cache's ways, and the uses so far.
-    stamps: *mut u64,
-    tick: *mut u64,
+    pub(super) stamps: *mut u64,
+    pub(super) tick: *mut u64,
     index_mask: u64,
     granule_mask: u64,
     shift: u32,
     /// Ones while stores are observed: then none takes the fast path.
-    guard: u64,
+    pub(super) guard: u64,
 }
 
 impl FastView {

@@ -20,6 +20,7 @@ mod data_cache;
 mod device;
 mod fast;
 mod instruction_cache;
+pub mod layout;
 mod lent;
 mod lines;
 mod memory_view;
@@ -63,7 +64,7 @@ use write_buffer::WriteBuffer;
 
 pub use data::{BlockOperation, order};
 pub use device::BURST_BYTES;
-pub use fast::{FastView, FetchView, Geometry, layout};
+pub use fast::{FastView, FetchView, Geometry};
 pub use lent::{Agenda, Due, LentBus, Outwaited, Stage};
 pub use network::Remapped;
 pub use observation::Observation;
