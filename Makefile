@@ -27,8 +27,8 @@ DEMO_FILES := $(if $(MATRIX),--bind $(MATRIX):ro)
 EXAMPLES := $(basename $(notdir $(wildcard examples/*.c)))
 # Of the whole workspace: cargo compiles what several crates use once. (The extension module has no tests of its own: it
 # can't be linked without an interpreter, and is tested through Python.)
-# With assertions and overflow checks on, which `--release` has not: the Python tests run what is shipped.
-CARGO_TEST := $(CARGO) test --profile checked --workspace --tests
+CHECKED := $(STAMPS)/checked.toml
+CARGO_TEST := $(CARGO) test --release --config $(CHECKED) --tests
 
 .PHONY: all demo check check-rust check-python test test-gnu sweep test-guest build-guest test-rust conformance bench nightly docs fidelity results headers lock lint analyse format install examples perfetto clean help
 .DELETE_ON_ERROR:
@@ -73,6 +73,15 @@ $(STAMPS)/lock: dependencies.lock $(wildcard Cargo.toml crates/*/Cargo.toml mach
 	@$(CARGO) update --quiet --workspace --locked || \
 	  { echo 'make: dependencies.lock does not fit the Cargo.toml files: make lock' >&2; exit 1; }
 	@touch $@
+
+# Rust tests have our crates with the assertions that cost host time and with checked arithmetic (the Python tests run what is
+# shipped). These are compiled more often than they are run, and so optimised only as far as that pays for itself. Others'
+# crates are as the wheel has them: none is compiled twice.
+$(CHECKED): Makefile $(STAMPS)/lock
+	@for file in $(wildcard crates/*/Cargo.toml machines/*/Cargo.toml templates/*/Cargo.toml); do \
+	  sed -n '/^name = /{s/.*"\(.*\)"/[profile.release.package.\1]/p;q;}' $$file && \
+	  printf '%s = %s\n' opt-level 1 codegen-units 16 debug false debug-assertions true overflow-checks true; done > $@.new
+	@mv $@.new $@
 
 $(STAMPS)/venv: $(STAMPS)/prerequisites
 	$(PYTHON) -m venv $(VENV)
@@ -120,15 +129,15 @@ demo: examples
 	@echo
 	$(BIN)/chasqui compare $(DEMO_MACHINES) -np $(DEMO_RANKS) --logp $(DEMO_FILES) -- build/examples/cg $(DEMO_PROBLEM)
 
-test-rust: $(STAMPS)/lock
-	$(CARGO_TEST)
+test-rust: $(CHECKED)
+	$(CARGO_TEST) --workspace
 
 # The inner loop, of the crates and one machine, or of all: what follows from a change is built, not more.
 check:
 	$(MAKE) -j2 check-rust check-python
 
-check-rust: $(STAMPS)/lock
-	$(CARGO) test -q --profile checked --tests $(if $(MACHINE),-p machine-$(MACHINE),--workspace)
+check-rust: $(CHECKED)
+	$(CARGO_TEST) -q $(if $(MACHINE),-p machine-$(MACHINE),--workspace)
 
 check-python: examples $(STAMPS)/dev
 	$(BIN)/python -m pytest -q -n auto tests/test_style.py tests/test_golden.py \
@@ -184,8 +193,8 @@ nightly:
 
 # --- care of the sources --------------------------------------------------------------------------
 
-headers: $(STAMPS)/lock
-	CHASQUI_WRITE_HEADERS=1 $(CARGO_TEST) header
+headers: $(CHECKED)
+	CHASQUI_WRITE_HEADERS=1 $(CARGO_TEST) --workspace header
 
 # By way of another file: a failure leaves the page as it was.
 docs: $(STAMPS)/install

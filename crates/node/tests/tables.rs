@@ -3,7 +3,7 @@
 use crate::guest::{A0, DATA_REGISTER, Outcome, Program, ZERO, run_changed};
 use crate::harts::{NUMBER, harts, meet};
 use chasqui_hart::testing::encode::encode;
-use chasqui_hart::{Insn, Op, decode};
+use chasqui_hart::{Executor, Insn, Op, decode};
 use chasqui_linux::space::{Backing, Placement, Protection};
 use chasqui_memory::{FlatMemory, PAGE_BYTES, pte};
 use chasqui_node::{Ended, PartitionSpec};
@@ -97,9 +97,9 @@ fn maps_and_calls(then: u64, before: i64) -> Program {
 }
 
 /// What is left, and what hart 1 has found: none, where nothing is mapped.
-fn found(then: u64, before: i64, reference: bool) -> (Outcome, Option<i32>) {
+fn found(then: u64, before: i64, executor: Executor) -> (Outcome, Option<i32>) {
     let mut c = harts(2);
-    (c.checks.coherence, c.checks.reference) = (false, reference);
+    (c.checks.coherence, c.checks.executor, c.checks.translate_after) = (false, executor, 1);
     let outcome = run_changed(&c, &maps_and_calls(then, before), map);
     let found = match outcome.ended {
         Some((_, Ended::Exit(status))) => Some(status),
@@ -115,10 +115,12 @@ fn no_hart_finds_code_by_a_table_from_the_future() {
     for then in [2, 0] {
         let mut changes = 0;
         for before in (1000..2000).step_by(40) {
-            let (ahead, found_ahead) = found(then, before, false);
-            let (by_steps, number) = found(then, before, true);
-            assert_eq!(found_ahead, number, "{then}, {before}");
-            assert!(ahead == by_steps, "{then}, {before}");
+            let (by_steps, number) = found(then, before, Executor::Reference);
+            for executor in [Executor::Threaded, Executor::Translated] {
+                let (ahead, found_ahead) = found(then, before, executor);
+                assert_eq!(found_ahead, number, "{then}, {before}, {executor:?}");
+                assert!(ahead == by_steps, "{then}, {before}, {executor:?}");
+            }
             changes += u32::from(number != Some(1));
         }
         assert!((1..20).contains(&changes), "{then}: hart 1 is to call before and after: {changes}");
