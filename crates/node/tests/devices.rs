@@ -2,8 +2,8 @@
 
 use crate::guest::register::{FLAG, NOTE, START};
 use crate::guest::{
-    A0, Action, DATA_REGISTER, NI_REGISTER, Program, SECOND_REGISTERS, SHARED_REGISTER, Seen, TestNi, ZERO,
-    configuration, run_with_two,
+    A0, Action, DATA_REGISTER, ENTER, LEAVE, NI_REGISTER, Program, SECOND_REGISTERS, SHARED_REGISTER, Seen,
+    TestNi, ZERO, configuration, run_with_two,
 };
 use chasqui_engine::Time;
 use chasqui_hart::{Insn, Op, decode};
@@ -58,6 +58,21 @@ fn each_device_has_its_own_events_and_transactions() {
     let granted = seen.iter().filter(|seen| matches!(seen, Seen::Granted(..))).count();
     let done = seen.iter().filter(|seen| matches!(seen, Seen::Done(..))).count();
     assert_eq!((granted, done), (1, 1));
+}
+
+/// Stores that are posted when a call begins that takes no time take theirs, and an access within the call waits for them.
+#[test]
+fn stores_that_were_posted_before_an_untimed_call_come_to_their_ends() {
+    let mut p = Program::new();
+    p.free_calls = true;
+    for number in 1..4 {
+        p.add(A0, ZERO, number).store(A0, NI_REGISTER, NOTE);
+    }
+    p.mark(ENTER).load(A0, NI_REGISTER, FLAG).mark(LEAVE);
+    p.add(A0, ZERO, 4).store(A0, NI_REGISTER, NOTE).fence().add(A0, ZERO, 0).exit();
+    let (outcome, _) = run_with_two(&configuration(), &p, TestNi::new(vec![]), TestNi::new(vec![]));
+    assert!(matches!(outcome.ended, Some((_, Ended::Exit(0)))), "{:?}", outcome.ended);
+    assert_eq!(stores(&outcome.seen), [1, 2, 3, 4].map(|number| (NOTE as u64, number)));
 }
 
 /// The first has network memory, and stores to it need no fence; the second says nothing of either, or as much.

@@ -184,15 +184,17 @@ impl Service {
     pub fn collect(&mut self, port: &mut Port, now: u64, time_of: impl Fn(u64) -> Time) {
         while let Some((cycle, slot, request)) = port.take_request() {
             let at = time_of(cycle);
+            // What was posted before the call began takes its time.
+            let is_untimed = !port.is_timed() && slot != Slot::Posted;
             match request {
-                Request::UncachedLoad { .. } if !port.is_timed() => {
+                Request::UncachedLoad { .. } if is_untimed => {
                     let value = self.load_device();
                     port.completed(slot, value, now);
                 }
-                Request::UncachedStore { address, value, .. } if !port.is_timed() => {
+                Request::UncachedStore { address, value, .. } if is_untimed => {
                     self.device_stores.push((address, value));
                 }
-                Request::Store64 { address, answered } if !port.is_timed() => {
+                Request::Store64 { address, answered } if is_untimed => {
                     self.store_burst(address, port.burst(Slot::Blocking));
                     if answered {
                         let value = self.load_device();

@@ -262,7 +262,8 @@ impl Parts {
     pub fn serve_untimed(&mut self, index: usize, slot: Slot, request: Request, out: &mut Outbox<'_>) {
         let now = self.harts[index].hart.now();
         let client = Client::hart(index, slot);
-        let Some((device, access)) = self.io.access_of(&self.harts[index], Slot::Blocking, request) else {
+        let access = self.io.access_of(&self.harts[index], Slot::Blocking, request);
+        let Some((device, access)) = access.filter(|_| slot != Slot::Posted) else {
             // Made before the call began: it takes its time.
             debug_assert!(!matches!(request, Request::Fill { .. }));
             return self.ask(client, now);
