@@ -427,14 +427,20 @@ def point(run: Run) -> str:
 
 
 def values(machine: str, sets: Sequence[str], later: Sequence[str]) -> str:
-    """Of a machine's parameters, but those of `later` that have their defaults."""
+    """Of a machine's parameters, but those of `later` that have their defaults, and those of how it
+    is simulated and checked, which move no result."""
 
     def is_usual(each: dict[str, Any]) -> bool:
         # A value is shown with its unit, which a default may lack.
         return f"{each['value']} ".startswith(f"{each['default']} ")
 
     every = core.parameters(machine, sets)
-    counted = [each for each in every if each["name"] not in later or not is_usual(each)]
+    counted = [
+        each
+        for each in every
+        if not each["name"].startswith("check.")
+        and (each["name"] not in later or not is_usual(each))
+    ]
     return repr([(each["name"], each["value"]) for each in counted])
 
 
