@@ -228,6 +228,11 @@ impl Block {
         self.set_first(self.first_code);
     }
 
+    /// It has to begin as many chains again until it is to be translated.
+    pub fn begins_anew(&self, timed: bool) {
+        self.begun[usize::from(timed)].set(0);
+    }
+
     /// It has begun a chain of `blocks`. True: it is to be translated, since these have now been `many` in all.
     #[inline(always)]
     pub fn has_begun(&self, timed: bool, blocks: u32, many: u64) -> bool {

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use crate::Timing;
 use crate::block::{Block, build};
 use crate::executor::Translations;
-use crate::host_code::Code;
+use crate::host_code::{Code, Room};
 
 /// Blocks by address.
 #[derive(Default)]
@@ -23,7 +23,13 @@ struct Store {
     /// Translations of blocks.
     translations: Vec<Code>,
     translated: Translations,
+    /// Entries that may be translated for what has been executed.
+    credit: usize,
 }
+
+/// What is executed until a block is to be translated pays for so many entries: to translate one takes as long as some
+/// thousand blocks, and what is translated with the block need not be hot.
+const ENTRIES_PAID: usize = 16;
 
 const RECENT: usize = 2048;
 
@@ -194,12 +200,26 @@ impl Blocks {
         self.is_shared(a) == self.is_shared(b)
     }
 
-    /// Where that of the block at `pc` would be kept, all translations are dropped if they take `bytes_max` or more: none of
-    /// them may be in use.
-    pub fn make_room(&mut self, pc: u64, bytes_max: usize) {
+    /// The block at `pc` is to be translated, in a region of so many `entries`. False: too little has been executed for that.
+    pub fn pays(&mut self, pc: u64, entries: usize) -> bool {
         let store = self.store(pc).0;
-        if store.translated.bytes < bytes_max {
-            return;
+        store.credit += ENTRIES_PAID;
+        let pays = store.credit >= entries;
+        store.credit -= if pays { entries } else { 0 };
+        pays
+    }
+
+    /// Room for the translation of the block at `pc`. Where it would be kept, all translations are dropped if they take
+    /// `bytes_max` or more, or if there is no room beside them: none of them may be in use.
+    pub fn make_room(&mut self, pc: u64, bytes_max: usize) -> Option<Room> {
+        let store = self.store(pc).0;
+        if store.translated.bytes < bytes_max
+            && let Some(room) = Room::take()
+        {
+            return Some(room);
+        }
+        if store.translations.is_empty() {
+            return None;
         }
         for block in store.blocks.values() {
             block.untranslate();
@@ -207,6 +227,7 @@ impl Blocks {
         store.translations.clear();
         store.translated.bytes = 0;
         store.translated.drops += 1;
+        Room::take()
     }
 
     /// Keeps the translation of the block at `pc`.

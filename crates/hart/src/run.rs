@@ -15,7 +15,7 @@ use crate::executor::Executor;
 use crate::hart::{Halt, Hart, HartStatistics};
 use crate::predictor::Predictor;
 use crate::threaded::{self, CHAIN_MAX, Frame};
-use crate::translate::translate;
+use crate::translate::{Region, translate};
 
 /// Instructions that one run executes in a call that takes no time: a matter of a millisecond.
 pub(crate) const UNTIMED_RUN: u64 = 1 << 16;
@@ -334,10 +334,12 @@ impl Hart {
     #[cold]
     #[inline(never)]
     fn translate<const TIMED: bool>(&mut self, f: &Frame<'_>, head: &Block) {
-        let data = f.view.geometry();
-        self.blocks.make_room(head.pc, self.execution.translated_bytes_max);
-        let code = translate(self, TIMED, data, head, |pc| self.blocks.are_together(head.pc, pc));
-        if let Some(code) = code {
+        let region = Region::new(head, |pc| self.blocks.are_together(head.pc, pc));
+        if !self.blocks.pays(head.pc, region.entries()) {
+            return head.begins_anew(TIMED);
+        }
+        let Some(room) = self.blocks.make_room(head.pc, self.execution.translated_bytes_max) else { return };
+        if let Some(code) = translate(self, TIMED, f.view.geometry(), &region, room) {
             self.blocks.keep(head.pc, code);
         }
     }

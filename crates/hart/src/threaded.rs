@@ -4,8 +4,8 @@
 //! These calls are the last thing that a function does and all have the same parameters, so that the
 //! compiler makes them jumps: each function has an indirect jump of its own, which the host predicts by what
 //! came before, and what they pass on stays in registers. Should they remain calls, each entry takes a stack
-//! frame until the chain returns, after [`CHAIN_MAX`] blocks at the latest. What takes long is apart and marked
-//! cold, so that the rest needs no stack.
+//! frame until the chain returns, after [`CHAIN_MAX`] blocks at the latest, or, with translated code among them, after as
+//! many chains as are executed in one go. What takes long is apart and marked cold, so that the rest needs no stack.
 
 use std::cell::Cell;
 

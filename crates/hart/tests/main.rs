@@ -14,4 +14,5 @@ mod lockstep;
 mod machine;
 mod programs;
 mod supervisor;
+#[cfg(all(target_arch = "x86_64", unix))]
 mod translation;

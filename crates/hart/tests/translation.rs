@@ -66,6 +66,15 @@ fn code_is_translated_when_it_has_been_executed_often_enough() {
     assert_eq!((hot.1.made, hot.1.drops), (1, 0), "all blocks together");
 }
 
+/// A region is translated for as much as has been executed, however little of it was hot.
+#[test]
+fn a_large_region_is_translated_later() {
+    let by = Execution { translate_after: 200, ..execution(Executor::Translated) };
+    assert_eq!(count(4, 100, by).1.made, 1, "few entries: two chains of 128 blocks are enough");
+    assert_eq!(count(32, 12, by).1.made, 0, "three chains");
+    assert_eq!(count(32, 100, by).1.made, 1);
+}
+
 /// All translations are dropped when they have reached their limit, and what is hot is translated again.
 #[test]
 fn translations_are_dropped_at_their_limit() {
@@ -76,6 +85,7 @@ fn translations_are_dropped_at_their_limit() {
     };
     let (cycles, roomy) = by(usize::MAX);
     assert!(roomy.drops == 0 && roomy.made >= 7, "regions of 32 blocks at most: {roomy:?}");
+    assert!(roomy.bytes as u64 >= roomy.made * PAGE_BYTES, "each takes pages of the host: {roomy:?}");
     let (same, narrow) = by(1);
     assert_eq!(same, cycles);
     assert_eq!(narrow.drops, narrow.made - 1, "one at a time");

@@ -2,12 +2,12 @@
 //!
 //! A *region* is a hot block with those that follow it, as far as their links are known (`region.rs`). It becomes one
 //! function of the host with an entry for each of its blocks. What it does for an instruction is what threaded code does
-//! for it as long as nothing is out of the ordinary: accesses hit the fast table, results of floating point need no look
-//! at flags (`emit.rs`). At whatever else, it leaves to threaded code at that instruction, with all registers in their
-//! places: nothing that is rare is written twice.
+//! for it as long as nothing is out of the ordinary: results of floating point need no look at flags (`emit.rs`), and
+//! accesses hit the fast table, or a function of threaded code makes them and the block goes on. At whatever else, it leaves
+//! to threaded code at that instruction, with all registers in their places: nothing that is rare is written twice.
 //!
 //! Registers of the guest are written to [`State`](crate::State) as soon as something could leave, and read once in a
-//! block. What every block changes, time, uses of caches, counts, is kept in registers of the host.
+//! block. What every block changes, time and uses of caches, is kept in registers of the host, counts in the frame.
 
 mod emit;
 mod operations;
@@ -25,11 +25,11 @@ use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::FunctionBuilderContext;
 
-use crate::block::{Block, Entry};
+use crate::block::Entry;
 use crate::fp::Flags;
 use crate::hart::Hart;
-use crate::host_code::Code;
-use region::Region;
+use crate::host_code::{Code, Room};
+pub(crate) use region::Region;
 
 /// What a region's function depends on besides its blocks.
 #[derive(Clone, Copy)]
@@ -70,32 +70,31 @@ thread_local! {
         RefCell::new((Context::new(), FunctionBuilderContext::new()));
 }
 
-/// Translates `head` and what follows it, and puts the entries into the blocks. `same_store`: whether the block at an
-/// address lives as long as `head`. `None`: it can't be translated.
+/// Translates `region`, and puts the entries into its blocks. `None`: it can't be translated.
 pub(crate) fn translate(
     hart: &Hart,
     timed: bool,
     data: Geometry,
-    head: &Block,
-    same_store: impl Fn(u64) -> bool,
+    region: &Region<'_>,
+    room: Room,
 ) -> Option<Code> {
     let isa = host()?;
-    let has_fma = std::arch::is_x86_feature_detected!("fma");
+    let has_fma = isa.isa_flags().iter().any(|flag| flag.name == "has_fma" && flag.as_bool() == Some(true));
     let fetch = hart.port.fetch_geometry();
     let branch_extra_max = hart.timing.branch_extra_max();
     let exact = hart.state.flags.0 & Flags::NX == 0;
     let target = Target { timed, data, fetch, branch_extra_max, has_fma, exact };
-    let region = Region::new(head, same_store);
     let code = WORKSPACE.with_borrow_mut(|(context, builder)| {
         context.clear();
         context.func.signature = emit::signature(&**isa);
-        emit::region(&region, &target, &mut context.func, builder, &**isa);
+        emit::region(region, &target, &mut context.func, builder, &**isa);
         let compiled = context.compile(&**isa, &mut ControlPlane::default());
-        let compiled =
-            compiled.unwrap_or_else(|e| panic!("a region at {:#x} can't be compiled: {e:?}", head.pc));
+        debug_assert!(compiled.is_ok(), "{:?}", compiled.err());
+        let compiled = compiled.ok()?;
         // Everything outside is called by its address.
-        assert!(compiled.buffer.relocs().is_empty());
-        Code::new(compiled.code_buffer())
+        let is_whole = compiled.buffer.relocs().is_empty();
+        debug_assert!(is_whole);
+        if is_whole { Code::new(room, compiled.code_buffer()) } else { None }
     })?;
     for (number, part) in region.parts.iter().enumerate() {
         part.block

@@ -15,8 +15,8 @@ pub(super) struct Part<'a> {
 }
 
 /// A block and those that have followed it, the nearest first.
-pub(super) struct Region<'a> {
-    pub parts: Vec<Part<'a>>,
+pub(crate) struct Region<'a> {
+    pub(super) parts: Vec<Part<'a>>,
 }
 
 impl<'a> Region<'a> {
@@ -39,6 +39,11 @@ impl<'a> Region<'a> {
             at += 1;
         }
         region
+    }
+
+    /// Entries of its blocks: what it takes to translate it.
+    pub fn entries(&self) -> usize {
+        self.parts.iter().map(|part| part.block.places.len()).sum()
     }
 
     fn number(&self, block: &Block) -> Option<usize> {
