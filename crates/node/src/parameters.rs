@@ -74,7 +74,7 @@ chasqui_config::parameters! {
         executor: Executor = "translated", source "identical results; by reference some twenty times the host time";
         /// A block of instructions is translated when so many blocks have been executed in chains, of 128 at most, that began
         /// with it.
-        translate_after: Count = 60000, range 1 ..= 1000000000, source "identical results; measured: translating 16 entries of blocks, for which that pays, takes as long as executing some thousand blocks each";
+        translate_after: Count = 60000, range 1 ..= 1000000000, source "identical results; measured: to translate the 16 entries that so many blocks pay for takes one to three times as long as these";
         /// How far nodes run past the first of all before they meet, where they could go so far.
         window: Duration = "100 us", range "1 ns" ..= "100 us", source "identical results; a shorter one takes more host time";
     }
