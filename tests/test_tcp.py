@@ -112,7 +112,7 @@ def test_why_nobody_can_be_reached(
 ) -> None:
     program = compile_c("no-init", NO_INIT)
     options = [word for each in sets for word in ("--set", each)]
-    words = ["run", "-np", "2", "--machine", MACHINE, *options, "--", program, *arguments]
+    words = ["run", "-np", "2", "--machine", MACHINE, *options, "--", str(program), *arguments]
     done = command(*words, directory=tmp_path)
     assert done.returncode not in (0, 2)
     assert f"MPI over TCP: {said}" in done.stderr
