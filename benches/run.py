@@ -402,7 +402,7 @@ def host(build: Path) -> dict[str, float]:
 
 # Ranks, rounds of the mix, and runs of it: on many ranks SMPI takes minutes.
 MIXES = {16: (200, REPEATS), 64: (20, REPEATS), 256: (1, 1)}
-# SMPI takes LogGP-like figures of a network as input; which they are changes little of its speed.
+# SMPI takes figures of a network as input: these are assumptions, and only its speed is looked at.
 PLATFORM = """\
 <?xml version="1.0"?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
