@@ -92,7 +92,7 @@ static inline unsigned basic_queues(void)
 
 void queues_begin(void);
 uint64_t command(uint64_t operation, unsigned name);
-void serve_miss(unsigned name);
+void serve_miss(unsigned name, unsigned site, unsigned waiting);
 void serve_room(unsigned name); /* `waiting` may go on */
 void forget(unsigned process);  /* it is over, and receives nothing any more */
 void overrun(unsigned process); /* its share is full */
@@ -118,6 +118,15 @@ void own_send(unsigned destination, uint64_t word, uint64_t tag); /* own_has_roo
 void own_left(void);                                              /* there may be room */
 void serve_own(unsigned count);                                   /* messages that wait */
 void forget_requests(unsigned process);
+
+/* --- jobs that are held up (hold.c) --- */
+
+void hold_begin(void);
+void hold_if_full(unsigned process, unsigned site, unsigned waiting);
+void nothing_is_missed(void); /* the miss queue is empty */
+void release_on(void);        /* messages may have room */
+void hold_job(unsigned job);
+void release_job(unsigned job);
 
 /* --- one set of queues (drain.c) --- */
 
