@@ -1,5 +1,6 @@
 //! What must hold of a port between accesses, for tests.
 
+use super::fast::NOTHING;
 use super::{Access, Port, PortKind};
 use crate::PAGE_BYTES;
 use crate::cache::{Cache, State};
@@ -55,7 +56,7 @@ fn fast_data(port: &Port) -> Result<(), String> {
         if port.write_buffer.has_line(line) {
             return Err(format!("line {physical:#x} is fast and has a buffered store"));
         }
-        if entry.store == entry.load && way.state != State::Modified || way.stale {
+        if entry.store != NOTHING && way.state != State::Modified || way.stale {
             return Err(format!("line {physical:#x} is fast as {entry:?}, its way is {way:?}"));
         }
     }

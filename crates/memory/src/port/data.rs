@@ -48,7 +48,7 @@ impl Port {
     /// Each store is looked at: none takes the fast path.
     #[inline]
     fn sees_stores(&self) -> bool {
-        self.observation.is_watched() || self.peers.ahead.runs()
+        self.observation.is_watched()
     }
 
     /// Accesses to data take time: none is fast by its page.
@@ -224,14 +224,17 @@ impl Port {
         Ok(())
     }
 
-    /// A store of a hart that runs ahead of others.
+    /// The first store to a line, of a hart that runs ahead of others: those that follow are fast.
     ///
     /// # Errors
     /// It would not be fast: it is for the hart's turn.
     fn store_ahead(&mut self, va: u64, bytes: u32, value: u64) -> Result<(), Stop> {
-        let delta = self.l1d.fast_store(true, va, bytes).ok_or(Stop::Turn)?;
+        if !self.l1d.release(va, bytes) {
+            return Err(Stop::Turn);
+        }
+        let delta = self.l1d.fast_store(true, va, bytes).expect("a store to a line that was released is fast");
         let pa = self.memory.physical(va.wrapping_add(delta));
-        self.peers.ahead.note_store(pa, bytes, self.memory.read(pa, bytes));
+        self.peers.ahead.keep(self.l1d.line_of(pa), &self.l1d, &self.memory);
         self.memory.write(pa, bytes, value);
         Ok(())
     }

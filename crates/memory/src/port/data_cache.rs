@@ -19,7 +19,34 @@ pub(super) struct DataCache {
     tick: u64,
     cache: Cache,
     changes: u64,
+    open: Open,
 }
+
+/// Entries of the fast table that stores may use, for a hart that runs ahead of others: of each line it keeps, before the
+/// first store, what is there.
+#[derive(Default)]
+struct Open {
+    /// It has run ahead: entries are noted.
+    is_noted: bool,
+    entries: Vec<u32>,
+}
+
+impl Open {
+    /// Entry `index` may be used.
+    #[inline]
+    fn note(&mut self, index: u32) {
+        if self.is_noted {
+            self.entries.push(index);
+            // Else each miss would add one, as long as the hart does not run ahead: then all may be.
+            if self.entries.len() == OPEN_MAX {
+                *self = Open::default();
+            }
+        }
+    }
+}
+
+/// More are not worth a list.
+const OPEN_MAX: usize = 512;
 
 impl DataCache {
     pub fn new(parameters: &CacheParameters) -> DataCache {
@@ -29,6 +56,7 @@ impl DataCache {
             tick: 0,
             cache: Cache::new(parameters),
             changes: 0,
+            open: Open::default(),
         }
     }
 
@@ -121,6 +149,26 @@ impl DataCache {
         self.pages.select(privilege);
     }
 
+    /// Stores take the slow path, each line's first, until [`DataCache::release`].
+    pub fn withhold(&mut self) {
+        if self.open.is_noted {
+            self.open.entries.drain(..).for_each(|index| self.fast.withhold(index));
+        } else {
+            self.fast.entries().for_each(|index| self.fast.withhold(index));
+            self.open.is_noted = true;
+        }
+    }
+
+    /// A store of `bytes` at `va` would be fast if those to its line were not withheld: from now on they are not.
+    pub fn release(&mut self, va: u64, bytes: u32) -> bool {
+        let tag = va & (self.fast.granule_mask | u64::from(bytes - 1));
+        let is_released = self.fast.release(va, tag);
+        if is_released {
+            self.open.note(self.fast.index(va) as u32);
+        }
+        is_released
+    }
+
     /// Makes the fast store of `bytes` at `va`, but for its value: host minus virtual address. None: it is not fast.
     pub fn fast_store(&mut self, by_lines: bool, va: u64, bytes: u32) -> Option<u64> {
         let table = if by_lines { &mut self.fast } else { &mut self.pages };
@@ -168,6 +216,9 @@ impl DataCache {
             way: way as u64,
         };
         self.fast.set(index, line);
+        if writable {
+            self.open.note(index);
+        }
         self.touch(way);
     }
 

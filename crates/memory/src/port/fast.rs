@@ -10,6 +10,8 @@ use crate::tlb::Privilege;
 /// A tag that no access forms: data granules are at least [`DATA_GRANULE_MIN`] bytes, so that bit 3 of a tag is never set,
 /// and the tag of a fetch is a multiple of four.
 pub(crate) const NOTHING: u64 = u64::MAX;
+/// Set in the tag of stores to a granule of data, it withholds these: none forms it.
+const WITHHELD: u64 = 1 << 3;
 /// The least granule of data [bytes].
 pub(crate) const DATA_GRANULE_MIN: u64 = 16;
 /// The least unit that is fetched [bytes]: an instruction lies in two at most.
@@ -150,6 +152,24 @@ impl FastTable {
     #[inline]
     pub fn set(&mut self, index: u32, line: FastLine) {
         self.lines[index as usize] = line;
+    }
+
+    /// Stores to the granule of entry `index` take the slow path, until [`FastTable::release`].
+    #[inline]
+    pub fn withhold(&mut self, index: u32) {
+        if let Some(line) = self.lines.get_mut(index as usize) {
+            line.store |= WITHHELD;
+        }
+    }
+
+    /// If stores to the granule of `va`, of accesses with this `tag`, are withheld only, they are no longer. True: so it is.
+    pub fn release(&mut self, va: u64, tag: u64) -> bool {
+        let line = self.entry(va);
+        let is_withheld = line.store == tag | WITHHELD && line.store != NOTHING;
+        if is_withheld {
+            line.store = tag;
+        }
+        is_withheld
     }
 
     pub fn remove(&mut self, index: u32) {

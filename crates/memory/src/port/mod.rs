@@ -434,7 +434,7 @@ impl Port {
 
     /// From here on what happens may be taken back.
     pub fn begin_ahead(&mut self) {
-        self.peers.ahead.begin(&self.l1d, &self.l1i);
+        self.peers.ahead.begin(&mut self.l1d, &self.l1i);
     }
 
     /// The hart runs ahead of others from now on, or no more.
