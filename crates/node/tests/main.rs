@@ -16,3 +16,4 @@ mod rest;
 mod retry;
 mod spin;
 mod tables;
+mod tokens;
