@@ -258,16 +258,22 @@ impl Parts {
         self.with_device((device, 0), now, out, |ni, c| ni.bus_done(c, request));
     }
 
-    /// The access of hart `index` to a device, in a call that takes no time, is made at once.
-    pub fn serve_untimed(&mut self, index: usize, slot: Slot, request: Request, out: &mut Outbox<'_>) {
-        let now = self.harts[index].hart.now();
+    /// The access of hart `index` to a device, in a call that takes no time, is made at once. `cycle`: when it was asked for.
+    pub fn serve_untimed(
+        &mut self,
+        index: usize,
+        (cycle, slot, request): (u64, Slot, Request),
+        out: &mut Outbox<'_>,
+    ) {
         let client = Client::hart(index, slot);
         let access = self.io.access_of(&self.harts[index], Slot::Blocking, request);
         let Some((device, access)) = access.filter(|_| slot != Slot::Posted) else {
             // Made before the call began: it takes its time.
             debug_assert!(!matches!(request, Request::Fill { .. }));
-            return self.ask(client, now);
+            // The hart's present may be before the end of what it follows.
+            return self.ask(client, self.time_of(index, cycle));
         };
+        let now = self.harts[index].hart.now();
         let here = (device, index);
         let is_load = matches!(access, Access::Load { .. });
         if is_load && let Some(after) = self.refused(here, &access, now, out) {
