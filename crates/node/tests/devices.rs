@@ -113,6 +113,25 @@ fn a_store_within_an_untimed_call_does_not_pass_those_that_were_posted_before() 
     assert!(matches!(outcome.seen[4], Seen::Store64(..)), "{:?}", outcome.seen);
 }
 
+/// They come in their order to a device behind a link, too, on which those before are still on their way.
+#[test]
+fn an_access_within_an_untimed_call_does_not_pass_those_that_cross_a_link() {
+    let mut p = with_second();
+    p.free_calls = true;
+    for number in 1..4 {
+        p.add(A0, ZERO, number).store(A0, SECOND, NOTE);
+    }
+    p.mark(ENTER).add(A0, ZERO, 4).store(A0, SECOND, NOTE).load(A0, SECOND, FLAG).mark(LEAVE);
+    p.fence().add(A0, ZERO, 0).exit();
+    let second = TestNi::new(vec![]).behind(ATTACH);
+    let (outcome, seen) = run_with_two(&configuration(), &p, TestNi::new(vec![]), second);
+    let Some((end, Ended::Exit(0))) = outcome.ended else { panic!("{:?}", outcome.ended) };
+    assert_eq!(stores(&seen), [1, 2, 3, 4].map(|number| (NOTE as u64, number)));
+    let last =
+        seen.iter().map(|seen| if let Seen::Store(time, ..) = *seen { time } else { Time::ZERO }).max();
+    assert!(Some(end) > last, "the load has followed them: {end}, {last:?}");
+}
+
 /// Posts stores and buffers others, `buffered` of them, to lines that the L2 alone has, and polls until the device has written,
 /// in a call; twice, so that the code is there. Also how many transactions the bus had.
 fn posts_and_polls(free_calls: bool, buffered: i64) -> (Vec<Time>, u64) {

@@ -279,6 +279,10 @@ impl Parts {
         if is_load && let Some(after) = self.refused(here, &access, now, out) {
             return self.ask(client, now + after);
         }
+        if self.io.is_crossed(device) {
+            // Behind what was on its way when the call began.
+            return self.leave_for_device(here, slot, access, now, out);
+        }
         let reply = self.make_access(here, access, now, out);
         if let Some(reply) = reply.filter(|_| access.is_answered()) {
             let core = &mut self.harts[index];
