@@ -204,3 +204,9 @@ fn a_token_comes_to_its_end() {
     }
     assert_eq!(failed, 0, "programs failed");
 }
+
+/// A parked hart polls by `lr`, and has been moved on; another, which yields in its loop, has yet to.
+#[test]
+fn a_yield_does_not_end_the_reservation_of_a_hart_that_has_been_moved_on() {
+    hand_on(0x1a9e_6314_2457_e1a2);
+}
