@@ -300,7 +300,8 @@ impl NodePartition {
             if ready < soft {
                 let before = self.parts.harts[index].hart.statistics.instructions;
                 if SEVERAL {
-                    if !self.parts.harts.run_ahead(index, soft) {
+                    let far = limit.min(self.parts.events.prompt().next_time());
+                    if !self.parts.harts.run_ahead(index, soft, far) {
                         self.run_among_others(index, soft, out);
                     }
                 } else {

@@ -163,6 +163,7 @@ impl Parts {
 
     /// What is in `slot` of hart `index` has its place in the order at `now`, and others' caches have answered `found`.
     pub fn granted(&mut self, index: usize, slot: Slot, found: Snooped, now: Time) {
+        self.harts.settle(index, now);
         let hart = &mut self.harts[index].hart;
         let cycle = hart.cycle_at(now);
         hart.port.granted(slot, found, cycle);
@@ -233,6 +234,7 @@ impl Parts {
     /// What is in `slot` of hart `index` is over at `now`, with `value` for an uncached load. The port may have asked for
     /// more.
     pub fn completed(&mut self, index: usize, slot: Slot, value: u64, now: Time) {
+        self.harts.settle(index, now);
         let core = &mut self.harts[index];
         let cycle = core.hart.cycle_at(now);
         core.hart.port.completed(slot, value, cycle);
