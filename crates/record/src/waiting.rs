@@ -155,6 +155,8 @@ impl Communicator {
         match (&self.name, self.context / context::EACH) {
             (Some(name), _) => name.clone(),
             (None, 0) => "MPI_COMM_WORLD".into(),
+            // The barrier of MPI_Finalize has the context of MPI_COMM_SELF.
+            (None, 1) if self.size > 1 => "MPI_COMM_WORLD".into(),
             (None, 1) => "MPI_COMM_SELF".into(),
             (None, number) => format!("communicator {number}"),
         }
