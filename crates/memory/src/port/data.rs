@@ -232,7 +232,8 @@ impl Port {
         if !self.l1d.release(va, bytes) {
             return Err(Stop::Turn);
         }
-        let delta = self.l1d.fast_store(true, va, bytes).expect("a store to a line that was released is fast");
+        let delta =
+            self.l1d.fast_store(true, va, bytes).expect("a store to a line that was released is fast");
         let pa = self.memory.physical(va.wrapping_add(delta));
         self.peers.ahead.keep(self.l1d.line_of(pa), &self.l1d, &self.memory);
         self.memory.write(pa, bytes, value);
