@@ -440,13 +440,15 @@ impl RankLife {
         thread.done.push(id);
     }
 
-    /// The run ends while threads may be in calls: their time counts up to now.
+    /// The process ends while threads may be in calls: their time counts up to now. They have not been left.
     pub fn finish(&mut self, now_ps: u64) {
         for hart in 0..self.threads.len() {
             let thread = &self.threads[hart];
             let waiting = (thread.blocked, thread.waiting);
             if let Some(current) = thread.current {
+                let left_ps = self.totals[usize::from(current.number)].left_ps;
                 self.close(hart, current, now_ps);
+                self.totals[usize::from(current.number)].left_ps = left_ps;
                 let thread = &mut self.threads[hart];
                 (thread.blocked, thread.waiting) = waiting;
             }
@@ -499,6 +501,14 @@ impl RankLife {
     /// The calls' intervals, and how many were left out for want of room.
     pub fn timeline(&self) -> (&[Interval], u64) {
         (&self.timeline, self.timeline_left_out)
+    }
+
+    /// Intervals, until `now_ps`, of the calls that threads are in when all is over: not among those of the timeline.
+    pub fn open_calls(&self, now_ps: u64) -> impl Iterator<Item = Interval> {
+        self.threads.iter().enumerate().filter_map(move |(hart, thread)| {
+            let Current { number, enter_ps, .. } = thread.current?;
+            Some(Interval { call: number, enter_ps, leave_ps: now_ps.max(enter_ps), hart: hart as u16 })
+        })
     }
 
     /// What the thread on hart `hart` waits for, in words, for a deadlock's report; `None` when it waits for
