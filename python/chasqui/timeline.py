@@ -16,6 +16,7 @@ from chasqui.files import Shape, check_shape, damaged, read_json
 from chasqui.text import simulated_time
 
 FILE = "timeline.json"
+SUMMARY = "summary.json"
 UNITS_PS = {
     **{"ps": 1, "ns": 10**3, "us": 10**6, "µs": 10**6, "ms": 10**9},
     **{"s": 10**12, "min": 60 * 10**12, "h": 3600 * 10**12},
@@ -81,6 +82,8 @@ def picoseconds(microseconds: float | str) -> int:
 def read(directory: Path) -> Timeline:
     """The timeline in a run directory."""
     path = directory / FILE
+    if not path.exists() and (directory / SUMMARY).exists():
+        raise InputError(f"{path}: the run has none; `chasqui run --timeline 0` leaves it out")
     # Times keep all their digits.
     found = read_json(path, "`chasqui run`", parse_float=str)
     check_shape(found, {"traceEvents": [{"ph": str}]}, str(path))
@@ -137,8 +140,11 @@ def window(text: str, extent: tuple[int, int]) -> tuple[int, int]:
         raise InputError(f"--window {text!r}: FROM..TO is expected, as in 1.2ms..1.25ms")
     found = [_time(end.strip()) if end.strip() else None for end in ends]
     start, end = (default if at is None else at for at, default in zip(found, extent, strict=True))
-    if start >= end:
+    if start >= end and None not in found:
         raise InputError(f"--window {text!r}: it ends before it begins, or is of no length")
+    if start >= extent[1] or end <= extent[0]:
+        kept = "..".join(simulated_time(at) for at in extent)
+        raise InputError(f"--window {text!r}: nothing is there, the timeline holds {kept}")
     return start, end
 
 

@@ -527,7 +527,10 @@ impl RankLife {
             return None;
         }
         let words = waiting::of_request(thread.blocked, memory);
-        Some(match (self.requests.get(&thread.blocked), words) {
+        let (number, site) = &thread.entered;
+        let call = name(u32::from(*number));
+        let others = waiting::of_all_others(call, &site.arguments, thread.blocked, memory);
+        let first = match (self.requests.get(&thread.blocked), words) {
             (Some(Request { message: Some(id), .. }), _) => {
                 format!("a receive, the rest of message {} from rank {}", id.sequence, id.source)
             }
@@ -539,6 +542,10 @@ impl RankLife {
             }
             (_, Some(words)) => words,
             _ => format!("a request that is not a posted receive ({:#x})", thread.blocked),
+        };
+        Some(match others {
+            Some(others) => format!("{first}, and for {others}"),
+            None => first,
         })
     }
 

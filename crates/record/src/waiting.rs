@@ -27,8 +27,29 @@ pub(crate) fn of_probe(name: &str, arguments: &[u64; 3], memory: Memory<'_>) -> 
 pub(crate) fn of_several(name: &str, arguments: &[u64; 3], memory: Memory<'_>) -> Option<String> {
     let ("MPI_Waitany" | "MPI_Waitsome", &[count, handles, _]) = (name, arguments) else { return None };
     let count = u64::try_from(count as i32).ok()?.min(REQUESTS_MAX);
+    open_requests((count, handles), |_| true, memory)
+}
+
+/// What an `MPI_Waitall` with these first arguments waits for beside the request `blocked`, in words.
+pub(crate) fn of_all_others(
+    name: &str,
+    arguments: &[u64; 3],
+    blocked: u64,
+    memory: Memory<'_>,
+) -> Option<String> {
+    let ("MPI_Waitall", &[count, handles, _]) = (name, arguments) else { return None };
+    let count = u64::try_from(count as i32).ok()?.min(REQUESTS_MAX);
+    open_requests((count, handles), |handle| handle != blocked, memory)
+}
+
+/// What those of so many requests from address `handles` on are that are not complete and are `wanted`, in words.
+fn open_requests(
+    (count, handles): (u64, u64),
+    wanted: impl Fn(u64) -> bool,
+    memory: Memory<'_>,
+) -> Option<String> {
     let handles = (0..count).filter_map(|i| guest::word(handles.wrapping_add(8 * i), memory));
-    let handles: Vec<u64> = handles.collect();
+    let handles: Vec<u64> = handles.filter(|handle| wanted(*handle)).collect();
     let open: Vec<String> = handles.into_iter().filter_map(|handle| of_request(handle, memory)).collect();
     listed(&open)
 }
@@ -325,5 +346,9 @@ mod tests {
         assert_eq!(several(3).as_deref(), Some(one));
         assert_eq!(several(8), Some(format!("{one}; {one}; {one}; {one}; and 2 more")));
         assert_eq!(several(u64::MAX), None, "a negative count");
+        let others = |blocked| of_all_others("MPI_Waitall", &[3, HANDLES, 0], blocked, &mut words.read());
+        assert_eq!(others(REQUEST + 8).as_deref(), Some(one));
+        assert_eq!(others(REQUEST), None, "the one that it is in is said");
+        assert_eq!(of_all_others("MPI_Wait", &[3, HANDLES, 0], 0, &mut words.read()), None);
     }
 }

@@ -442,7 +442,7 @@ fn waiting(processes: &[ProcessView<'_>], end: Time) -> String {
     };
     let mut text = format!("{what} {} of {} ranks wait", waits.len(), processes.len());
     if ended > 0 {
-        text += &format!(", {ended} have exited");
+        text += &format!(", {ended} {} exited", if ended == 1 { "has" } else { "have" });
     }
     for p in waits.iter().take(LISTED) {
         text += &format!("\n  {}{} waits for {}", p.rank(), in_call(p), p.waiting_for(&calls::name));

@@ -44,7 +44,7 @@ Examples:
   chasqui run -np 4 --machine voyager --profile -- ./cg -g 32
   chasqui run -np 8 --ranks-per-node 4 --set node.harts=4 --machine voyager -- ./cg -g 32
   chasqui run -np 4 --machine voyager --job '-np 4 ./cg -g 32' -- ./ring
-  chasqui run -np 4 --trace-instructions 310us..312us:0,2 -- ./ring
+  chasqui run -np 4 --trace-instructions 168us..170us:0,2 -- ./ring
   chasqui run -np 4 --histogram pairs -- ./sort
   chasqui run -np 4 --bind ../data:ro --limit-output '1 GiB' -- ./cg ../data/matrix.mtx
   chasqui run --only-rank 0 --arrivals cg.recording --ratio 0.5 --machine netcache -- ./cg -g 32
@@ -145,12 +145,28 @@ def run(
 
             for line in profiles.lines(profiles.read(result.directory)):
                 say(f"chasqui: {line}")
-        for line in counted:
+        for line in [*counted, *(_untraced(result, trace) if trace else [])]:
             say(f"chasqui: {line}")
     else:
         for line in simulation.endings(result):
             say(f"chasqui: {line}")
     return result.status
+
+
+def _untraced(result: Result, trace: str) -> list[str]:
+    """Which ranks' traces are empty, and when their jobs ended."""
+    from chasqui import simulation
+    from chasqui.text import simulated_time
+
+    lines = []
+    for directory, summary in zip(simulation.directories(result), result.summaries, strict=True):
+        ranks, count = simulation.untraced(directory)
+        if ranks:
+            end = simulated_time(summary["time_ps"])
+            which = "no rank" if len(ranks) == count else f"none of rank {', '.join(ranks)}"
+            what = f"{which} began an instruction then; {directory} is of a run that ended at {end}"
+            lines.append(f"--trace-instructions {trace}: {what}")
+    return lines
 
 
 def _histogram(result: Result, kind: str) -> list[str]:
