@@ -30,7 +30,7 @@ all runs. If one of them cannot start, none does, and the status is 2.
 \b
 Examples:
   chasqui compare loggp voyager -np 4 -- ./ring
-  chasqui compare voyager/flush voyager/reclaim -np 8 --logp --csv -- ./cg -g 64
+  chasqui compare voyager/flush voyager/reclaim -np 8 --logp -- ./cg -g 64
 """
 
 

@@ -35,7 +35,7 @@ Every formula: python -m pydoc chasqui.loggp
 \b
 Examples:
   chasqui logp --machine voyager
-  chasqui logp --machine loggp --set loggp.latency='2 us' --sizes 8,1024,65536 --json
+  chasqui logp -m loggp --set loggp.latency='2 us' --sizes 8,1024,65536 --json
 """
 BYTES_MAX = 1 << 28
 OVERLAP = (
