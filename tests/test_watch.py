@@ -20,6 +20,8 @@ import trace_processor
 from conftest import Compiler, Run
 from simulated import EXAMPLES, SWEEP, command, example, organisations
 
+from chasqui import timeline
+
 pytestmark = pytest.mark.core
 
 # Calls of every kind; `count` is known to the instruction.
@@ -488,6 +490,14 @@ def test_a_timeline_is_drawn(chasqui: Run, examples: Path, tmp_path: Path) -> No
     times = picture.findall(f"{tag}text[@text-anchor='middle']")
     assert times
     assert max(float(time.get("y", "")) for time in times) < float(cover.get("y", 0))
+    kinds = {
+        timeline.kind_of((each.findtext(f"{tag}title") or "").partition(",")[0])[0]
+        for each in slices
+    }
+    texts = [each.text for each in picture.findall(f"{tag}text")]
+    shown = [kind for kind, *_ in timeline.KINDS if kind in texts]
+    assert shown == [kind for kind, *_ in timeline.KINDS if kind in kinds]
+    assert {"messages in NIs and links", "begin and end", "send"} <= kinds
     part = chasqui("timeline", "run", "--window", "20us..30us")
     assert 0 < part.stdout.count("<title>") < len(slices)
     for arguments, message in (
@@ -502,6 +512,21 @@ def test_a_timeline_is_drawn(chasqui: Run, examples: Path, tmp_path: Path) -> No
         assert refused.returncode == 2
         assert message in refused.stderr
         assert refused.stderr.count("\n") == 1
+
+
+def test_colours_of_a_timeline_mean_the_same_in_each() -> None:
+    kinds = {
+        "message 3:4": "messages in NIs and links", "packet": "messages in NIs and links",
+        "MPI_Init_thread": "begin and end", "MPI_Finalize": "begin and end",
+        "MPI_Send": "send", "MPI_Issend": "send", "MPI_Send_init": "send",
+        "MPI_Irecv": "receive, probe", "MPI_Improbe": "receive, probe",
+        "MPI_Sendrecv": "send and receive", "MPI_Waitall": "wait, test", "MPI_Test": "wait, test",
+        "MPI_Ibcast": "collective", "MPI_Alltoallv": "collective",
+        "MPI_Reduce_scatter": "collective", "MPI_Alloc_mem": "other calls",
+        "MPI_Comm_split": "other calls",
+    }  # fmt: skip
+    assert {name: timeline.kind_of(name)[0] for name in kinds} == kinds
+    assert len({colour for _, colour, _ in timeline.KINDS}) == len(timeline.KINDS)
 
 
 def test_a_timeline_that_was_left_out_is_said_to_be(

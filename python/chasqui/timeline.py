@@ -30,8 +30,22 @@ GAP = 10  # above each process
 TOP = 30
 LETTER = 6.2  # of a label
 
-# Told apart also by those who see colours differently (Okabe and Ito).
-COLOURS = ("#56b4e9", "#e69f00", "#009e73", "#f0e442", "#cc79a7", "#d55e00", "#0072b2", "#999999")
+# What slices are of, by their names (of calls without MPI_, in small letters): the first that
+# matches. Colours are told apart also by those who see them differently (Okabe and Ito).
+KINDS = (
+    ("messages in NIs and links", "#56b4e9", r"(message|packet)\b.*"),
+    ("begin and end", "#999999", r"init(_thread)?|finalize|abort"),
+    ("send", "#0072b2", r"(i?[bsr]?|p)send(_init)?"),
+    ("receive, probe", "#e69f00", r"(i?m?|p)(recv(_init)?|probe)"),
+    ("send and receive", "#cc79a7", r"i?sendrecv(_replace)?"),
+    ("wait, test", "#f0e442", r"(wait|test)(all|any|some)?"),
+    (
+        "collective",
+        "#009e73",
+        r"i?(barrier|bcast|gather|scatter|reduce|all(gather|reduce|toall)|scan|exscan|neighbor)\w*",
+    ),
+    ("other calls", "#d55e00", r".*"),
+)
 
 
 @dataclass
@@ -39,6 +53,7 @@ class Slice:
     name: str
     start_ps: int
     end_ps: int
+    returned: bool = True  # False: of a call in which a rank was at the end
 
 
 @dataclass
@@ -123,7 +138,9 @@ def _add(event: dict[str, Any], place: str, processes: dict[int, str], result: T
         start = picoseconds(event.get("ts", ""))
         end = start + picoseconds(event.get("dur", ""))
         track = result.tracks[event["pid"], event["tid"]]
-        track.slices.append(Slice(event["name"], start, end))
+        arguments = event.get("args")
+        returned = not isinstance(arguments, dict) or arguments.get("returned") != 0
+        track.slices.append(Slice(event["name"], start, end, returned))
     elif phase in ("s", "t", "f"):
         check_shape(event, FLOW, place)
         where = (event["pid"], event["tid"])
@@ -161,7 +178,7 @@ class Picture:
     def __init__(self, start_ps: int, end_ps: int) -> None:
         self.start_ps, self.end_ps = start_ps, end_ps
         self.parts: list[str] = []
-        self.colours: dict[str, str] = {}
+        self.kinds: set[str] = set()  # that are drawn
 
     def x(self, ps: int) -> float:
         share = (ps - self.start_ps) / (self.end_ps - self.start_ps)
@@ -171,11 +188,19 @@ class Picture:
         self.parts.append(f'<text x="{x:.1f}" y="{y:.1f}"{style}>{escape(text)}</text>')
 
     def colour(self, name: str) -> str:
-        # The messages' slices share one: what they are, their track says.
-        kind = name.partition(" ")[0]
-        if kind not in self.colours:
-            self.colours[kind] = COLOURS[len(self.colours) % len(COLOURS)]
-        return self.colours[kind]
+        kind, colour = kind_of(name)
+        self.kinds.add(kind)
+        return colour
+
+    def legend(self, y: float) -> None:
+        """What the colours mean that are there."""
+        x = float(NAMES)
+        for kind, colour, _ in KINDS:
+            if kind in self.kinds:
+                box = f'x="{x:.1f}" y="{y:.1f}" width="{ROW - 4}" height="{ROW - 4}"'
+                self.parts.append(f'<rect {box} fill="{colour}"/>')
+                self.text(x + ROW, y + ROW - 7, kind)
+                x += ROW + (len(kind) + 2) * LETTER
 
     def slice(self, each: Slice, y: float) -> None:
         if each.end_ps < self.start_ps or each.start_ps > self.end_ps:
@@ -185,10 +210,12 @@ class Picture:
             self.x(min(each.end_ps, self.end_ps)),
         )
         width = max(right - left, 0.5)
-        title = escape(f"{each.name}, {simulated_time(each.end_ps - each.start_ps)}")
+        end = "" if each.returned else ", never returned"
+        title = escape(f"{each.name}, {simulated_time(each.end_ps - each.start_ps)}{end}")
+        style = "" if each.returned else ' class="open"'
         self.parts.append(
             f'<rect x="{left:.1f}" y="{y:.1f}" width="{width:.1f}" height="{ROW - 4}" '
-            f'fill="{self.colour(each.name)}"><title>{title}</title></rect>'
+            f'fill="{self.colour(each.name)}"{style}><title>{title}</title></rect>'
         )
         label = each.name.removeprefix("MPI_").removeprefix("message ")
         if len(label) * LETTER < width - 2:
@@ -217,6 +244,7 @@ class Picture:
     def svg(self, height: float) -> str:
         style = (
             "text{font:11px sans-serif;fill:#222}.grid{stroke:#ddd}"
+            ".open{stroke:#222;stroke-dasharray:3}"
             ".flow{stroke:#333;stroke-width:0.7;marker-end:url(#head)}"
         )
         head = (
@@ -230,6 +258,13 @@ class Picture:
             + "\n".join(self.parts)
             + "\n</svg>\n"
         )
+
+
+def kind_of(name: str) -> tuple[str, str]:
+    """What a slice of this name is of, and its colour: in every picture the same."""
+    short = name.removeprefix("MPI_").lower()
+    found = next(each for each in KINDS if re.fullmatch(each[2], short))
+    return found[0], found[1]
 
 
 def round_step(length_ps: int) -> int:
@@ -259,11 +294,12 @@ def draw(timeline: Timeline, start_ps: int, end_ps: int) -> str:
             picture.slice(each, rows[where])
     for flow in timeline.flows.values():
         picture.arrow([(ps, rows[where] + ROW / 2 - 2) for where, ps in flow])
+    picture.legend(y + GAP)
     # The names cover arrows that come from before, not the first time of the axis.
     picture.parts.append(f'<rect y="{TOP - 8}" width="{NAMES - 2}" height="100%" fill="white"/>')
     for where, track in timeline.tracks.items():
         picture.text(4, rows[where] + ROW - 7, label(track))
-    return picture.svg(y + GAP)
+    return picture.svg(y + 2 * GAP + ROW)
 
 
 def label(track: Track) -> str:
