@@ -51,7 +51,7 @@ def commands(document: Path) -> list[Command]:
 
 
 PROFILING = ROOT / "docs" / "profiling.md"
-PRINTED = re.compile(r"^```\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FENCED = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def test_what_the_page_on_profiling_prints_is_what_its_commands_do(
@@ -71,7 +71,8 @@ def test_what_the_page_on_profiling_prints_is_what_its_commands_do(
         printed += (done.stdout + done.stderr).splitlines()
     for trace in tmp_path.glob("runs/*/instructions.0"):
         printed += trace.read_text().splitlines()
-    blocks = PRINTED.findall(PROFILING.read_text())
+    fenced = FENCED.findall(PROFILING.read_text())
+    blocks = [text for language, text in fenced if not language]
     assert len(blocks) == 2
     lines = [line for block in blocks for line in block.splitlines() if line != "…"]
     assert not [line for line in lines if line not in printed]
