@@ -172,6 +172,10 @@ def _time(text: str) -> int:
     return int(Fraction(match[1]) * UNITS_PS[match[2]])
 
 
+def _short(pixels: float) -> str:
+    return f"{pixels:.1f}".removesuffix(".0")
+
+
 class Picture:
     """An SVG that grows."""
 
@@ -185,7 +189,7 @@ class Picture:
         return NAMES + share * (WIDTH - NAMES - 10)
 
     def text(self, x: float, y: float, text: str, style: str = "") -> None:
-        self.parts.append(f'<text x="{x:.1f}" y="{y:.1f}"{style}>{escape(text)}</text>')
+        self.parts.append(f'<text x="{_short(x)}" y="{_short(y)}"{style}>{escape(text)}</text>')
 
     def colour(self, name: str) -> str:
         kind, colour = kind_of(name)
@@ -197,7 +201,7 @@ class Picture:
         x = float(NAMES)
         for kind, colour, _ in KINDS:
             if kind in self.kinds:
-                box = f'x="{x:.1f}" y="{y:.1f}" width="{ROW - 4}" height="{ROW - 4}"'
+                box = f'x="{_short(x)}" y="{_short(y)}" width="{ROW - 4}" height="{ROW - 4}"'
                 self.parts.append(f'<rect {box} fill="{colour}"/>')
                 self.text(x + ROW, y + ROW - 7, kind)
                 x += ROW + (len(kind) + 2) * LETTER
@@ -214,7 +218,7 @@ class Picture:
         title = escape(f"{each.name}, {simulated_time(each.end_ps - each.start_ps)}{end}")
         style = "" if each.returned else ' class="open"'
         self.parts.append(
-            f'<rect x="{left:.1f}" y="{y:.1f}" width="{width:.1f}" height="{ROW - 4}" '
+            f'<rect x="{_short(left)}" y="{_short(y)}" width="{_short(width)}" height="{ROW - 4}" '
             f'fill="{self.colour(each.name)}"{style}><title>{title}</title></rect>'
         )
         label = each.name.removeprefix("MPI_").removeprefix("message ")
@@ -226,19 +230,19 @@ class Picture:
             if to_ps < self.start_ps or from_ps > self.end_ps:
                 continue
             self.parts.append(
-                f'<line x1="{self.x(from_ps):.1f}" y1="{from_y:.1f}" '
-                f'x2="{self.x(to_ps):.1f}" y2="{to_y:.1f}" class="flow"/>'
+                f'<line x1="{_short(self.x(from_ps))}" y1="{_short(from_y)}" '
+                f'x2="{_short(self.x(to_ps))}" y2="{_short(to_y)}" class="flow"/>'
             )
 
     def axis(self, height: float) -> None:
         step = round_step(self.end_ps - self.start_ps)
         for at in range(-(-self.start_ps // step) * step, self.end_ps + 1, step):
-            x = self.x(at)
+            x = _short(self.x(at))
             self.parts.append(
-                f'<line x1="{x:.1f}" y1="{TOP - 8}" x2="{x:.1f}" y2="{height}" class="grid"/>'
+                f'<line x1="{x}" y1="{TOP - 8}" x2="{x}" y2="{_short(height)}" class="grid"/>'
             )
             time = simulated_time(at)
-            middle = min(x, WIDTH - len(time) * LETTER / 2)
+            middle = min(self.x(at), WIDTH - len(time) * LETTER / 2)
             self.text(middle, TOP - 14, time, ' text-anchor="middle"')
 
     def svg(self, height: float) -> str:
