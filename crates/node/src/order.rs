@@ -300,8 +300,7 @@ impl NodePartition {
             if ready < soft {
                 let before = self.parts.harts[index].hart.statistics.instructions;
                 if SEVERAL {
-                    let far = limit.min(self.parts.events.prompt().next_time());
-                    if !self.parts.harts.run_ahead(next, soft, far) {
+                    if !self.parts.harts.run_ahead(next, soft) {
                         self.run_among_others(next, soft, out);
                     }
                 } else {

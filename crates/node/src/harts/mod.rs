@@ -127,13 +127,11 @@ impl Harts {
     }
 
     /// It is the turn of hart `index`: it runs ahead of the others as far as `until`. False: it has to be run among them.
-    pub(crate) fn run_ahead(&mut self, next: Next, soft: Time, until: Time) -> bool {
+    pub(crate) fn run_ahead(&mut self, next: Next, until: Time) -> bool {
         let Next { index, others, .. } = next;
-        let is_alone = others.min(soft) >= until || !self.are_timed();
+        let is_alone = others >= until || !self.are_timed();
         self.begin_among_others(index);
         let Core { hart, ahead, activity, watch, .. } = &mut self[index];
-        // What is under way of the hart's own goes on at some event.
-        let until = if hart.port.is_quiet() { until } else { soft };
         let may = !is_alone && matches!(activity, Activity::Ready) && watch.is_none();
         ahead.run(hart, if may { until } else { Time::ZERO })
     }
