@@ -280,6 +280,52 @@ def test_without_holding_jobs_up_a_flood_stops_others(compile_c: Compiler, tmp_p
     assert times[1] > 3 * times[0]
 
 
+BURSTS = """\
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    int rank, rounds = atoi(argv[1]), messages = atoi(argv[2]);
+    double data = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    double begin = MPI_Wtime();
+    for (int round = 0; round < rounds; round++) {
+        for (double until = MPI_Wtime() + 300e-6; rank == 0 && MPI_Wtime() < until;)
+            ;
+        for (int i = 0; i < messages; i++) {
+            if (rank == 1)
+                MPI_Send(&data, 1, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD);
+            else
+                MPI_Recv(&data, 1, MPI_DOUBLE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+        if (rank == 0)
+            MPI_Send(&data, 1, MPI_DOUBLE, 1, 0, MPI_COMM_WORLD);
+        else
+            MPI_Recv(&data, 1, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    if (rank == 0)
+        printf("%.0f\\n", (MPI_Wtime() - begin) * 1e9);
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+def test_what_cannot_be_held_up_has_no_other_job_held_up_for_as_long(
+    compile_c: Compiler, tmp_path: Path
+) -> None:
+    """The flood's queues are served: it is sPs that send what it sends, and the miss queue is never
+    empty. Bursts of the other job, whose queues are resident, find theirs full now and then."""
+    programs = compile_c("bursts", BURSTS), compile_c("neighbour", NEIGHBOUR)
+    homes = [f"voyager.queues.resident_{kind}=2" for kind in ("basic", "express")]
+    options = ["-m", "voyager", "--set", homes[0], "--set", homes[1]]
+    time = alone_with(programs, tmp_path, "flood", 10, 100, options)
+    assert held_up(tmp_path / "flood" / "job0") > 0
+    assert time < 19e6, "it has waited for the neighbour's end"
+
+
 def test_a_job_that_has_the_nodes_to_itself_is_not_held_up(
     compile_c: Compiler, tmp_path: Path
 ) -> None:

@@ -13,6 +13,11 @@ static struct {
 static unsigned held_count;
 static bool may_release;
 
+/* Packets that have been taken since the oldest of them was held up, and after how many all may go on even so: what nobody
+ * holds up, as what sPs launch, could keep the miss queue from ever being empty. */
+#define HELD_FOR 256
+static unsigned held_for;
+
 /* Sites for whose sake a job is held up here. */
 static uint16_t holders[CHASQUI_VOYAGER_QUEUES];
 
@@ -68,10 +73,12 @@ void release_on(void)
     may_release &= held_count > 0;
 }
 
-void nothing_is_missed(void)
+void missed_is_taken(bool is_last)
 {
-    may_release = true;
-    release_on();
+    if (is_last || (held_count > 0 && ++held_for >= HELD_FOR)) {
+        may_release = true;
+        release_on();
+    }
 }
 
 /* A packet from `site` for `process` is the oldest of `waiting` in the miss queue. */
@@ -80,6 +87,8 @@ void hold_if_full(unsigned process, unsigned site, unsigned waiting)
     unsigned job = process / job_processes;
     if (limit == 0 || waiting < limit || held_count == HELD_MAX || is_held(site, job) || !own_has_room())
         return;
+    if (held_count == 0)
+        held_for = 0;
     held[held_count].site = site;
     held[held_count++].job = job;
     tell(site, CHASQUI_SP_HOLD_JOB, job);

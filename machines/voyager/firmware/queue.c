@@ -194,8 +194,7 @@ void serve_miss(unsigned name, unsigned site, unsigned waiting)
     nes_store(CHASQUI_SP_MISS_POP, 0);
     if (is_received)
         hand_over(name);
-    if (waiting == 1)
-        nothing_is_missed();
+    missed_is_taken(waiting == 1);
 }
 
 void serve_room(unsigned name)
