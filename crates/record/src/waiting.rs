@@ -176,8 +176,8 @@ impl Communicator {
         match (&self.name, self.context / context::EACH) {
             (Some(name), _) => name.clone(),
             (None, 0) => "MPI_COMM_WORLD".into(),
-            // The barrier of MPI_Finalize has the context of MPI_COMM_SELF.
-            (None, 1) if self.size > 1 => "MPI_COMM_WORLD".into(),
+            // The barrier of MPI_Finalize is MPI_COMM_WORLD's, whose ranks are the world's, with the context of MPI_COMM_SELF.
+            (None, 1) if self.world == 0 => "MPI_COMM_WORLD".into(),
             (None, 1) => "MPI_COMM_SELF".into(),
             (None, number) => format!("communicator {number}"),
         }
@@ -273,6 +273,7 @@ mod tests {
             ),
             (0, &[], "", (1, 1, 9), "a message of a collective from rank 1 in MPI_COMM_WORLD"),
             (0, &[], "", (1, 2, 9), "a message of a nonblocking collective from rank 1 in MPI_COMM_WORLD"),
+            (4, &[], "", (1, 5, 9), "a message of a collective from rank 1 in MPI_COMM_WORLD"),
             (
                 4,
                 &[2],

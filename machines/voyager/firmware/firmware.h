@@ -106,7 +106,7 @@ struct message *take_ready(struct queue *queue);
 bool launcher_is_free(void);
 void launch_access(unsigned name); /* the event's Express message; the launcher is free */
 void launch_up_to(unsigned name, uint32_t producer);
-void launched(void);
+bool launched(void); /* what left was of a ring */
 bool is_launching(unsigned name);
 void launch_next(void);
 

@@ -1,7 +1,8 @@
 /* Jobs that fill a miss queue are held up at their source. What comes behind a packet that finds neither its queue nor the
  * miss queue with room waits on the link, whosever it is, and the sP takes longer to keep a packet than the link to bring
- * it. So when packets begin to gather, the sP asks that of the site from which the next one comes to hold its job up, and
- * when all have been taken, to let it go on. Whether anybody receives makes no difference: the sP takes what has come.
+ * it. So when packets begin to gather, the sP asks that of the site from which the next one comes to hold its job up, if as
+ * many of them as its share are the job's, and when all have been taken, to let it go on. Whether anybody receives makes no
+ * difference: the sP takes what has come.
  */
 #include "firmware.h"
 
@@ -18,6 +19,9 @@ static bool may_release;
 #define HELD_FOR 256
 static unsigned held_for;
 
+/* Packets that have been taken since the miss queue was empty, or everybody went on, of each job and of all. */
+static unsigned taken[CHASQUI_VOYAGER_QUEUES], taken_in_all, jobs;
+
 /* Sites for whose sake a job is held up here. */
 static uint16_t holders[CHASQUI_VOYAGER_QUEUES];
 
@@ -28,6 +32,7 @@ void hold_begin(void)
     limit = nes_load(CHASQUI_SP_SETTING_HOLD);
     job_processes = nes_load(CHASQUI_SP_SETTING_JOB_PROCESSES);
     here = nes_load(CHASQUI_SP_SETTING_SITE);
+    jobs = nes_load(CHASQUI_SP_SETTING_SHARES) / job_processes;
 }
 
 void hold_job(unsigned job)
@@ -75,17 +80,23 @@ void release_on(void)
 
 void missed_is_taken(bool is_last)
 {
-    if (is_last || (held_count > 0 && ++held_for >= HELD_FOR)) {
-        may_release = true;
-        release_on();
-    }
+    if (limit == 0 || !(is_last || (held_count > 0 && ++held_for >= HELD_FOR)))
+        return;
+    for (unsigned job = 0; job < jobs; job++)
+        taken[job] = 0;
+    taken_in_all = 0;
+    may_release = true;
+    release_on();
 }
 
 /* A packet from `site` for `process` is the oldest of `waiting` in the miss queue. */
 void hold_if_full(unsigned process, unsigned site, unsigned waiting)
 {
+    if (limit == 0)
+        return;
     unsigned job = process / job_processes;
-    if (limit == 0 || waiting < limit || held_count == HELD_MAX || is_held(site, job) || !own_has_room())
+    bool has_its_share = ++taken[job] * jobs >= ++taken_in_all;
+    if (waiting < limit || !has_its_share || held_count == HELD_MAX || is_held(site, job) || !own_has_room())
         return;
     if (held_count == 0)
         held_for = 0;

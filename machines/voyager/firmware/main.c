@@ -22,7 +22,9 @@ static void serve(uint64_t event)
     case CHASQUI_SP_KIND_MISS: serve_miss(name, event >> 48, event >> 8 & 0xffffff); break;
     case CHASQUI_SP_KIND_ROOM: serve_room(name); break;
     case CHASQUI_SP_KIND_LAUNCHED:
-        launched();
+        /* Where both wait, rings and accesses go in turn. */
+        if (!launched())
+            launch_next();
         want(CHASQUI_SP_KIND_ACCESS, true);
         break;
     case CHASQUI_SP_KIND_MESSAGE: serve_own(event >> 8 & 0xffffff); break;
