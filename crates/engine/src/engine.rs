@@ -11,6 +11,7 @@ use crate::interrupt::Interrupt;
 use crate::layout::Layout;
 use crate::pace::{Pace, Threads};
 use crate::partition::{Group, Partition, PartitionId};
+use crate::rota::Rota;
 use crate::share::{Member, Place, ROUND_MAX, Share};
 use crate::team::Team;
 use crate::{Lookahead, Time};
@@ -106,12 +107,12 @@ impl Engine {
     pub fn run(&mut self, threads: Threads, watch: &mut dyn FnMut(Time) -> bool) -> Ended {
         let groups = self.layout.lookahead.groups();
         let shares: Vec<_> =
-            (0..threads.count()).map(|thread| Mutex::new(Share::new(thread, groups))).collect();
+            (0..threads.count()).map(|thread| Mutex::new(Share::new(thread, thread, groups))).collect();
         let members = self.partitions.drain(..).enumerate();
         let members = members.map(|(id, partition)| Member::new(id as PartitionId, partition)).collect();
         let (team, exchange, layout) = (Team::default(), Exchange::new(shares.len()), &self.layout);
         let interrupt = &self.interrupt;
-        let (ended, steps_together) = std::thread::scope(|scope| {
+        let (ended, steps_together, mut members) = std::thread::scope(|scope| {
             // Followers go home also if this thread panics.
             let home = Home(&team);
             let hire = || {
@@ -129,20 +130,20 @@ impl Engine {
                 exchange: &exchange,
                 shares: &shares,
                 held: shares.iter().map(lock).collect(),
+                rota: Rota::new(layout.zone_count(), groups),
                 pace: Pace::new(threads),
                 hire: Some(&hire),
                 steps_together: 0,
             };
             leader.deal(members);
             let ended = leader.run(watch);
+            let members: Vec<Member> = leader.take_members();
             let steps_together = leader.steps_together;
             drop(leader);
             drop(home);
-            (ended, steps_together)
+            (ended, steps_together, members)
         });
         self.steps_together += steps_together;
-        let shares = shares.into_iter().map(|s| s.into_inner().expect("nobody has panicked"));
-        let mut members: Vec<Member> = shares.flat_map(|mut share| share.take_members()).collect();
         members.sort_by_key(|member| member.id);
         self.partitions = members.into_iter().map(|member| member.partition).collect();
         ended
@@ -176,6 +177,8 @@ struct Leader<'a> {
     shares: &'a [Mutex<Share>],
     /// All shares between rounds, its own always. That of this thread is the first.
     held: Vec<MutexGuard<'a, Share>>,
+    /// While this thread goes alone, and there are several zones: their shares. Then the others have nothing.
+    rota: Rota,
     pace: Pace,
     /// Starts the other threads, when they are first needed.
     hire: Option<&'a dyn Fn()>,
@@ -183,10 +186,24 @@ struct Leader<'a> {
 }
 
 impl Leader<'_> {
+    /// All shares; between rounds.
+    fn all(&self) -> impl Iterator<Item = &Share> {
+        self.held.iter().map(|share| &**share).chain(&self.rota.shares)
+    }
+
+    /// The same.
+    fn all_mut(&mut self) -> impl Iterator<Item = &mut Share> {
+        self.held.iter_mut().map(|share| &mut **share).chain(&mut self.rota.shares)
+    }
+
+    fn take_members(&mut self) -> Vec<Member> {
+        self.all_mut().flat_map(|share| share.take_members()).collect()
+    }
+
     fn run(&mut self, watch: &mut dyn FnMut(Time) -> bool) -> Ended {
         let mut stop = Time::NEVER;
         loop {
-            let now = self.held.iter().map(|s| s.next()).fold(Time::NEVER, Time::min);
+            let now = self.all().map(|s| s.next()).fold(Time::NEVER, Time::min);
             if now == Time::NEVER || now >= stop {
                 return if stop == Time::NEVER { Ended::Idle } else { Ended::Stopped(stop) };
             }
@@ -198,13 +215,16 @@ impl Leader<'_> {
             }
             self.set_pace();
             let horizon = stop.min(now + self.window).min(self.end);
-            self.held.iter_mut().for_each(|s| s.horizon = horizon);
+            self.all_mut().for_each(|s| s.horizon = horizon);
             if self.pace.together() {
                 self.go_together()
+            } else if self.goes_by_zones() {
+                let turns = self.pace.turns() * self.rota.shares.len();
+                self.rota.take_turns(turns, self.layout, self.interrupt)
             } else {
                 self.held[0].take_turns(self.pace.turns(), self.layout, self.interrupt)
             }
-            stop = self.held.iter().map(|s| s.stop).fold(stop, Time::min);
+            stop = self.all().map(|s| s.stop).fold(stop, Time::min);
         }
     }
 
@@ -231,35 +251,45 @@ impl Leader<'_> {
         if self.shares.len() == 1 {
             return;
         }
-        let work = self.held.iter().map(|s| s.work).sum();
+        let work = self.all().map(|s| s.work).sum();
         let together = self.pace.together();
         self.pace.round(work, Instant::now);
         if together != self.pace.together() {
-            let members = self.held.iter_mut().flat_map(|s| s.take_members()).collect();
+            let members = self.take_members();
             self.deal(members);
         }
+    }
+
+    /// This thread goes alone, zone after zone.
+    fn goes_by_zones(&self) -> bool {
+        !self.pace.together() && self.rota.shares.len() > 1
     }
 
     /// Deals the partitions out: to all threads that go together, or to this one alone. Zones stay together if there is
     /// one for each thread, else neighbours.
     fn deal(&mut self, mut members: Vec<Member>) {
         members.sort_by_key(|member| member.id);
+        let alone_by_zones = self.goes_by_zones();
         let count = if self.pace.together() { self.shares.len() } else { 1 };
         let Layout { groups, zones, lookahead } = self.layout;
-        let zone_count = zones.iter().max().map_or(0, |last| last + 1);
-        let by_zones = count > 1 && zone_count >= count;
+        let zone_count = self.layout.zone_count();
+        let by_zones = alone_by_zones || count > 1 && zone_count >= count;
         let mut sizes = vec![0; lookahead.groups()];
         groups.iter().for_each(|&group| sizes[group] += 1);
         let mut dealt = vec![0; sizes.len()];
         let mut deal = |member: Member| {
             let (group, zone) = (groups[member.id as usize], zones[member.id as usize]);
+            if alone_by_zones {
+                return self.rota.shares[zone].add(member);
+            }
             let share =
                 if by_zones { zone * count / zone_count } else { dealt[group] * count / sizes[group] };
             dealt[group] += 1;
             self.held[share].add(member)
         };
         let places: Arc<[Place]> = members.into_iter().map(&mut deal).collect();
-        self.held.iter_mut().for_each(|s| s.begin(places.clone(), by_zones, self.layout));
+        let layout = self.layout;
+        self.all_mut().for_each(|s| s.begin(places.clone(), by_zones, layout));
     }
 }
 

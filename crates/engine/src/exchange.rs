@@ -95,7 +95,12 @@ fn lower(bounds: &mut [Time], others: &[Time; GROUPS_MAX]) {
     bounds.iter_mut().zip(others).for_each(|(bound, &other)| *bound = other.min(*bound));
 }
 
-/// A message, and the number of the thread that has the receiving partition.
+/// An undelivered `message` lowers `bounds`, of what comes from other zones, by its possible effects.
+pub(crate) fn lower_by_effects(bounds: &mut [Time], message: &Message, layout: &Layout) {
+    lower(bounds, &effects(message, true, layout));
+}
+
+/// A message, and the number of the share that has the receiving partition.
 pub(crate) type Outgoing = (usize, Message);
 
 /// Desks of the threads that run together. At every moment some desk's bound covers every possible effect: a message

@@ -11,3 +11,10 @@ pub(crate) struct Layout {
     pub zones: Vec<usize>,
     pub lookahead: Lookahead,
 }
+
+impl Layout {
+    /// How many zones there are.
+    pub fn zone_count(&self) -> usize {
+        self.zones.iter().max().map_or(0, |last| last + 1)
+    }
+}

@@ -13,6 +13,7 @@ mod layout;
 mod lookahead;
 mod pace;
 mod partition;
+mod rota;
 mod share;
 mod team;
 mod time;

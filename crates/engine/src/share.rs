@@ -1,9 +1,9 @@
-//! The partitions that one host thread runs, and how far each may go.
+//! Partitions that one host thread runs, all or those of a zone, and how far each may go.
 
 use std::sync::Arc;
 
 use crate::Time;
-use crate::exchange::{Exchange, Outgoing};
+use crate::exchange::{Exchange, Outgoing, lower_by_effects};
 use crate::interrupt::Interrupt;
 use crate::layout::Layout;
 use crate::partition::{Group, Message, Outbox, Partition, PartitionId};
@@ -17,9 +17,9 @@ pub(crate) const ROUND_MAX: Time = Time(100_000_000);
 /// Where a partition is.
 #[derive(Clone, Copy)]
 pub(crate) struct Place {
-    /// Number of the host thread that has it.
-    pub thread: usize,
-    /// Its place among those of the thread.
+    /// Number of the share that has it.
+    pub share: usize,
+    /// Its place among those of the share.
     pub place: usize,
 }
 
@@ -40,9 +40,11 @@ impl Member {
     }
 }
 
-/// The partitions of one host thread. It shares no line of the host's caches with another.
+/// Partitions of one host thread: all, or those of a zone. It shares no line of the host's caches with another.
 #[repr(align(128))]
 pub(crate) struct Share {
+    /// Its number among the shares.
+    number: usize,
     /// Number of the host thread.
     thread: usize,
     partitions: Vec<Box<dyn Partition>>,
@@ -63,12 +65,14 @@ pub(crate) struct Share {
     received: Vec<usize>,
     /// What was sent in a turn.
     sent: Vec<Message>,
-    /// Messages for partitions of other threads.
+    /// Messages for partitions of other shares.
     outgoing: Vec<Outgoing>,
     /// Where all partitions are.
     places: Arc<[Place]>,
     /// By group: the earliest output of partitions of other threads, as far as is known.
     outside: Vec<Time>,
+    /// Where other shares hold up the first that could do something, others are looked for.
+    pub is_thorough: bool,
     /// Its memory is the thread's own.
     is_local: bool,
     /// No partition goes further in this round.
@@ -80,8 +84,9 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    pub fn new(thread: usize, groups: usize) -> Share {
+    pub fn new(number: usize, thread: usize, groups: usize) -> Share {
         Share {
+            number,
             thread,
             partitions: vec![],
             ids: vec![],
@@ -96,6 +101,7 @@ impl Share {
             outgoing: vec![],
             places: Arc::default(),
             outside: vec![Time::NEVER; groups],
+            is_thorough: true,
             is_local: false,
             horizon: Time::ZERO,
             stop: Time::NEVER,
@@ -113,7 +119,7 @@ impl Share {
         self.limits.push(member.limit);
         self.partitions.push(member.partition);
         self.ids.push(member.id);
-        Place { thread: self.thread, place }
+        Place { share: self.number, place }
     }
 
     /// It has been given all its partitions; where all are, and whether each thread has zones of its own.
@@ -157,8 +163,8 @@ impl Share {
     /// By group: lower bounds of their first effects there, on partitions of other threads.
     fn first_effects(&self, earliest: &mut [Time]) {
         if !self.ids.is_empty() {
-            let outside = &self.earliest[self.earliest.len() - self.group_count..];
-            earliest.iter_mut().zip(outside).for_each(|(earliest, bounds)| *earliest = bounds.least());
+            earliest.fill(Time::NEVER);
+            self.lower_by_first_effects(earliest);
         }
     }
 
@@ -167,6 +173,17 @@ impl Share {
         let mut earliest = vec![Time::NEVER; self.group_count];
         self.first_effects(&mut earliest);
         earliest
+    }
+
+    /// By group, lowers `bounds` to those of their first effects on partitions of other zones.
+    pub fn lower_by_first_effects(&self, bounds: &mut [Time]) {
+        if !self.ids.is_empty() {
+            let outside = &self.earliest[self.earliest.len() - self.group_count..];
+            bounds
+                .iter_mut()
+                .zip(outside)
+                .for_each(|(bound, outside)| *bound = (*bound).min(outside.least()));
+        }
     }
 
     /// At most so many turns; all partitions are here.
@@ -178,6 +195,30 @@ impl Share {
             let Some((p, limit)) = self.whose_turn() else { return };
             self.turn(p, limit, layout);
         }
+    }
+
+    /// At most so many turns, while other shares, which are other zones, have none: by group, they affect nothing here
+    /// before `outside`. How many turns that were. Messages for those zones are added to `outgoing`.
+    pub fn take_turns_of_zone(
+        &mut self,
+        turns_max: usize,
+        outside: &[Time],
+        outgoing: &mut Vec<Outgoing>,
+        (layout, interrupt): (&Layout, &Interrupt),
+    ) -> usize {
+        self.outside.copy_from_slice(outside);
+        let mut turns = 0;
+        while turns < turns_max && !interrupt.is_asked() {
+            let Some((p, limit)) = self.whose_turn() else { break };
+            self.turn(p, limit, layout);
+            for (_, message) in &self.outgoing {
+                lower_by_effects(&mut self.outside, message, layout);
+            }
+            outgoing.append(&mut self.outgoing);
+            turns += 1;
+        }
+        self.outside.fill(Time::NEVER);
+        turns
     }
 
     /// Turns beside other host threads, until the round is over. The first thread ends it after so many turns of its
@@ -264,7 +305,7 @@ impl Share {
             if here <= next && here < self.horizon {
                 p = self.earliest[group].first().0;
             } else if outside <= next && outside < self.horizon {
-                return self.anybody();
+                return if self.is_thorough { self.anybody() } else { None };
             } else {
                 p = self.earliest();
                 if self.next[p] >= self.horizon {
@@ -319,7 +360,7 @@ impl Share {
     fn check_promises(&self, p: usize, groups: &[Group]) {
         for message in &self.sent {
             let group = groups[message.to as usize];
-            let is_here = self.places[message.to as usize].thread == self.thread;
+            let is_here = self.places[message.to as usize].share == self.number;
             // Where threads have zones of their own, bounds on effects there come behind those on all.
             let by_zones = self.earliest.len() > self.group_count;
             let place = if is_here || !by_zones { group } else { group + self.group_count };
@@ -350,9 +391,9 @@ impl Share {
         let mut sent = std::mem::take(&mut self.sent);
         // In the order in which the partition sent it.
         for message in sent.drain(..) {
-            match self.places[message.to as usize].thread {
-                thread if thread == self.thread => self.receive(message, layout),
-                thread => self.outgoing.push((thread, message)),
+            match self.places[message.to as usize].share {
+                share if share == self.number => self.receive(message, layout),
+                share => self.outgoing.push((share, message)),
             }
         }
         // The room is used again.

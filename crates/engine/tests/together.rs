@@ -82,8 +82,13 @@ impl Partition for Chatter {
     }
 }
 
-/// What each partition heard, and when. `places`: what each is.
-fn heard(places: &[Place], seed: u64, window: Time, threads: Threads) -> Vec<Vec<(u64, u64)>> {
+/// What each partition heard, and when. `places`: what each is; `divided`: the engine knows of the zones.
+fn heard(
+    places: &[Place],
+    seed: u64,
+    window: Time,
+    (threads, divided): (Threads, bool),
+) -> Vec<Vec<(u64, u64)>> {
     let times = |times: [[u64; 2]; 2]| times.map(|row| row.map(Time).to_vec()).to_vec();
     let mut engine = Engine::new(Lookahead::new(times(LEAST)).with_zones(&times(BEYOND)));
     engine.set_window(window);
@@ -94,6 +99,7 @@ fn heard(places: &[Place], seed: u64, window: Time, threads: Threads) -> Vec<Vec
         let payload = [mixed(seed + u64::from(id)), 30];
         queue.push(Event { time: Time(u64::from(id) % 3), order, target: 0, payload });
         let (id, places) = (u64::from(id), places.to_vec());
+        let zone = if divided { zone } else { 0 };
         engine.add_in_zone(group, zone, Box::new(Chatter { id, places, queue, port, heard: vec![] }));
     }
     assert_eq!(engine.run(threads, &mut |_| true), Ended::Idle);
@@ -102,7 +108,7 @@ fn heard(places: &[Place], seed: u64, window: Time, threads: Threads) -> Vec<Vec
 }
 
 #[test]
-fn what_partitions_hear_does_not_depend_on_threads() {
+fn what_partitions_hear_depends_neither_on_threads_nor_on_zones() {
     let mut random = Random::for_test(1);
     for _ in 0..12 {
         let zones = 1 + random.below(4);
@@ -110,11 +116,15 @@ fn what_partitions_hear_does_not_depend_on_threads() {
         let mut place = |_| (random.below(2) as Group, random.below(zones) as usize);
         let places: Vec<Place> = (0..count).map(&mut place).collect();
         let (seed, window) = (random.below(1 << 40), Time(1 + random.below(400)));
-        let alone = heard(&places, seed, Time(1_000_000), Threads::Exactly(1));
+        let long = Time(1_000_000);
+        let alone = heard(&places, seed, long, (Threads::Exactly(1), false));
         assert!(alone.iter().map(Vec::len).sum::<usize>() > 30 * places.len(), "they talk");
-        for threads in [2, 3] {
-            assert_eq!(heard(&places, seed, Time(1_000_000), Threads::Exactly(threads)), alone, "{threads}");
+        for threads in [1, 2, 3] {
+            assert_eq!(heard(&places, seed, long, (Threads::Exactly(threads), true)), alone, "{threads}");
         }
-        assert_eq!(heard(&places, seed, window, Threads::Exactly(2)), alone, "a window of {window}");
+        for threads in [1, 2] {
+            let way = (Threads::Exactly(threads), true);
+            assert_eq!(heard(&places, seed, window, way), alone, "{threads}, a window of {window}");
+        }
     }
 }

@@ -11,6 +11,22 @@ use chasqui_placement::NodeId;
 
 use crate::{Built, NodePlan, Workload, build_node};
 
+/// From so many nodes on, what a host thread looks at in their turns does not stay in the host's caches.
+const MANY_NODES: u32 = 512;
+/// Nodes of a zone, where there are many: of fewer the zones would be nearer to each other.
+const ZONE_NODES: u32 = 256;
+
+/// Divides `fabric`, with so many nodes, into zones: for each of `threads`, and if there are many nodes into more, which
+/// a thread then goes through one after the other.
+fn divide(fabric: &mut Fabric, nodes: u32, threads: u32) {
+    if nodes >= MANY_NODES {
+        fabric.divide((nodes / ZONE_NODES).next_multiple_of(threads));
+    }
+    if fabric.zones() < threads {
+        fabric.divide(threads);
+    }
+}
+
 /// What NIs are to the network between them.
 pub struct OnNetwork {
     /// The virtual networks that they use.
@@ -23,7 +39,7 @@ pub struct OnNetwork {
 
 /// Builds the nodes and the network that `network` describes between them. `ni` makes a node's NI from its end of the link,
 /// and says how much memory it has that the processor reaches by cacheable accesses [bytes]. The network is in zones for
-/// `threads` host threads, if it can be.
+/// `threads` host threads, or for the host's caches, if it can be.
 ///
 /// # Errors
 /// What does not fit, in words for the user.
@@ -47,7 +63,7 @@ pub fn build_on_network(
     if let Some(job) = work.alone() {
         fabric.keep_traffic(job.timeline_max);
     }
-    fabric.divide(threads as u32);
+    divide(&mut fabric, count, threads as u32);
     let mut engine = Engine::new(fabric.lookahead(on.packet_bytes_min));
     let mut nodes = Vec::new();
     for number in 0..count {
