@@ -13,7 +13,6 @@ use chasqui_ni::Cause;
 use chasqui_placement::JobId;
 
 use crate::events::{Target, Urgency};
-use crate::harts::Next;
 use crate::io::IoEvent;
 use crate::memory_system::{Client, Effect};
 use crate::node::NodePartition;
@@ -202,11 +201,13 @@ impl NodePartition {
         }
         let mut end = parts.harts[index].hart.cycle_at(until);
         let skip = parts.os.costs.spin_skip;
+        if SEVERAL {
+            parts.harts.begin_among_others(index);
+        }
         let halt = loop {
             let Parts { harts, os, domain, events, recorders, .. } = parts;
             let timed = !SEVERAL || harts[index].hart.port.is_timed();
-            let lent = if SEVERAL { None } else { system.lend(events.order(), alone) };
-            let halt = os.run(harts, index, recorders, lent, end);
+            let halt = os.run(harts, index, recorders, system.lend(events.order(), alone), end);
             let t = &mut harts[index];
             t.spin.check(&mut t.hart);
             if SEVERAL && matches!(halt, Halt::Turn) {
@@ -283,8 +284,7 @@ impl NodePartition {
                 return executed;
             }
             let limit = out.limit();
-            let next = self.parts.harts.next::<SEVERAL>();
-            let (ready, index) = (next.ready, next.index);
+            let (ready, index) = self.parts.harts.first_ready::<SEVERAL>();
             // Its own transactions do not end the run of a hart that is alone.
             let own = !SEVERAL
                 && ready < limit.min(self.parts.events.prompt().next_time())
@@ -300,8 +300,8 @@ impl NodePartition {
             if ready < soft {
                 let before = self.parts.harts[index].hart.statistics.instructions;
                 if SEVERAL {
-                    if !self.parts.harts.run_ahead(next, soft) {
-                        self.run_among_others(next, soft, out);
+                    if !self.parts.harts.run_ahead(index, soft) {
+                        self.run_among_others(index, soft, out);
                     }
                 } else {
                     // What comes from outside is noticed only later: the hart runs on so long.
@@ -336,8 +336,7 @@ impl NodePartition {
     }
 
     /// Runs hart `index`, which is ready first, until `soft` or until another hart may be next.
-    fn run_among_others(&mut self, next: Next, soft: Time, out: &mut Outbox<'_>) {
-        let index = next.index;
+    fn run_among_others(&mut self, index: usize, soft: Time, out: &mut Outbox<'_>) {
         let NodePartition { system, parts, .. } = self;
         let core = &parts.harts[index];
         // What it is about to do may be seen by others, though they have the lines that they need: it wakes by itself, or
@@ -347,9 +346,7 @@ impl NodePartition {
         if is_seen && parts.harts.announce(index, system.bus_mut(), now) {
             return;
         }
-        // Others may have been taken back.
-        let others = if is_seen { parts.harts.others_ready(index) } else { next.others };
-        let until = soft.min(others);
+        let until = soft.min(self.parts.harts.others_ready(index));
         self.run_hart::<true>(index, until, until, out);
     }
 }

@@ -88,8 +88,6 @@ int chq_comm_check(const struct communicator *comm)
         return MPI_SUCCESS;
     if (!chq.initialized)
         return chq_reason(MPI_ERR_OTHER, "MPI_Init has not been called");
-    if (chq.finalized)
-        return chq_reason(MPI_ERR_OTHER, "MPI_Finalize has been called");
     return chq_reason(MPI_ERR_COMM, "not a communicator");
 }
 

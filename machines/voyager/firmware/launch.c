@@ -33,17 +33,15 @@ void launch_up_to(unsigned name, uint32_t producer)
         activate(name);
 }
 
-/* What was launched has left. True: it was of a ring. */
-bool launched(void)
+/* What was launched has left. */
+void launched(void)
 {
     struct queue *queue = &queues[launching];
-    bool is_of_ring = is_basic(launching);
-    if (is_of_ring)
+    if (is_basic(launching))
         queue->transmit_consumer++;
     else
         queue->sent++;
     launching = NONE;
-    return is_of_ring;
 }
 
 /* The next queue in turn sends a message, if nothing is on its way. A queue that became resident meanwhile, and

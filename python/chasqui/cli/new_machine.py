@@ -19,8 +19,7 @@ files.
 \b
 Examples:
   chasqui new-machine pigeon
-  make install examples
-  chasqui run -np 4 --machine pigeon -- build/examples/ring
+  make install examples && chasqui run -np 4 --machine pigeon -- build/examples/ring
 """
 
 

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use chasqui_engine::Time;
 use chasqui_memory::PAGE_BYTES;
 use chasqui_ni::{Context, DeviceAccess, FirmwareProcessor, Mailbox, MessageKey, Reply, Turns, Uncached};
-use chasqui_placement::{JobId, ProcessId};
+use chasqui_placement::ProcessId;
 
 use super::command::Command;
 use super::drain::Drain;
@@ -23,7 +23,7 @@ use crate::service_registers::{self as sp, VoyagerPacket};
 const SSRAM: usize = sp::SSRAM_BYTES as usize;
 const SETTING_BYTES: u64 = size_of::<u64>() as u64;
 /// Behind the last setting.
-const SETTINGS_END: u64 = sp::SETTING_JOB_PROCESSES + SETTING_BYTES;
+const SETTINGS_END: u64 = sp::SETTING_SHARES + SETTING_BYTES;
 const SETTINGS: usize = ((SETTINGS_END - sp::SETTING_BASIC_QUEUES) / SETTING_BYTES) as usize;
 // Registers of the most slots that there may be don't meet those that follow.
 const _: () =
@@ -106,17 +106,6 @@ pub(super) struct Service {
     pub staging: [u8; SSRAM],
 }
 
-/// What keeps jobs from each other's share of the sP.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct JobLimits {
-    /// Parts of its memory.
-    pub shares: usize,
-    /// Packets of the miss queue from which on a job is held up; 0: never.
-    pub hold: u64,
-    /// Processes of a job at a site, at most.
-    pub processes: u32,
-}
-
 /// The settings of one site's firmware.
 pub(super) fn settings(
     names: QueueNames,
@@ -125,7 +114,7 @@ pub(super) fn settings(
     express: &parameters::Express,
     receive: Rings,
     (sites, here): (u32, u32),
-    jobs: JobLimits,
+    shares: usize,
 ) -> Settings {
     Settings::new([
         (sp::SETTING_BASIC_QUEUES, (names.count() - names.express_count()) as u64),
@@ -141,9 +130,7 @@ pub(super) fn settings(
         (sp::SETTING_PLACES, express.tags),
         (sp::SETTING_SITES, sites.into()),
         (sp::SETTING_SITE, here.into()),
-        (sp::SETTING_SHARES, jobs.shares as u64),
-        (sp::SETTING_HOLD, jobs.hold),
-        (sp::SETTING_JOB_PROCESSES, jobs.processes.into()),
+        (sp::SETTING_SHARES, shares as u64),
     ])
 }
 
@@ -452,7 +439,6 @@ impl Nes {
             sp::COMMAND => self.shared.homes.all().contains(&high) && self.has_message(value),
             sp::OWN_SEND => self.express.may_own_send(value),
             sp::OVERRUN => usize::from(low) < self.shared.homes.names.processes,
-            sp::HOLD => self.shared.homes.has_job(JobId(value as u32)),
             sp::TURN => self.drain.is_some() && usize::from(low) < self.shared.homes.names.processes,
             sp::EXPRESS_SENT..sp::MISSED => self.has_slot(0, express_register(address).0 as u8),
             sp::ONEPOLL_ORDER.. => order_word(address) < self.orders.words(),
@@ -508,7 +494,6 @@ impl Nes {
                     ),
                 );
             }
-            sp::HOLD => self.hold(c, JobId(value as u32), value & sp::HOLD_OVER == 0),
             sp::TURN => {
                 let drain = self.drain.as_mut();
                 c.outputs.turn = drain.map(|drain| drain.turn(value, c.now, &self.shared));
@@ -578,9 +563,7 @@ impl Nes {
             }
             sp::KIND_MISS => {
                 let packet = self.receiver.next_missed()?;
-                let name = VoyagerPacket::from_bytes(&packet.bytes).queue;
-                let (waiting, site) = (self.receiver.missed_count() as u64, u64::from(packet.source));
-                Some(waiting << 8 | queue(name) | site << 48)
+                Some(queue(VoyagerPacket::from_bytes(&packet.bytes).queue))
             }
             sp::KIND_ROOM => service.room.front().copied().map(queue),
             sp::KIND_LAUNCHED => service.launched.then_some(0),
