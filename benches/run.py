@@ -370,33 +370,40 @@ def threading(build: Path, compute: Path) -> dict[str, float]:
 
 HARTS = 4
 SWEEPS = 20_000  # of one hart, or of four together
+JACOBI = ("200", "10")  # side and iterations: mostly misses
 
 
-def harts(program: Path) -> dict[str, float]:
+def harts(build: Path) -> dict[str, float]:
     """Instructions a second of four harts of a node together, on data of their own, over those of
-    one: the best of each, run in turn."""
+    one; host time of an iterative solver on four threads, over that on one. The best of each, run
+    in turn."""
     figures = {}
     for on in ("loggp", "voyager"):
         best = dict.fromkeys((1, HARTS), 0.0)
+        least = dict.fromkeys((1, HARTS), float("inf"))
         for _ in range(5):
             for count in best:
                 options = ("--set", f"node.harts={count}", "--threads", "1")
-                found = chasqui(on, 1, program, str(count), str(SWEEPS // count), options=options)
+                sweeps = str(SWEEPS // count)
+                found = chasqui(on, 1, build / "harts", str(count), sweeps, options=options)
                 rate = found["instructions"] / found["simulation_s"]
                 best[count] = max(best[count], rate)
+                found = chasqui(on, 1, build / "jacobi", str(count), *JACOBI, options=options)
+                least[count] = min(least[count], found["simulation_s"])
         figures[f"harts_{HARTS}_of_1_{on}"] = best[HARTS] / best[1]
+        figures[f"jacobi_{HARTS}_threads_time_{on}"] = least[HARTS] / least[1]
     return figures
 
 
 def host(build: Path) -> dict[str, float]:
     """What a run costs the host beside its instructions."""
-    names = ("waiters", "hello", "compute", "harts")
+    names = ("waiters", "hello", "compute", "harts", "jacobi")
     built = {name: compile_c(ROOT / f"benches/host/{name}.c", build / name) for name in names}
     return {
         **waiting(built["waiters"]),
         **starting(built["hello"]),
         **threading(build, built["compute"]),
-        **harts(built["harts"]),
+        **harts(build),
     }
 
 
@@ -480,7 +487,7 @@ GOALS = {
     **{f"hello_1024_ranks_bytes_{name}": (8e9, "at most") for name in ("loggp", "voyager")},
     **{f"rank_bytes_{name}": (1e6, "at most") for name in ("loggp", "voyager")},
     "threads_2_compute": (1.7, "at least"),
-    f"harts_{HARTS}_of_1_loggp": (0.7, "at least"),
+    **{f"harts_{HARTS}_of_1_{name}": (0.7, "at least") for name in ("loggp", "voyager")},
     **{
         f"threads_auto_{example}_{name}": (0.95, "at least")
         for example in EXAMPLES
@@ -489,9 +496,9 @@ GOALS = {
 }
 
 # What has been reached, rounded down: less is a step back. The aims are 0.12 for gather, 0.15 for
-# stream, 0.08 for the other kernels, 0.7 for harts.
+# stream, 0.08 for the other kernels; of the solver's time, 1.5.
 LIMITS = {
-    f"harts_{HARTS}_of_1_voyager": (0.5, "at least"),
+    **{f"jacobi_{HARTS}_threads_time_{name}": (20, "at most") for name in ("loggp", "voyager")},
     **{
         f"misses_{kernel}_{machine}_ratio_qemu-riscv64": (least, "at least")
         for machine, reached in {

@@ -261,6 +261,20 @@ WRONG = {
         2, "if (rank == 0) MPI_Barrier(MPI_COMM_WORLD);", 125, "deadlock",
         ["rank 0 in MPI_Barrier waits for a barrier", "rank 1 in MPI_Finalize waits for the other"],
     ),
+    "after_finalize": (
+        2, "MPI_Finalize(); MPI_Barrier(MPI_COMM_WORLD); return 0;", None, "aborted",
+        ["MPI_Barrier", "MPI_Finalize has been called"],
+    ),
+    "made_before_finalize": (
+        2, "MPI_Comm one, two, three; MPI_Comm_dup(MPI_COMM_WORLD, &one);"
+        " MPI_Comm_dup(one, &two); MPI_Comm_dup(two, &three); MPI_Comm_free(&two);"
+        " MPI_Barrier(one); MPI_Finalize(); MPI_Barrier(rank ? one : three); return 0;",
+        None, "aborted", ["MPI_Barrier", "MPI_Finalize has been called"],
+    ),
+    "waits_in_finalize": (
+        3, "if (rank == 1) MPI_Recv(&number, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);",
+        125, "deadlock", ["rank 0 in MPI_Finalize waits for", "from rank 1 in MPI_COMM_WORLD"],
+    ),
     "sleeps_too_long": (
         2, "if (rank == 1) sleep(4000000000u); MPI_Barrier(MPI_COMM_WORLD);", 124, "out of time",
         ["rank 0 in MPI_Barrier waits for a", "rank 1 waits for a time after the end"],

@@ -171,6 +171,7 @@ def test_the_exit_status_is_the_summarys(
         (["compare", "loggp", "-np", "2"], "name the machines, then -- and the program"),
         (["compare", "loggp", "loggp", "--", "./x"], "a machine was named twice"),
         (["logp", "--sizes", "1,x"], "'x' is not a number of bytes"),
+        (["logp", "--sizes", ""], "1 to 4000 sizes are allowed"),
         (["info", "loggp", "ni.q"], "loggp has no parameter 'ni.q'; did you mean ni.g"),
         (["nosuch"], "no command 'nosuch'; there are: cc, c++, fc, run"),
     ],
@@ -261,7 +262,25 @@ def test_compare_goes_on_after_a_failure(
     assert invoke(arguments) == 139
     first, second = json.loads(capsys.readouterr().out)
     assert (first["reason"], first["time_ps"]) == ("fault: rank 1: no", None)
+    assert first["mpi_share"] is None
     assert (second["reason"], second["time_ps"]) == (None, 2_500_000_000)
+    assert invoke([word for word in arguments if word != "--json"]) == 139
+    head, _, row, *_ = capsys.readouterr().out.splitlines()[1:]
+    assert head.split()[-1] == "reason"
+    assert row.split()[:5] == ["other", "-", "-", "-", "-"]
+
+
+def test_compare_names_what_an_interruption_left_out(
+    fake_core: FakeCore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake_core.answers["loggp"] = {"outcome": "interrupted", "exit_status": 130}
+    assert invoke(["compare", "loggp", "other", "loggp/slow", "--", "./ring"]) == 130
+    assert capsys.readouterr().err == "chasqui: interrupted before other, loggp/slow: no row\n"
+
+
+def test_without_a_command_there_is_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke([]) == 2
+    assert capsys.readouterr().err.startswith("Usage: chasqui [OPTIONS] COMMAND")
 
 
 @pytest.mark.parametrize("options", [[], ["--logp"]])
@@ -320,6 +339,7 @@ def test_logp_table(fake_core: FakeCore, capsys: pytest.CaptureFixture[str]) -> 
     assert "the same in cycles of the node's clock (5 ns)" in shown
     latency = PARAMETERS["L"] + 7 * PARAMETERS["G"] + PARAMETERS["o_send"] + PARAMETERS["o_recv"]
     assert f"{latency / 1000:,.0f}" in shown
+    assert "of messages of 8 B, the shortest; G of longer ones" in shown
     assert "o_send = 1,200 ns" in shown
 
 

@@ -597,3 +597,35 @@ def test_what_moves_most_comes_first() -> None:
         "large", "one-sided", "small",
     ]  # fmt: skip
     assert "large moves a result most within its plausible range: ns by 20 %" in sentence
+
+
+@pytest.mark.parametrize(
+    ("runs", "report", "status", "line"),
+    [
+        ("[Run('a', 'loggp', 2, 'examples/ring', settings=[])]", "None", 2, 4),
+        ("[Run('a', 'loggp', 2, 'examples/ring')]", "outputs['b']", 1, 7),
+    ],
+)
+def test_a_mistake_in_ones_own_experiment_is_a_line(
+    fake_core: FakeCore,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    runs: str,
+    report: str,
+    status: int,
+    line: int,
+) -> None:
+    monkeypatch.setattr(compiler, "compiled", lambda source, _: Path("built") / source.stem)
+    mine = tmp_path / f"mine{line}.py"
+    mine.write_text(
+        "from chasqui.experiment import Experiment, Run\n\n"
+        f"def runs(quick):\n    return {runs}\n\n"
+        f"def report(outputs):\n    return {report}\n\n"
+        "EXPERIMENT = Experiment('What?', runs, report)\n"
+    )
+    assert invoke(["experiment", str(mine)]) == status
+    shown = capsys.readouterr().err
+    assert shown.startswith(f"chasqui: {mine}:{line}: in r")
+    assert "Error: " in shown
+    assert shown.count("\n") == 1

@@ -141,6 +141,8 @@ def test_a_deadlock_says_what_each_rank_waits_for(
     function = "take" if mark == "take" else "main"
     place = rf"; called at 0x\w+ \({function}\+0x\w+, [^ ]*waits\.c:{line_of(WAITS, mark)}\)"
     assert re.search(place, said), said
+    if case == "l":
+        assert f", and for a message from rank 0 with tag 32 {WORLD}" in said
     if case == "r":
         assert re.search(rf", from 0x\w+ \(main\+0x\w+, .*:{line_of(WAITS, 'main')}\)$", said), said
     if case == "w":

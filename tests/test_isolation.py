@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -227,22 +228,114 @@ int main(int argc, char **argv)
 """
 
 
+def alone_with(
+    programs: tuple[Path, Path], out: Path, how: str, rounds: int, size: int, options: Sequence[str]
+) -> int:
+    """Time [ns] that messages take, in a job that has a hart of its own and no other work that
+    would hide what they wait for, beside a neighbour."""
+    only, neighbour = programs
+    until = 8000 if "voyager-modern" in options else 20_000  # before its share of memory is full
+    ranks = 2 if how in ("long", "block") else 4  # more blocks at once would have more than a half
+    job = ["--job", f"-np {ranks} {neighbour} {how} {until} {until}"]
+    words = [*options, "--set", "node.harts=2", "-np", 2, *job, "--", only, rounds, size]
+    done = run(out, how, *words)
+    assert done.returncode == 0, done.stderr
+    return int((out / how / "job0" / "stdout.0").read_text())
+
+
 @pytest.mark.parametrize(("rounds", "size"), [(300, 8), (10, 65536)])
-def test_messages_and_nothing_else_have_a_fair_half(
-    compile_c: Compiler, tmp_path: Path, rounds: int, size: int
+@pytest.mark.parametrize("machine", ["voyager", "voyager-modern"])
+def test_messages_and_nothing_else_beside_a_neighbour(
+    compile_c: Compiler, tmp_path: Path, machine: str, rounds: int, size: int
 ) -> None:
-    """Of what the neighbour keeps busy, DMA and links. Jobs have harts of their own, and this one
-    no other work that would hide what it waits for."""
-    only, neighbour = compile_c("only", ONLY_MESSAGES), compile_c("neighbour", NEIGHBOUR)
-    times = {}
-    for how in ("compute", "long", "block"):
-        job = ["--job", f"-np 2 {neighbour} {how} 20000 20000"]
-        words = ["-m", "voyager", "--set", "node.harts=2", "-np", 2, *job, "--", only, rounds, size]
-        done = run(tmp_path, how, *words)
-        assert done.returncode == 0, done.stderr
-        times[how] = int((tmp_path / how / "job0" / "stdout.0").read_text())
+    """Of DMA and links, which the neighbour keeps busy, they have a fair half. Three of its ranks
+    that flood one are held up at their source (machines/voyager/firmware/hold.c), so that what
+    finds no room at its queues holds up nobody else's."""
+    programs = compile_c("only", ONLY_MESSAGES), compile_c("neighbour", NEIGHBOUR)
+    times = {
+        how: alone_with(programs, tmp_path, how, rounds, size, ["-m", machine])
+        for how in ("compute", "flood", "deaf", "long", "block")
+    }
     print(f"beside neighbours: {times} ns")
+    assert max(times["flood"], times["deaf"]) <= 1.5 * times["compute"]
     assert max(times.values()) <= 2 * times["compute"]
+    held = {how: held_up(tmp_path / how / "job0") for how in times}
+    assert held["compute"] == 0
+    assert held["flood"] > 0
+    assert held["deaf"] > 0
+
+
+def held_up(job: Path) -> int:
+    """How often jobs were held up, on all nodes."""
+    statistics = json.loads((job / "stats.json").read_text())
+    nodes = [found for name, found in statistics.items() if name.startswith("node")]
+    return sum(int(node["ni"]["held_up"]["value"]) for node in nodes)
+
+
+def test_without_holding_jobs_up_a_flood_stops_others(compile_c: Compiler, tmp_path: Path) -> None:
+    """So it is this that keeps them apart."""
+    programs = compile_c("only", ONLY_MESSAGES), compile_c("neighbour", NEIGHBOUR)
+    options = ["-m", "voyager", "--set", "voyager.sp.hold=0"]
+    times = [alone_with(programs, tmp_path, how, 100, 8, options) for how in ("compute", "flood")]
+    assert times[1] > 3 * times[0]
+
+
+BURSTS = """\
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    int rank, rounds = atoi(argv[1]), messages = atoi(argv[2]);
+    double data = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    double begin = MPI_Wtime();
+    for (int round = 0; round < rounds; round++) {
+        for (double until = MPI_Wtime() + 300e-6; rank == 0 && MPI_Wtime() < until;)
+            ;
+        for (int i = 0; i < messages; i++) {
+            if (rank == 1)
+                MPI_Send(&data, 1, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD);
+            else
+                MPI_Recv(&data, 1, MPI_DOUBLE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+        if (rank == 0)
+            MPI_Send(&data, 1, MPI_DOUBLE, 1, 0, MPI_COMM_WORLD);
+        else
+            MPI_Recv(&data, 1, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    if (rank == 0)
+        printf("%.0f\\n", (MPI_Wtime() - begin) * 1e9);
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+def test_what_cannot_be_held_up_has_no_other_job_held_up_for_as_long(
+    compile_c: Compiler, tmp_path: Path
+) -> None:
+    """The flood's queues are served: it is sPs that send what it sends, and the miss queue is never
+    empty. Bursts of the other job, whose queues are resident, find theirs full now and then."""
+    programs = compile_c("bursts", BURSTS), compile_c("neighbour", NEIGHBOUR)
+    homes = [f"voyager.queues.resident_{kind}=2" for kind in ("basic", "express")]
+    options = ["-m", "voyager", "--set", homes[0], "--set", homes[1]]
+    time = alone_with(programs, tmp_path, "flood", 10, 100, options)
+    assert held_up(tmp_path / "flood" / "job0") > 0
+    assert time < 19e6, "it has waited for the neighbour's end"
+
+
+def test_a_job_that_has_the_nodes_to_itself_is_not_held_up(
+    compile_c: Compiler, tmp_path: Path
+) -> None:
+    neighbour = compile_c("neighbour", NEIGHBOUR)
+    for hold in (0, 4):
+        words = ["-m", "voyager", "--set", f"voyager.sp.hold={hold}", "-np", 4]
+        done = run(tmp_path, str(hold), *words, "--", neighbour, "flood", 2000, 0)
+        assert done.returncode == 0, done.stderr
+    assert held_up(tmp_path / "4") == 0
+    assert len({summary(tmp_path / str(hold))["time_ps"] for hold in (0, 4)}) == 1
 
 
 BLOCKS_AT_ONCE = """\

@@ -202,6 +202,13 @@ def test_streams_arrive_whatever_happens_to_packets(
     assert by_each_executor(program, arguments, images, tmp_path) == "stream: PASSED\n"
 
 
+def test_connections_that_are_given_up_leave_nothing(compile_c: Compiler, tmp_path: Path) -> None:
+    """Each would have buffers, for which the kernel has 4 MiB."""
+    program = compile_c("kernel_half_open", (SOURCES / "half_open.c").read_text(), f"-I{SOURCES}")
+    images = linked([SOURCES / "lossy.c"], tmp_path)
+    assert by_each_executor(program, ["60"], images, tmp_path) == "half_open: PASSED\n"
+
+
 def test_sleepers_cost_nothing_and_deadlocks_are_named(
     chasqui: Run, compile_c: Compiler, tmp_path: Path
 ) -> None:

@@ -175,7 +175,7 @@ int main(int argc, char **argv)
     [
         ("fault", 139, "rank 3 at"),
         ("abort", 7, "rank 3 at"),
-        ("exit", 5, "3 of 4 ranks wait, 1 have exited"),
+        ("exit", 5, "3 of 4 ranks wait, 1 has exited"),
         ("none", 125, "deadlock at"),
     ],
 )

@@ -50,6 +50,34 @@ def commands(document: Path) -> list[Command]:
     return found
 
 
+PROFILING = ROOT / "docs" / "profiling.md"
+FENCED = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def test_what_the_page_on_profiling_prints_is_what_its_commands_do(
+    examples: Path, tmp_path: Path
+) -> None:
+    """The rows of its tables, and the instructions of its trace; with the directories of README's
+    `make demo` in its place."""
+    for program in ("cg", "heat"):
+        (tmp_path / program).symlink_to(examples / program)
+        (tmp_path / "runs" / f"{program}-voyager-1").mkdir(parents=True)
+    printed = []
+    for each in commands(PROFILING):
+        if "./application" in each.words:
+            continue
+        done = command_line.run(*each.words, directory=tmp_path)
+        assert done.returncode == 0, done.stderr
+        printed += (done.stdout + done.stderr).splitlines()
+    for trace in tmp_path.glob("runs/*/instructions.0"):
+        printed += trace.read_text().splitlines()
+    fenced = FENCED.findall(PROFILING.read_text())
+    blocks = [text for language, text in fenced if not language]
+    assert len(blocks) == 2
+    lines = [line for block in blocks for line in block.splitlines() if line != "…"]
+    assert not [line for line in lines if line not in printed]
+
+
 def documents() -> list[Path]:
     places = [ROOT / "README.md", *sorted(ROOT.glob("machines/**/README.md"))]
     return [place for place in places if place.exists() and commands(place)]

@@ -118,6 +118,35 @@ def test_why_nobody_can_be_reached(
     assert f"MPI over TCP: {said}" in done.stderr
 
 
+LONGER_THAN_ITS_MEMORY = """\
+#include <mpi.h>
+static char block[100];
+int main(int argc, char **argv)
+{
+    int rank;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0)
+        MPI_Send(block, 100000000, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
+    else
+        MPI_Recv(block, 100000000, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+def test_a_message_that_is_longer_than_its_memory_is_a_fault(
+    compile_c: Compiler, tmp_path: Path
+) -> None:
+    """Of the process, which says where, and not the end of a connection."""
+    program = compile_c("longer", LONGER_THAN_ITS_MEMORY)
+    done = command("run", "-np", "2", "--machine", MACHINE, "--", str(program), directory=tmp_path)
+    assert done.returncode == 128 + 11
+    assert "fault: rank 0 at " in done.stderr
+    assert "nothing is mapped there" in done.stderr
+
+
 FAULTS = ["corrupt", "drop", "duplicate", "delay", "reorder", "any"]
 
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from command_line import run as command
 from conftest import Compiler
 
 pytestmark = pytest.mark.core
@@ -172,6 +173,40 @@ def test_a_wide_table_fits_the_terminal(tmp_path: Path) -> None:
     words = " ".join(seen.text.split())
     assert "“Almost 1.5 times more” is read as 1.5 times." in words
     assert "15 to 20 %" in words
+
+
+@pytest.mark.parametrize("words", [["info", "voyager"], ["info", "netcache"]])
+def test_parameters_fit_the_terminal(tmp_path: Path, words: list[str]) -> None:
+    """What a parameter is goes on in further lines."""
+    seen = at_terminal(tmp_path, *words)
+    lines = Screen(seen.text).lines
+    assert max(map(len, lines)) <= 80
+    assert "…" not in seen.text
+    assert re.match(r"parameter +value +what it is", lines[0])
+    assert f"defaults, allowed values: chasqui info {words[1]} PARAMETER" in lines
+
+
+def test_a_profile_fits_the_terminal(compile_c: Compiler, tmp_path: Path) -> None:
+    program = compile_c("chatter", CHATTER)
+    words = ["run", "--profile", "--out", "run", "-m", "voyager", "--", str(program), "0", "1000"]
+    seen = at_terminal(tmp_path, *words)
+    assert seen.status == 0, seen.text
+    for text in (seen.text, at_terminal(tmp_path, "profile", "run").text):
+        lines = Screen(text).lines
+        heading = next(i for i, line in enumerate(lines) if line.startswith("where "))
+        assert max(map(len, lines[heading:])) <= 80
+        assert any(re.match(r"all +100.0 ", line) for line in lines[heading:])
+
+
+def test_help_fits_80_columns(tmp_path: Path) -> None:
+    from chasqui.cli import COMMANDS
+
+    for name in COMMANDS:
+        if name in ("cc", "c++", "fc"):
+            continue
+        done = command(name, "--help", directory=tmp_path, environment={"COLUMNS": "80"})
+        assert done.returncode == 0
+        assert max(map(len, done.stdout.splitlines())) <= 80, name
 
 
 def test_ctrl_c_ends_a_comparison(chatter: Path, tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ import trace_processor
 from conftest import Compiler, Run
 from simulated import EXAMPLES, SWEEP, command, example, organisations
 
+from chasqui import timeline
+
 pytestmark = pytest.mark.core
 
 # Calls of every kind; `count` is known to the instruction.
@@ -267,6 +269,22 @@ def test_a_trace_has_every_instruction(calls: Path, tmp_path: Path, machine: str
     assert trace(tmp_path / "both" / "instructions.1") == within
 
 
+def test_a_trace_of_nothing_is_said_to_be(chasqui: Run, examples: Path, tmp_path: Path) -> None:
+    """The example of `run --help` is of something."""
+    example = re.search(r"--trace-instructions (\S+) -- ./ring", chasqui("run", "--help").stdout)
+    assert example is not None
+    run = ["-np", "4", "--trace-instructions"]
+    done = chasqui("run", "--out", "some", *run, example[1], "--", examples / "ring")
+    assert "--trace-instructions" not in done.stderr
+    assert all(len(trace(path)) > 9 for path in (tmp_path / "some").glob("instructions.*"))
+    done = chasqui("run", "--out", "none", *run, "310us..312us:0,2", "--", examples / "ring")
+    assert done.returncode == 0
+    end = re.search(r"simulated time  (.*)", done.stderr)
+    assert end is not None
+    said = "--trace-instructions 310us..312us:0,2: no rank began an instruction then"
+    assert f"chasqui: {said}; none is of a run that ended at {end[1]}\n" in done.stderr
+
+
 def test_a_trace_shows_values(calls: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     done = command(
@@ -472,18 +490,53 @@ def test_a_timeline_is_drawn(chasqui: Run, examples: Path, tmp_path: Path) -> No
     times = picture.findall(f"{tag}text[@text-anchor='middle']")
     assert times
     assert max(float(time.get("y", "")) for time in times) < float(cover.get("y", 0))
+    kinds = {
+        timeline.kind_of((each.findtext(f"{tag}title") or "").partition(",")[0])[0]
+        for each in slices
+    }
+    texts = [each.text for each in picture.findall(f"{tag}text")]
+    shown = [kind for kind, *_ in timeline.KINDS if kind in texts]
+    assert shown == [kind for kind, *_ in timeline.KINDS if kind in kinds]
+    assert {"messages in NIs and links", "begin and end", "send"} <= kinds
     part = chasqui("timeline", "run", "--window", "20us..30us")
     assert 0 < part.stdout.count("<title>") < len(slices)
     for arguments, message in (
         (["run", "--window", "2us"], "FROM..TO is expected"),
         (["run", "--window", "2us..1us"], "ends before it begins"),
         (["run", "--window", "2..3us"], "'2' is no time"),
+        (["run", "--window", "900ms..901ms"], "nothing is there, the timeline holds "),
+        (["run", "--window", "900ms.."], "nothing is there, the timeline holds "),
         (["nosuch"], "timeline.json: no such file"),
     ):
         refused = chasqui("timeline", *arguments)
         assert refused.returncode == 2
         assert message in refused.stderr
         assert refused.stderr.count("\n") == 1
+
+
+def test_colours_of_a_timeline_mean_the_same_in_each() -> None:
+    kinds = {
+        "message 3:4": "messages in NIs and links", "packet": "messages in NIs and links",
+        "MPI_Init_thread": "begin and end", "MPI_Finalize": "begin and end",
+        "MPI_Send": "send", "MPI_Issend": "send", "MPI_Send_init": "send",
+        "MPI_Irecv": "receive, probe", "MPI_Improbe": "receive, probe",
+        "MPI_Sendrecv": "send and receive", "MPI_Waitall": "wait, test", "MPI_Test": "wait, test",
+        "MPI_Ibcast": "collective", "MPI_Alltoallv": "collective",
+        "MPI_Reduce_scatter": "collective", "MPI_Alloc_mem": "other calls",
+        "MPI_Comm_split": "other calls",
+    }  # fmt: skip
+    assert {name: timeline.kind_of(name)[0] for name in kinds} == kinds
+    assert len({colour for _, colour, _ in timeline.KINDS}) == len(timeline.KINDS)
+
+
+def test_a_timeline_that_was_left_out_is_said_to_be(
+    chasqui: Run, examples: Path, tmp_path: Path
+) -> None:
+    words = ["run", "-q", "--out", "run", "--timeline", "0", "-np", "3", examples / "ring"]
+    assert chasqui(*words).returncode == 0
+    refused = chasqui("timeline", "run")
+    assert refused.returncode == 2
+    assert "--timeline 0" in refused.stderr
 
 
 def test_a_profile_is_shown(chasqui: Run, examples: Path, tmp_path: Path) -> None:

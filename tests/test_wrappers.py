@@ -178,10 +178,12 @@ def test_openmp_is_named_where_its_header_is_missing(chasqui: Run, tmp_path: Pat
         (["-mca", "btl", "tcp", "./a"], "there is no option -mca;"),
         (["-npernode", "2", "./a"], "there is no option -npernode;"),
         (["-nolocal", "./a"], "there is no option -nolocal;"),
+        (["--oversubscribe", "-np", "2", "./a"], "there is no option --oversubscribe;"),
+        (["-np", "2", "--bind-to=core", "./a"], "there is no option --bind-to;"),
+        (["-x", "HOME", "-np", "2", "./a"], "there is no option -x;"),
         (["-configfile", "x"], "there is no option -configfile;"),
         # --histogram takes a value behind `=` only.
         (["--histogram", "-machinefile", "f", "./a"], "there is no option -machinefile;"),
-        (["--oversubscribe", "./a"], "No such option '--oversubscribe'"),
     ],
 )
 def test_what_mpiexec_does_not_know(
@@ -265,6 +267,26 @@ def test_errors_are_the_compilers(chasqui: Run, tmp_path: Path) -> None:
     assert "wrong.c:1:25: error:" in done.stderr
     done = chasqui("cc", "missing.c")
     assert (done.returncode, done.stderr) == (1, "chasqui: missing.c: no such file\n")
+
+
+@pytest.mark.parametrize(
+    ("contents", "message"),
+    [
+        (b"hello\n", "no source (its name"),
+        (b"\x7fELF\2\1\1", "an object's name has to end in .o"),
+        (b"!<arch>\n", "an archive's name has to end in .a"),
+    ],
+)
+def test_a_file_without_an_ending_is_a_line(
+    chasqui: Run, tmp_path: Path, contents: bytes, message: str
+) -> None:
+    (tmp_path / "text").write_bytes(contents)
+    done = chasqui("cc", "-O2", "text", "-o", "a")
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"chasqui: text: {message}")
+    assert done.stderr.count("\n") == 1
+    (tmp_path / "text").write_text("int main(void) { return 0; }\n")
+    assert chasqui("cc", "-x", "c", "text", "-o", "a").returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -144,7 +144,7 @@ def as_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
             "time_ps": row.time_ps,
             "init_to_finalize_ps": row.main_part_ps,
             "speed_up": speed_up(row, rows[0]),
-            "mpi_share": simulation.mpi_share(summary) if row.result else None,
+            "mpi_share": None if row.time_ps is None else simulation.mpi_share(summary),
             "messages": summary.get("messages"),
             "latency_ns": row.mean_ns("latency"),
             "instructions": summary.get("instructions"),

@@ -396,6 +396,9 @@ def run(result: Plan) -> int:
         if name != "-" and not os.path.exists(name):  # zig's own message is obscure
             print(f"chasqui: {name}: no such file", file=sys.stderr)
             return 1
+        if mistake := _misnamed(name, result.arguments):
+            print(f"chasqui: {name}: {mistake}", file=sys.stderr)
+            return 1
     toolchain.announce_first_build()
     environment = toolchain.zig_environment()
     sources = [name for name in result.inputs if name.endswith(SOURCES)]
@@ -412,6 +415,25 @@ def run(result: Plan) -> int:
     if status == 0 and result.mode == "link" and result.strip:
         linked.strip(Path(result.output or "a.out"))
     return status
+
+
+def _misnamed(name: str, arguments: Sequence[str]) -> str | None:
+    """What is wrong with a file whose name ends in nothing: zig would call the host's linker."""
+    is_said = any(each.startswith("-x") for each in arguments)
+    if name == "-" or is_said or os.path.splitext(name)[1]:
+        return None
+    try:
+        with open(name, "rb") as file:
+            start = file.read(8)
+    except OSError as error:
+        return str(error.strerror)
+    if start.startswith(b"\x7fELF"):
+        return "an object's name has to end in .o"
+    if start in (b"!<arch>\n", b"!<thin>\n"):
+        return "an archive's name has to end in .a"
+    return (
+        "no source (its name would end in .c or the like, or -x say what it is), object or archive"
+    )
 
 
 def _link(result: Plan, environment: dict[str, str]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,8 @@ from chasqui.files import Shape, check_shape, read_json
 from chasqui.text import number, table
 
 FILE = "profile.json"
+REST = "rest"  # causes that a narrow terminal has no columns for
+NAME_MAX = 28  # of functions, on such
 TOP = 15
 
 # Columns: title, causes in profile.json that it sums.
@@ -60,21 +62,23 @@ def part(profile: Mapping[str, Any], rank: int | None) -> tuple[list[Mapping[str
     raise InputError(f"rank {rank}: the run had ranks 0 to {len(ranks) - 1}")
 
 
-def lines(profile: Mapping[str, Any], rank: int | None = None, top: int = TOP) -> list[str]:
+def lines(
+    profile: Mapping[str, Any], rank: int | None = None, top: int = TOP, columns: int = 0
+) -> list[str]:
     """The functions that took the most cycles: their share, then what for, in percent of all.
 
     Of all ranks together; then of the firmware, where the machine has such. If a rank is named, of
-    that rank alone.
+    that rank alone. In so many columns of a terminal, if it has them (0: that does not matter).
     """
     functions, total = part(profile, rank)
     whose = f"rank {rank}" if rank is not None else f"{len(profile['ranks'])} ranks"
-    shown = _table(functions, whose, total, top)
+    shown = _table(functions, whose, total, top, columns)
     if rank is not None:
         return shown
     for name, processors in _firmware(profile).items():
         functions = _together(processors)
         cycles = sum(each["cycles"] for each in processors)
-        shown += ["", *_table(functions, f"{len(processors)} x {name}", cycles, top)]
+        shown += ["", *_table(functions, f"{len(processors)} x {name}", cycles, top, columns)]
     return shown
 
 
@@ -101,34 +105,52 @@ def _together(processors: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return sorted(sums.values(), key=lambda each: (-each["cycles"], each["name"]))
 
 
-def _table(functions: list[Mapping[str, Any]], whose: str, total: int, top: int) -> list[str]:
+def _table(
+    functions: list[Mapping[str, Any]], whose: str, total: int, top: int, width: int
+) -> list[str]:
+    """Where it would be wider than `width` (0: that does not matter), causes that took least come
+    together in one column, and long names are cut."""
     heading = f"where {number(total)} cycles of {whose} went [%]"
     columns = {
-        title: causes
+        title: list(causes)
         for title, causes in COLUMNS.items()
         if any(cause in each["by_cause"] for each in functions for cause in causes)
     }
+    while True:
+        rows = _rows(functions, total, top, columns)
+        if width:
+            rows = [[_cut(row[0]), *row[1:]] for row in rows]
+        header = ["function", "cycles", "with callees", *columns]
+        shown = table(header, rows, columns=width).splitlines()
+        few = [title for title in columns if title != REST]
+        if not width or max(map(len, shown)) <= width or len(few) < 2:
+            return [heading, *shown]
+        least = min(few, key=lambda title: _spent(functions, columns[title]))
+        columns[REST] = [*columns.pop(least), *columns.pop(REST, [])]
 
+
+def _rows(
+    functions: list[Mapping[str, Any]], total: int, top: int, columns: Mapping[str, Sequence[str]]
+) -> list[list[str]]:
     def row(name: str, some: list[Mapping[str, Any]], inclusive: int | None) -> list[str]:
-        spent = (
-            sum(each["by_cause"].get(cause, 0) for each in some for cause in causes)
-            for causes in columns.values()
-        )
         cycles = sum(each["cycles"] for each in some)
+        spent = (_spent(some, causes) for causes in columns.values())
         shares = [percent(value, total) for value in (cycles, *spent)]
-        return [
-            name,
-            shares[0],
-            "" if inclusive is None else percent(inclusive, total),
-            *shares[1:],
-        ]
+        within = "" if inclusive is None else percent(inclusive, total)
+        return [name, shares[0], within, *shares[1:]]
 
     rows = [row(each["name"], [each], each["cycles_with_callees"]) for each in functions[:top]]
     if len(functions) > top:
         rows.append(row(f"{len(functions) - top} others", list(functions[top:]), None))
-    rows.append(row("all", list(functions), None))
-    header = ["function", "cycles", "with callees", *columns]
-    return [heading, *table(header, rows).splitlines()]
+    return [*rows, row("all", list(functions), None)]
+
+
+def _spent(functions: Sequence[Mapping[str, Any]], causes: Sequence[str]) -> int:
+    return sum(each["by_cause"].get(cause, 0) for each in functions for cause in causes)
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= NAME_MAX else f"{name[: NAME_MAX - 1]}…"
 
 
 def percent(cycles: int, total: int) -> str:

@@ -430,6 +430,18 @@ def report(result: Result) -> list[str]:
     return lines
 
 
+def untraced(directory: Path) -> tuple[list[str], int]:
+    """Of the instructions that a run directory has, the files' names that hold none, without
+    `instructions.`, and how many files there are."""
+    empty, count = [], 0
+    for path in sorted(directory.glob("instructions.*")):
+        count += 1
+        with contextlib.suppress(OSError), path.open() as lines:
+            if all(line.startswith("#") for line in itertools.islice(lines, 3)):
+                empty.append(path.name.partition(".")[2])
+    return empty, count
+
+
 def replayed(replay: Mapping[str, Any]) -> str:
     """How a replay went."""
     same = "the recorded result" if replay["is_same"] else "another result than recorded"

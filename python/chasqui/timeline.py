@@ -16,6 +16,7 @@ from chasqui.files import Shape, check_shape, damaged, read_json
 from chasqui.text import simulated_time
 
 FILE = "timeline.json"
+SUMMARY = "summary.json"
 UNITS_PS = {
     **{"ps": 1, "ns": 10**3, "us": 10**6, "µs": 10**6, "ms": 10**9},
     **{"s": 10**12, "min": 60 * 10**12, "h": 3600 * 10**12},
@@ -29,8 +30,22 @@ GAP = 10  # above each process
 TOP = 30
 LETTER = 6.2  # of a label
 
-# Told apart also by those who see colours differently (Okabe and Ito).
-COLOURS = ("#56b4e9", "#e69f00", "#009e73", "#f0e442", "#cc79a7", "#d55e00", "#0072b2", "#999999")
+# What slices are of, by their names (of calls without MPI_, in small letters): the first that
+# matches. Colours are told apart also by those who see them differently (Okabe and Ito).
+KINDS = (
+    ("messages in NIs and links", "#56b4e9", r"(message|packet)\b.*"),
+    ("begin and end", "#999999", r"init(_thread)?|finalize|abort"),
+    ("send", "#0072b2", r"(i?[bsr]?|p)send(_init)?"),
+    ("receive, probe", "#e69f00", r"(i?m?|p)(recv(_init)?|probe)"),
+    ("send and receive", "#cc79a7", r"i?sendrecv(_replace)?"),
+    ("wait, test", "#f0e442", r"(wait|test)(all|any|some)?"),
+    (
+        "collective",
+        "#009e73",
+        r"i?(barrier|bcast|gather|scatter|reduce|all(gather|reduce|toall)|scan|exscan|neighbor)\w*",
+    ),
+    ("other calls", "#d55e00", r".*"),
+)
 
 
 @dataclass
@@ -38,6 +53,7 @@ class Slice:
     name: str
     start_ps: int
     end_ps: int
+    returned: bool = True  # False: of a call in which a rank was at the end
 
 
 @dataclass
@@ -81,6 +97,8 @@ def picoseconds(microseconds: float | str) -> int:
 def read(directory: Path) -> Timeline:
     """The timeline in a run directory."""
     path = directory / FILE
+    if not path.exists() and (directory / SUMMARY).exists():
+        raise InputError(f"{path}: the run has none; `chasqui run --timeline 0` leaves it out")
     # Times keep all their digits.
     found = read_json(path, "`chasqui run`", parse_float=str)
     check_shape(found, {"traceEvents": [{"ph": str}]}, str(path))
@@ -120,7 +138,9 @@ def _add(event: dict[str, Any], place: str, processes: dict[int, str], result: T
         start = picoseconds(event.get("ts", ""))
         end = start + picoseconds(event.get("dur", ""))
         track = result.tracks[event["pid"], event["tid"]]
-        track.slices.append(Slice(event["name"], start, end))
+        arguments = event.get("args")
+        returned = not isinstance(arguments, dict) or arguments.get("returned") != 0
+        track.slices.append(Slice(event["name"], start, end, returned))
     elif phase in ("s", "t", "f"):
         check_shape(event, FLOW, place)
         where = (event["pid"], event["tid"])
@@ -137,8 +157,11 @@ def window(text: str, extent: tuple[int, int]) -> tuple[int, int]:
         raise InputError(f"--window {text!r}: FROM..TO is expected, as in 1.2ms..1.25ms")
     found = [_time(end.strip()) if end.strip() else None for end in ends]
     start, end = (default if at is None else at for at, default in zip(found, extent, strict=True))
-    if start >= end:
+    if start >= end and None not in found:
         raise InputError(f"--window {text!r}: it ends before it begins, or is of no length")
+    if start >= extent[1] or end <= extent[0]:
+        kept = "..".join(simulated_time(at) for at in extent)
+        raise InputError(f"--window {text!r}: nothing is there, the timeline holds {kept}")
     return start, end
 
 
@@ -149,27 +172,39 @@ def _time(text: str) -> int:
     return int(Fraction(match[1]) * UNITS_PS[match[2]])
 
 
+def _short(pixels: float) -> str:
+    return f"{pixels:.1f}".removesuffix(".0")
+
+
 class Picture:
     """An SVG that grows."""
 
     def __init__(self, start_ps: int, end_ps: int) -> None:
         self.start_ps, self.end_ps = start_ps, end_ps
         self.parts: list[str] = []
-        self.colours: dict[str, str] = {}
+        self.kinds: set[str] = set()  # that are drawn
 
     def x(self, ps: int) -> float:
         share = (ps - self.start_ps) / (self.end_ps - self.start_ps)
         return NAMES + share * (WIDTH - NAMES - 10)
 
     def text(self, x: float, y: float, text: str, style: str = "") -> None:
-        self.parts.append(f'<text x="{x:.1f}" y="{y:.1f}"{style}>{escape(text)}</text>')
+        self.parts.append(f'<text x="{_short(x)}" y="{_short(y)}"{style}>{escape(text)}</text>')
 
     def colour(self, name: str) -> str:
-        # The messages' slices share one: what they are, their track says.
-        kind = name.partition(" ")[0]
-        if kind not in self.colours:
-            self.colours[kind] = COLOURS[len(self.colours) % len(COLOURS)]
-        return self.colours[kind]
+        kind, colour = kind_of(name)
+        self.kinds.add(kind)
+        return colour
+
+    def legend(self, y: float) -> None:
+        """What the colours mean that are there."""
+        x = float(NAMES)
+        for kind, colour, _ in KINDS:
+            if kind in self.kinds:
+                box = f'x="{_short(x)}" y="{_short(y)}" width="{ROW - 4}" height="{ROW - 4}"'
+                self.parts.append(f'<rect {box} fill="{colour}"/>')
+                self.text(x + ROW, y + ROW - 7, kind)
+                x += ROW + (len(kind) + 2) * LETTER
 
     def slice(self, each: Slice, y: float) -> None:
         if each.end_ps < self.start_ps or each.start_ps > self.end_ps:
@@ -179,10 +214,12 @@ class Picture:
             self.x(min(each.end_ps, self.end_ps)),
         )
         width = max(right - left, 0.5)
-        title = escape(f"{each.name}, {simulated_time(each.end_ps - each.start_ps)}")
+        end = "" if each.returned else ", never returned"
+        title = escape(f"{each.name}, {simulated_time(each.end_ps - each.start_ps)}{end}")
+        style = "" if each.returned else ' class="open"'
         self.parts.append(
-            f'<rect x="{left:.1f}" y="{y:.1f}" width="{width:.1f}" height="{ROW - 4}" '
-            f'fill="{self.colour(each.name)}"><title>{title}</title></rect>'
+            f'<rect x="{_short(left)}" y="{_short(y)}" width="{_short(width)}" height="{ROW - 4}" '
+            f'fill="{self.colour(each.name)}"{style}><title>{title}</title></rect>'
         )
         label = each.name.removeprefix("MPI_").removeprefix("message ")
         if len(label) * LETTER < width - 2:
@@ -193,24 +230,25 @@ class Picture:
             if to_ps < self.start_ps or from_ps > self.end_ps:
                 continue
             self.parts.append(
-                f'<line x1="{self.x(from_ps):.1f}" y1="{from_y:.1f}" '
-                f'x2="{self.x(to_ps):.1f}" y2="{to_y:.1f}" class="flow"/>'
+                f'<line x1="{_short(self.x(from_ps))}" y1="{_short(from_y)}" '
+                f'x2="{_short(self.x(to_ps))}" y2="{_short(to_y)}" class="flow"/>'
             )
 
     def axis(self, height: float) -> None:
         step = round_step(self.end_ps - self.start_ps)
         for at in range(-(-self.start_ps // step) * step, self.end_ps + 1, step):
-            x = self.x(at)
+            x = _short(self.x(at))
             self.parts.append(
-                f'<line x1="{x:.1f}" y1="{TOP - 8}" x2="{x:.1f}" y2="{height}" class="grid"/>'
+                f'<line x1="{x}" y1="{TOP - 8}" x2="{x}" y2="{_short(height)}" class="grid"/>'
             )
             time = simulated_time(at)
-            middle = min(x, WIDTH - len(time) * LETTER / 2)
+            middle = min(self.x(at), WIDTH - len(time) * LETTER / 2)
             self.text(middle, TOP - 14, time, ' text-anchor="middle"')
 
     def svg(self, height: float) -> str:
         style = (
             "text{font:11px sans-serif;fill:#222}.grid{stroke:#ddd}"
+            ".open{stroke:#222;stroke-dasharray:3}"
             ".flow{stroke:#333;stroke-width:0.7;marker-end:url(#head)}"
         )
         head = (
@@ -224,6 +262,13 @@ class Picture:
             + "\n".join(self.parts)
             + "\n</svg>\n"
         )
+
+
+def kind_of(name: str) -> tuple[str, str]:
+    """What a slice of this name is of, and its colour: in every picture the same."""
+    short = name.removeprefix("MPI_").lower()
+    found = next(each for each in KINDS if re.fullmatch(each[2], short))
+    return found[0], found[1]
 
 
 def round_step(length_ps: int) -> int:
@@ -253,11 +298,12 @@ def draw(timeline: Timeline, start_ps: int, end_ps: int) -> str:
             picture.slice(each, rows[where])
     for flow in timeline.flows.values():
         picture.arrow([(ps, rows[where] + ROW / 2 - 2) for where, ps in flow])
+    picture.legend(y + GAP)
     # The names cover arrows that come from before, not the first time of the axis.
     picture.parts.append(f'<rect y="{TOP - 8}" width="{NAMES - 2}" height="100%" fill="white"/>')
     for where, track in timeline.tracks.items():
         picture.text(4, rows[where] + ROW - 7, label(track))
-    return picture.svg(y + GAP)
+    return picture.svg(y + 2 * GAP + ROW)
 
 
 def label(track: Track) -> str:

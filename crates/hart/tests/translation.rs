@@ -2,13 +2,14 @@
 //! flags are clear, which it computes by short cuts of its own.
 
 use crate::bench::{Bench, Setup, execution};
+use chasqui_config::Frequency;
 use chasqui_hart::csr::{FFLAGS, FRM};
 use chasqui_hart::fp::soft::{Double, Single};
 use chasqui_hart::insn::{ENCODINGS, Format};
 use chasqui_hart::testing::encode::encode;
 use chasqui_hart::testing::operands::{fp_operand, fp_operand_near};
-use chasqui_hart::{Execution, Executor, Insn, Op, State, Text, Translations};
-use chasqui_memory::PAGE_BYTES;
+use chasqui_hart::{Execution, Executor, HaltAtMarks, Insn, Op, State, Text, Translations};
+use chasqui_memory::{CacheParameters, PAGE_BYTES};
 use chasqui_random::Random;
 
 const CODE: u64 = 0x1_0000;
@@ -139,6 +140,43 @@ fn code_that_changes_is_translated_apart_from_shared_text() {
         bench.hart.cycle
     });
     let ends: Vec<u64> = ends.collect();
+    assert_eq!(ends, [ends[0]; 3]);
+}
+
+/// A hart that has the bus deals with its own transactions when they are due: a store that misses takes the line of later
+/// loads, blocks after it.
+#[test]
+fn a_store_that_misses_takes_its_line_when_it_would() {
+    const ROUNDS: u64 = 28;
+    let load = [insn(Op::Ld, WORD, PLACE, 0), insn(Op::Jal, 0, 0, 4)];
+    // To the set in which the line of the loads is.
+    let store = [Insn { rs2: T0, ..insn(Op::Sd, 0, POINTER, 128) }, insn(Op::Jal, 0, 0, 4)];
+    let mut code = [&load[..], &store].concat();
+    code.extend([load; 16].concat());
+    code.extend([insn(Op::Addi, POINTER, POINTER, 128), insn(Op::Addi, COUNTER, COUNTER, -1)]);
+    code.extend([insn(Op::Bne, 0, COUNTER, -4 * code.len() as i64), NOTHING]);
+    let mut state = State::new(CODE);
+    for (register, value) in [(COUNTER, ROUNDS), (POINTER, DATA), (PLACE, DATA)] {
+        state.x[usize::from(register)] = value;
+    }
+    let ends = Executor::ALL.iter().map(|&executor| {
+        let pages = vec![(CODE, 0x4_0000), (DATA, DATA_PHYSICAL)];
+        let mut setup = Setup::ordinary(state.clone(), pages, vec![(CODE, bytes(&code))]);
+        setup.port.l1d = CacheParameters::new(128, 1, 64);
+        // 25 cycles of the hart from one address tenure to the next.
+        setup.bus.0.clock = Frequency::from_hz(40_000_000);
+        setup.execution = execution(executor);
+        let mut bench = Bench::new(&setup);
+        bench.lends = true;
+        while bench.hart.state.x[usize::from(COUNTER)] > 0 {
+            bench.advance(&mut |hart, lent, limit| hart.run_with_bus(&mut HaltAtMarks, Some(lent), limit));
+        }
+        let made = bench.hart.translations().made;
+        assert_eq!(made > 0, executor == Executor::Translated, "{executor:?}: {made}");
+        (bench.hart.cycle, bench.hart.port.statistics)
+    });
+    let ends: Vec<_> = ends.collect();
+    assert!(ends[0].1.l1d_load_misses >= ROUNDS, "{:?}", ends[0]);
     assert_eq!(ends, [ends[0]; 3]);
 }
 

@@ -519,3 +519,23 @@ fn a_store_or_another_message_asks_for_them_or_drops_them() {
     assert_eq!((remap(&mut rig, 5, A), rig.load(A)), (Remapped::Bound, 105));
     assert_eq!((fetched(&rig), rig.port.take_bound_buffers().len()), (0, 2));
 }
+
+/// Of a network section of one line. What another message left in network memory has to come for its line of the data cache,
+/// and takes the place of what is bound: they must not take it from each other for ever.
+#[test]
+fn what_is_bound_and_what_its_destination_lacks_may_meet_in_a_set() {
+    let one = SectionGeometry { sets: 1, ways: 1 };
+    let large = SectionGeometry { sets: 64, ways: 8 };
+    let p = NetworkCacheParameters { long: Long::Independent, ..network(Binding::DataCache) };
+    let mut rig = rig_of(p.with_sections([one, large, large, large, large]), 64);
+    // All lines but the last have left.
+    deposit(&mut rig, 1, 48);
+    assert_eq!(remap(&mut rig, 1, A), Remapped::Bound);
+    assert!(statistics(&rig).stayed >= 2, "{:?}", statistics(&rig));
+    deposit(&mut rig, 4, 16);
+    deposit(&mut rig, 5, 16);
+    assert_eq!(remap(&mut rig, 4, A + 24), Remapped::Bound);
+    let expected = [(0, 101), (8, 201), (16, 111), (24, 104), (32, 204), (40, 221)];
+    assert_eq!(expected.map(|(at, _)| rig.load(A + at)), expected.map(|(_, value)| value));
+    assert_eq!((remap(&mut rig, 5, A + 64), rig.load(A + 64)), (Remapped::Bound, 105));
+}

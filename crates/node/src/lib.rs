@@ -31,8 +31,8 @@ pub use io::{DEVICE_SPAN, controller_address};
 pub use memory_system::{Client, Effect, MemorySystem, SnoopingBus};
 pub use node::{NodePartition, PartitionSpec};
 pub use os::{
-    Costs, Ended, Kernel, KernelNode, KernelProcess, OsSpec, Output, ProcessSpec, ProcessView, Region,
-    kernel_memory, load_kernel,
+    Away, Costs, Ended, Kernel, KernelNode, KernelProcess, OsSpec, Output, ProcessSpec, ProcessView, Region,
+    Usage, kernel_memory, load_kernel,
 };
 pub use parameters::{Checks, NodeConfiguration, NodeUnit, SchedulerUnit, SoftwareUnit, schema};
 pub use parts::Parts;

@@ -13,6 +13,7 @@ use chasqui_ni::Cause;
 use chasqui_placement::JobId;
 
 use crate::events::{Target, Urgency};
+use crate::harts::Next;
 use crate::io::IoEvent;
 use crate::memory_system::{Client, Effect};
 use crate::node::NodePartition;
@@ -201,13 +202,11 @@ impl NodePartition {
         }
         let mut end = parts.harts[index].hart.cycle_at(until);
         let skip = parts.os.costs.spin_skip;
-        if SEVERAL {
-            parts.harts.begin_among_others(index);
-        }
         let halt = loop {
             let Parts { harts, os, domain, events, recorders, .. } = parts;
             let timed = !SEVERAL || harts[index].hart.port.is_timed();
-            let halt = os.run(harts, index, recorders, system.lend(events.order(), alone), end);
+            let lent = if SEVERAL { None } else { system.lend(events.order(), alone) };
+            let halt = os.run(harts, index, recorders, lent, end);
             let t = &mut harts[index];
             t.spin.check(&mut t.hart);
             if SEVERAL && matches!(halt, Halt::Turn) {
@@ -284,7 +283,8 @@ impl NodePartition {
                 return executed;
             }
             let limit = out.limit();
-            let (ready, index) = self.parts.harts.first_ready::<SEVERAL>();
+            let next = self.parts.harts.next::<SEVERAL>();
+            let (ready, index) = (next.ready, next.index);
             // Its own transactions do not end the run of a hart that is alone.
             let own = !SEVERAL
                 && ready < limit.min(self.parts.events.prompt().next_time())
@@ -300,8 +300,8 @@ impl NodePartition {
             if ready < soft {
                 let before = self.parts.harts[index].hart.statistics.instructions;
                 if SEVERAL {
-                    if !self.parts.harts.run_ahead(index, soft) {
-                        self.run_among_others(index, soft, out);
+                    if !self.parts.harts.run_ahead(next, soft) {
+                        self.run_among_others(next, soft, out);
                     }
                 } else {
                     // What comes from outside is noticed only later: the hart runs on so long.
@@ -336,7 +336,8 @@ impl NodePartition {
     }
 
     /// Runs hart `index`, which is ready first, until `soft` or until another hart may be next.
-    fn run_among_others(&mut self, index: usize, soft: Time, out: &mut Outbox<'_>) {
+    fn run_among_others(&mut self, next: Next, soft: Time, out: &mut Outbox<'_>) {
+        let index = next.index;
         let NodePartition { system, parts, .. } = self;
         let core = &parts.harts[index];
         // What it is about to do may be seen by others, though they have the lines that they need: it wakes by itself, or
@@ -346,7 +347,9 @@ impl NodePartition {
         if is_seen && parts.harts.announce(index, system.bus_mut(), now) {
             return;
         }
-        let until = soft.min(self.parts.harts.others_ready(index));
+        // Others may have been taken back.
+        let others = if is_seen { parts.harts.others_ready(index) } else { next.others };
+        let until = soft.min(others);
         self.run_hart::<true>(index, until, until, out);
     }
 }

@@ -112,7 +112,7 @@ impl Parts {
         if !self.harts.is_several() {
             return Time::NEVER;
         }
-        let is_ahead = |core: &&Core| core.ahead.since(&core.hart).is_some();
+        let is_ahead = |core: &&Core| core.ahead.may_be_taken_back();
         let since = self.harts.iter().filter_map(|core| core.ahead.since(&core.hart));
         let since = since.fold(Time::NEVER, Time::min);
         if since == Time::NEVER {

@@ -166,7 +166,7 @@ impl MemorySystem for Directory {
             if parts.port(index).is_timed() {
                 parts.ask(Client::Hart(index as u8, slot), parts.time_of(index, cycle));
             } else {
-                parts.serve_untimed(index, slot, request, out);
+                parts.serve_untimed(index, (cycle, slot, request), out);
             }
         }
     }

@@ -440,13 +440,15 @@ impl RankLife {
         thread.done.push(id);
     }
 
-    /// The run ends while threads may be in calls: their time counts up to now.
+    /// The process ends while threads may be in calls: their time counts up to now. They have not been left.
     pub fn finish(&mut self, now_ps: u64) {
         for hart in 0..self.threads.len() {
             let thread = &self.threads[hart];
             let waiting = (thread.blocked, thread.waiting);
             if let Some(current) = thread.current {
+                let left_ps = self.totals[usize::from(current.number)].left_ps;
                 self.close(hart, current, now_ps);
+                self.totals[usize::from(current.number)].left_ps = left_ps;
                 let thread = &mut self.threads[hart];
                 (thread.blocked, thread.waiting) = waiting;
             }
@@ -501,6 +503,14 @@ impl RankLife {
         (&self.timeline, self.timeline_left_out)
     }
 
+    /// Intervals, until `now_ps`, of the calls that threads are in when all is over: not among those of the timeline.
+    pub fn open_calls(&self, now_ps: u64) -> impl Iterator<Item = Interval> {
+        self.threads.iter().enumerate().filter_map(move |(hart, thread)| {
+            let Current { number, enter_ps, .. } = thread.current?;
+            Some(Interval { call: number, enter_ps, leave_ps: now_ps.max(enter_ps), hart: hart as u16 })
+        })
+    }
+
     /// What the thread on hart `hart` waits for, in words, for a deadlock's report; `None` when it waits for
     /// nothing. `name` names a call by its number.
     pub fn waiting_for(
@@ -517,7 +527,10 @@ impl RankLife {
             return None;
         }
         let words = waiting::of_request(thread.blocked, memory);
-        Some(match (self.requests.get(&thread.blocked), words) {
+        let (number, site) = &thread.entered;
+        let call = name(u32::from(*number));
+        let others = waiting::of_all_others(call, &site.arguments, thread.blocked, memory);
+        let first = match (self.requests.get(&thread.blocked), words) {
             (Some(Request { message: Some(id), .. }), _) => {
                 format!("a receive, the rest of message {} from rank {}", id.sequence, id.source)
             }
@@ -529,6 +542,10 @@ impl RankLife {
             }
             (_, Some(words)) => words,
             _ => format!("a request that is not a posted receive ({:#x})", thread.blocked),
+        };
+        Some(match others {
+            Some(others) => format!("{first}, and for {others}"),
+            None => first,
         })
     }
 

@@ -295,6 +295,7 @@ mod tests {
             limit: None,
             exit_status: 125,
             time_ps: u64::MAX,
+            others_until_ps: None,
             instructions: 5,
             messages: 0,
             limited_by: "waiting".into(),

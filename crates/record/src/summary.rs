@@ -58,8 +58,12 @@ pub struct Summary {
     pub limit: Option<Limit>,
     /// Exit status of the command.
     pub exit_status: i32,
-    /// Simulated time [ps].
+    /// Simulated time [ps]: when the last rank exited, or what ended the others happened.
     pub time_ps: u64,
+    /// When [ps] a fault or an abort took effect on the other ranks; until then they ran on, and what they did is in
+    /// the results.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub others_until_ps: Option<u64>,
     /// Instructions of all ranks.
     pub instructions: u64,
     /// Messages of all ranks.
@@ -123,7 +127,7 @@ pub struct RankSummary {
     pub instructions: u64,
     /// Cycles of its hart.
     pub cycles: u64,
-    /// When [ps] it exited, or the run ended.
+    /// When [ps] it exited, or was ended, or the run ended.
     pub time_ps: u64,
     /// Time [ps] in MPI calls.
     pub mpi_ps: u64,

@@ -1,6 +1,6 @@
 //! `timeline.json`: what happened when, for Perfetto or Chrome's tracing (Trace Event Format).
 //!
-//! - Each rank is a process. Its tracks: its MPI calls; what its NI does with messages, from accepting them
+//! - Each rank is a process. Its tracks: its MPI calls, those that never returned, too; what its NI does with messages, from accepting them
 //!   to injecting them, and from their arrival to their landing, on as many tracks as overlap.
 //! - The network is a process, each link that was used a track with the packets that occupied it.
 //! - Each message is a flow: from the call that sends, through both NIs, to the call that receives.
@@ -41,6 +41,8 @@ pub struct LinkLife {
 pub struct Timeline<'a> {
     /// The ranks, with the calls that are kept of each.
     pub ranks: &'a [&'a RankLife],
+    /// When [ps] each ended, or the run: calls in which its threads are then last until then.
+    pub ends_ps: &'a [u64],
     /// Name of a call.
     pub name: &'a dyn Fn(u32) -> &'static str,
     /// All messages; those are drawn whose two calls were kept.
@@ -51,6 +53,9 @@ pub struct Timeline<'a> {
 
 /// A slice that a reader can see, and a flow bind to, is at least so long [ps].
 const SEEN_PS: u64 = 1_000;
+
+/// What a reader shows of a call that has not returned.
+const NOT_RETURNED: &[(&str, i64)] = &[("returned", 0)];
 
 /// Before the end of a slice this time [ps] is still within it, however it is rounded.
 const BEFORE_END_PS: u64 = 2_000;
@@ -65,7 +70,8 @@ impl Timeline<'_> {
         // No displayTimeUnit: some versions of Perfetto take it for the unit of all times.
         pen.out.write_all(b"{\"traceEvents\": [")?;
         let calls = self.calls(&mut pen)?;
-        let begun: Vec<Vec<Interval>> = self.ranks.iter().map(|life| by_beginning(life)).collect();
+        let begun: Vec<Vec<Interval>> =
+            self.ranks.iter().zip(self.ends_ps).map(|(life, end_ps)| by_beginning(life, *end_ps)).collect();
         let with_ends = |message| Some((message, self.ends(message, &begun)?));
         let (drawn, ends): (Vec<&Message>, Vec<_>) =
             self.messages.rows().iter().filter_map(with_ends).unzip();
@@ -85,23 +91,25 @@ impl Timeline<'_> {
     /// The ranks' calls, a track for each of a rank's threads that made some. Returns the tracks.
     fn calls(&self, pen: &mut Pen<'_>) -> io::Result<FxHashMap<Caller, Track>> {
         let mut tracks = FxHashMap::default();
-        for life in self.ranks {
+        for (life, end_ps) in self.ranks.iter().zip(self.ends_ps) {
+            let open: Vec<_> = life.open_calls(*end_ps).collect();
             let (rank, calls) = (life.rank(), life.timeline().0);
             let process = u32::from(rank) + 1;
             pen.process(process, &format!("rank {rank}"))?;
             // The first hart's track is there in any case.
-            let harts: BTreeSet<u16> = calls.iter().map(|call| call.hart).chain([0]).collect();
+            let harts: BTreeSet<u16> = calls.iter().chain(&open).map(|call| call.hart).chain([0]).collect();
             for hart in harts {
                 let name = if hart == 0 { "MPI calls".into() } else { format!("MPI calls, hart {hart}") };
                 tracks.insert((rank, hart), pen.track(process, &name)?);
             }
-            for call in calls {
+            let returned = calls.iter().map(|call| (call, &[][..]));
+            for (call, arguments) in returned.chain(open.iter().map(|call| (call, NOT_RETURNED))) {
                 let name = (self.name)(u32::from(call.call));
                 pen.slice(
                     tracks[&(rank, call.hart)],
                     (call.enter_ps, call.leave_ps),
                     SliceName::Call(name),
-                    &[],
+                    arguments,
                 )?;
             }
         }
@@ -183,10 +191,11 @@ impl Timeline<'_> {
     }
 }
 
-/// The calls of a rank by their beginning: they are kept by their end, which is another order where threads
+/// The calls of a rank, which ended at `end_ps`, by their beginning: they are kept by their end, which is another order where threads
 /// are in calls at a time.
-fn by_beginning(life: &RankLife) -> Vec<Interval> {
+fn by_beginning(life: &RankLife, end_ps: u64) -> Vec<Interval> {
     let mut calls = life.timeline().0.to_vec();
+    calls.extend(life.open_calls(end_ps));
     calls.sort_by_key(|call| call.enter_ps);
     calls
 }
@@ -381,7 +390,8 @@ mod tests {
             LinkLife { name: "node 1 to router 0".into(), busy: vec![] },
         ];
         let messages = Messages::of(vec![recorder]);
-        let timeline = Timeline { ranks, name: &|_| "call \"7\"", messages: &messages, links: &links };
+        let (messages, ends_ps) = (&messages, &vec![10_000_000; ranks.len()][..]);
+        let timeline = Timeline { ranks, ends_ps, name: &|_| "call \"7\"", messages, links: &links };
         let mut out = Vec::new();
         timeline.write(&mut out).expect("memory can be written");
         let trace: serde_json::Value = serde_json::from_slice(&out).expect("JSON");
@@ -420,6 +430,18 @@ mod tests {
                 r#"{"bp":"e","cat":"message","id":3,"name":"message","ph":"f","pid":2,"tid":2,"ts":8.9980001}"#,
             ]
         );
+    }
+
+    /// A call that never returns lasts until the end, also where no more are kept.
+    #[test]
+    fn calls_that_never_return_are_drawn() {
+        let mut life = rank(0, 7, 1_000_000, 2_000_000, 1);
+        life.mark(&mut Recorder::new(0, 1), 0, mark::CALL, 7, 0, 4_000_000, &mut |_, _| false);
+        let drawn = draw(&[&life]);
+        assert!(drawn.contains(
+            &r#"{"args":{"returned":0},"dur":6.0000001,"name":"call \"7\"","ph":"X","pid":1,"tid":1,"ts":4.0000001}"#
+                .to_string()
+        ), "{drawn:?}");
     }
 
     /// The messages of hart 1's call are drawn from its track, though hart 0 is in a call that began before and

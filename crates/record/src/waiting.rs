@@ -27,8 +27,29 @@ pub(crate) fn of_probe(name: &str, arguments: &[u64; 3], memory: Memory<'_>) -> 
 pub(crate) fn of_several(name: &str, arguments: &[u64; 3], memory: Memory<'_>) -> Option<String> {
     let ("MPI_Waitany" | "MPI_Waitsome", &[count, handles, _]) = (name, arguments) else { return None };
     let count = u64::try_from(count as i32).ok()?.min(REQUESTS_MAX);
+    open_requests((count, handles), |_| true, memory)
+}
+
+/// What an `MPI_Waitall` with these first arguments waits for beside the request `blocked`, in words.
+pub(crate) fn of_all_others(
+    name: &str,
+    arguments: &[u64; 3],
+    blocked: u64,
+    memory: Memory<'_>,
+) -> Option<String> {
+    let ("MPI_Waitall", &[count, handles, _]) = (name, arguments) else { return None };
+    let count = u64::try_from(count as i32).ok()?.min(REQUESTS_MAX);
+    open_requests((count, handles), |handle| handle != blocked, memory)
+}
+
+/// What those of so many requests from address `handles` on are that are not complete and are `wanted`, in words.
+fn open_requests(
+    (count, handles): (u64, u64),
+    wanted: impl Fn(u64) -> bool,
+    memory: Memory<'_>,
+) -> Option<String> {
     let handles = (0..count).filter_map(|i| guest::word(handles.wrapping_add(8 * i), memory));
-    let handles: Vec<u64> = handles.collect();
+    let handles: Vec<u64> = handles.filter(|handle| wanted(*handle)).collect();
     let open: Vec<String> = handles.into_iter().filter_map(|handle| of_request(handle, memory)).collect();
     listed(&open)
 }
@@ -155,6 +176,8 @@ impl Communicator {
         match (&self.name, self.context / context::EACH) {
             (Some(name), _) => name.clone(),
             (None, 0) => "MPI_COMM_WORLD".into(),
+            // The barrier of MPI_Finalize is MPI_COMM_WORLD's, whose ranks are the world's, with the context of MPI_COMM_SELF.
+            (None, 1) if self.world == 0 => "MPI_COMM_WORLD".into(),
             (None, 1) => "MPI_COMM_SELF".into(),
             (None, number) => format!("communicator {number}"),
         }
@@ -250,6 +273,7 @@ mod tests {
             ),
             (0, &[], "", (1, 1, 9), "a message of a collective from rank 1 in MPI_COMM_WORLD"),
             (0, &[], "", (1, 2, 9), "a message of a nonblocking collective from rank 1 in MPI_COMM_WORLD"),
+            (4, &[], "", (1, 5, 9), "a message of a collective from rank 1 in MPI_COMM_WORLD"),
             (
                 4,
                 &[2],
@@ -323,5 +347,9 @@ mod tests {
         assert_eq!(several(3).as_deref(), Some(one));
         assert_eq!(several(8), Some(format!("{one}; {one}; {one}; {one}; and 2 more")));
         assert_eq!(several(u64::MAX), None, "a negative count");
+        let others = |blocked| of_all_others("MPI_Waitall", &[3, HANDLES, 0], blocked, &mut words.read());
+        assert_eq!(others(REQUEST + 8).as_deref(), Some(one));
+        assert_eq!(others(REQUEST), None, "the one that it is in is said");
+        assert_eq!(of_all_others("MPI_Wait", &[3, HANDLES, 0], 0, &mut words.read()), None);
     }
 }

@@ -1,7 +1,7 @@
 //! Results of a finished run.
 
 use chasqui_config::Resolved;
-use chasqui_engine::{Ended, Partition, Time};
+use chasqui_engine::{Ended, Time};
 use chasqui_machine::replay::Peers;
 use chasqui_machine::{Built, Job, Machine};
 use chasqui_network::Fabric;
@@ -108,12 +108,16 @@ impl<'a> Results<'a> {
         let peers = peers.as_deref();
         let mut processes: Vec<_> = nodes.iter().flat_map(|node| node.processes(id)).collect();
         processes.sort_by_key(ProcessView::rank);
-        let on = nodes.iter().filter(|node| node.processes(id).next().is_some());
-        let job_end = JobEnd::of(on, &processes);
+        let job_end = JobEnd::of(&processes, end);
         let found = broken_machine.as_ref().map_or(u64::MAX, |(at, _)| at.0);
         let time_ps = job_end.time.0.min(found);
-        let (outcome, exit_status, message) = verdict(&processes, &job_end, broken_machine, end);
-        let limited_by = limited_by(&processes, time_ps);
+        let (outcome, exit_status, mut message) = verdict(&processes, &job_end, broken_machine, end);
+        let others_until = job_end.others_until(&processes);
+        if let Some(until) = others_until {
+            message += &format!("\n{}", went_on(until));
+        }
+        let end_of = |p: &ProcessView<'_>| job_end.of_rank(p).map_or(time_ps, |at| at.0);
+        let limited_by = limited_by(&processes, time_ps, end_of);
         let summary = Summary {
             schema_version: SUMMARY_VERSION,
             machine: resolved.name().to_string(),
@@ -123,10 +127,11 @@ impl<'a> Results<'a> {
             limit: limit(&processes, end),
             exit_status,
             time_ps,
+            others_until_ps: others_until.map(|at| at.0),
             instructions: processes.iter().map(ProcessView::instructions).sum(),
             messages: messages.rows().len() as u64,
             limited_by: limited_by.text,
-            ranks: processes.iter().map(|p| rank(p, time_ps)).collect(),
+            ranks: processes.iter().map(|p| rank(p, end_of(p))).collect(),
             stages: messages.summary(),
             mechanisms: messages.by_mechanism(),
             replay: None,
@@ -144,8 +149,9 @@ impl<'a> Results<'a> {
         lost.note(directory.write_messages(&self.messages));
         if self.timeline {
             let ranks: Vec<_> = self.processes.iter().map(ProcessView::life).collect();
+            let ends_ps: Vec<_> = self.summary.ranks.iter().map(|rank| rank.time_ps).collect();
             let (messages, links) = (&self.messages, &self.links[..]);
-            let timeline = Timeline { ranks: &ranks, name: &calls::name, messages, links };
+            let timeline = Timeline { ranks: &ranks, ends_ps: &ends_ps, name: &calls::name, messages, links };
             lost.note(directory.write_with("timeline.json", |out| timeline.write(out)));
         }
         if !self.profiles.is_empty() {
@@ -163,26 +169,42 @@ impl<'a> Results<'a> {
     }
 }
 
-/// How a job ended, according to its nodes.
+/// How a job ended, according to its processes.
 struct JobEnd {
     /// The last thing that a process did, or what ended the job before that affected others.
     time: Time,
-    /// What happened on one of the nodes ended it.
+    /// What happened to one of its processes, or to the machine, ended it.
     stopped: bool,
+    /// When the engine stopped for all jobs.
+    engine: Option<Time>,
 }
 
 impl JobEnd {
-    /// Its nodes and its processes.
-    fn of<'a>(nodes: impl Iterator<Item = &'a Box<NodePartition>>, processes: &[ProcessView<'_>]) -> JobEnd {
-        let stop = nodes.filter_map(|node| node.stop()).min();
+    fn of(processes: &[ProcessView<'_>], end: End) -> JobEnd {
+        let engine = match end.ended {
+            Ended::Stopped(at) => Some(at),
+            _ => None,
+        };
+        let stop = processes.iter().filter_map(ProcessView::broke_job).min();
         let time = |p: &ProcessView<'_>| p.ended().map_or(p.now(), |(at, _)| *at);
         let last = processes.iter().map(time).max().unwrap_or(Time::ZERO);
-        JobEnd { time: stop.unwrap_or(last), stopped: stop.is_some() }
+        JobEnd { time: stop.unwrap_or(last), stopped: stop.or(engine).is_some(), engine }
+    }
+
+    /// When a rank's process ended, or was ended, if it was.
+    fn of_rank(&self, p: &ProcessView<'_>) -> Option<Time> {
+        p.ended().map(|(at, _)| *at).or(p.closed()).or(self.engine)
+    }
+
+    /// Until when ranks went on that what happened to another ended: it takes its time to affect them.
+    fn others_until(&self, processes: &[ProcessView<'_>]) -> Option<Time> {
+        let others = processes.iter().filter(|p| p.ended().is_none());
+        others.filter_map(|p| self.of_rank(p)).max().filter(|at| *at > self.time)
     }
 }
 
-fn rank(p: &ProcessView<'_>, end_ps: u64) -> RankSummary {
-    let time_ps = p.ended().map_or(end_ps, |(at, _)| at.0);
+/// Of a process that ended then, or was ended.
+fn rank(p: &ProcessView<'_>, time_ps: u64) -> RankSummary {
     let calls = CallSummary::of(p.life(), time_ps, &calls::name);
     RankSummary {
         rank: p.rank().0,
@@ -205,6 +227,13 @@ fn status_of(how: &chasqui_node::Ended) -> i32 {
         chasqui_node::Ended::Fault { signal, .. } => 128 + signal,
         chasqui_node::Ended::TooMuchOutput => TOO_MUCH_OUTPUT,
     }
+}
+
+/// What is to be said of ranks that went on until then.
+fn went_on(until: Time) -> String {
+    format!(
+        "  other ranks ran on until {until}, when it took effect on them; what they did is in the results"
+    )
 }
 
 /// The fault or abort that ended the job, or its process, the earliest: when, of which rank, what.
@@ -299,7 +328,8 @@ fn limit(processes: &[ProcessView<'_>], end: End) -> Option<Limit> {
     if let Some((_, _, chasqui_node::Ended::TooMuchOutput)) = broken(processes) {
         return Some(Limit::Output);
     }
-    if all_ended(processes) {
+    // A job that broke knows nothing of a limit that others reached.
+    if all_ended(processes) || processes.iter().any(|p| p.broke_job().is_some()) {
         return None;
     }
     match end.reached {
@@ -412,7 +442,7 @@ fn waiting(processes: &[ProcessView<'_>], end: Time) -> String {
     };
     let mut text = format!("{what} {} of {} ranks wait", waits.len(), processes.len());
     if ended > 0 {
-        text += &format!(", {ended} have exited");
+        text += &format!(", {ended} {} exited", if ended == 1 { "has" } else { "have" });
     }
     for p in waits.iter().take(LISTED) {
         text += &format!("\n  {}{} waits for {}", p.rank(), in_call(p), p.waiting_for(&calls::name));

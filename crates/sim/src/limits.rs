@@ -1,7 +1,7 @@
 //! What limited the program, in words.
 
 use chasqui_memory::Stall;
-use chasqui_node::{Core, ProcessView};
+use chasqui_node::ProcessView;
 use chasqui_record::CallTotals;
 
 use crate::calls;
@@ -62,8 +62,36 @@ impl InCalls {
     }
 }
 
-/// What limited the job of `processes`, which took so long.
-pub(crate) fn limited_by(processes: &[ProcessView<'_>], time_ps: u64) -> Limit {
+/// Cycles in which a process executed nothing.
+struct Rest {
+    blocked: u64,
+    slept: u64,
+    /// Others had the hart that it shares with them.
+    displaced: u64,
+}
+
+impl Rest {
+    fn of(p: &ProcessView<'_>) -> Rest {
+        let used = p.used();
+        match p.away() {
+            // A process that shares a hart has one thread. What it waited for otherwise is its turn.
+            Some(away) => Rest {
+                blocked: 0,
+                slept: used.slept_cycles + away.asleep,
+                displaced: away.displaced + used.blocked_cycles,
+            },
+            None => Rest { blocked: used.blocked_cycles, slept: used.slept_cycles, displaced: 0 },
+        }
+    }
+}
+
+/// What limited the job of `processes`, which took so long; of those that have not ended by themselves `end_of` says
+/// when [ps] they did.
+pub(crate) fn limited_by(
+    processes: &[ProcessView<'_>],
+    time_ps: u64,
+    end_of: impl Fn(&ProcessView<'_>) -> u64,
+) -> Limit {
     let mut shares: Vec<(String, u64)> = vec![
         (WAITING.into(), 0),
         ("instructions".into(), 0),
@@ -76,25 +104,29 @@ pub(crate) fn limited_by(processes: &[ProcessView<'_>], time_ps: u64) -> Limit {
         ("waiting for other threads".into(), 0),
         (INIT.into(), 0),
         ("work in MPI calls".into(), 0),
+        ("sleeping".into(), 0),
+        ("other jobs on its harts".into(), 0),
     ];
     let mut total = 0;
     let (mut in_all_calls, mut outside) = (InCalls::default(), 0);
     for p in processes {
         let clock = p.harts().next().expect("a process has a hart").hart.clock();
         let ps = |cycles: u64| clock.edge(cycles).0;
-        let of_harts = |cycles: &dyn Fn(&Core) -> u64| p.harts().map(cycles).sum::<u64>();
-        let stalled = |s: Stall| ps(of_harts(&|t| t.hart.port.statistics.stalls[s]));
-        let software = ps(of_harts(&|t| t.statistics.software_cycles));
-        let blocked = ps(of_harts(&|t| t.blocked_cycles));
-        let elapsed = p.ended().map_or(time_ps, |(at, _)| at.0) * p.started() as u64;
-        total += u128::from(time_ps) * p.started() as u128;
-        let all: u64 = Stall::ALL.into_iter().map(stalled).sum();
-        let calls = p.life().totals(time_ps);
+        let (used, rest) = (p.used(), Rest::of(p));
+        let stalled = |stall| ps(used.stalled(stall));
+        let (software, blocked) = (ps(used.software_cycles), ps(rest.blocked));
+        let (slept, displaced) = (ps(rest.slept), ps(rest.displaced));
+        let end_ps = end_of(p);
+        let elapsed = end_ps * p.started() as u64;
+        // What a rank did after its job's end is in the other figures, too.
+        total += u128::from(time_ps.max(end_ps)) * p.started() as u128;
+        let all = ps(used.stalled_by_all());
+        let calls = p.life().totals(end_ps);
         let in_calls = InCalls::of(&calls);
         in_all_calls.add(in_calls);
         outside += elapsed.saturating_sub(in_calls.all());
         shares[0].1 += in_calls.waiting;
-        shares[1].1 += elapsed.saturating_sub(in_calls.all() + all + software + blocked);
+        shares[1].1 += elapsed.saturating_sub(in_calls.all() + all + software + blocked + slept + displaced);
         shares[2].1 += stalled(Stall::Data);
         shares[3].1 += stalled(Stall::Instruction);
         shares[4].1 += stalled(Stall::Walk);
@@ -104,6 +136,8 @@ pub(crate) fn limited_by(processes: &[ProcessView<'_>], time_ps: u64) -> Limit {
         shares[8].1 += blocked;
         shares[9].1 += in_calls.init;
         shares[10].1 += in_calls.working;
+        shares[11].1 += slept;
+        shares[12].1 += displaced;
     }
     let text = match shares.into_iter().max_by_key(|(_, ps)| *ps) {
         Some((what, ps)) if total > 0 => {

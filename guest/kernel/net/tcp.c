@@ -127,6 +127,8 @@ static void release(struct tcp *tcp)
 
 void tcp_fail(struct tcp *tcp, int error)
 {
+    if (tcp->state == SYN_RECEIVED) /* Nobody has heard of it. */
+        return forget(tcp);
     timer_cancel(&tcp->timer);
     tcp->error = error;
     tcp->state = ENDED;

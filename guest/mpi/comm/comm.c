@@ -46,6 +46,16 @@ void chq_comm_init(int rank, int size)
     chq_world.errhandler = chq_self.errhandler = &chq_errors_are_fatal;
 }
 
+/* Those that the program has made and not freed. */
+static struct communicator *made;
+
+void chq_comms_finalize(void)
+{
+    chq_world.valid = chq_self.valid = 0;
+    for (struct communicator *comm = made; comm; comm = comm->next)
+        comm->valid = 0;
+}
+
 struct communicator *chq_comm_new(struct communicator *parent, struct group *group, uint16_t context)
 {
     struct communicator *comm = chq_malloc(sizeof *comm);
@@ -53,6 +63,11 @@ struct communicator *chq_comm_new(struct communicator *parent, struct group *gro
     comm_fill(comm, group, context);
     comm->errhandler = parent->errhandler;
     chq_errhandler_retain(comm->errhandler);
+    comm->next = made;
+    comm->link = &made;
+    if (made)
+        made->link = &comm->next;
+    made = comm;
     return comm;
 }
 
@@ -71,6 +86,9 @@ struct communicator *chq_comm_new_inter(struct communicator *parent, struct grou
 void chq_comm_destroy(struct communicator *comm)
 {
     comm->valid = 0;
+    *comm->link = comm->next;
+    if (comm->next)
+        comm->next->link = comm->link;
     chq_context_free(comm->context);
     chq_errhandler_release(comm->errhandler);
     chq_topology_release(comm->topology);
@@ -88,6 +106,8 @@ int chq_comm_check(const struct communicator *comm)
         return MPI_SUCCESS;
     if (!chq.initialized)
         return chq_reason(MPI_ERR_OTHER, "MPI_Init has not been called");
+    if (chq.finalized)
+        return chq_reason(MPI_ERR_OTHER, "MPI_Finalize has been called");
     return chq_reason(MPI_ERR_COMM, "not a communicator");
 }
 

@@ -63,7 +63,8 @@ struct communicator {
     struct attribute *attributes;
     struct info *info;
     char *name; /* Null: none set. */
-    uint64_t spare[3];
+    struct communicator *next, **link; /* Of those that the program has made, and what points to this one. */
+    uint64_t spare[1];
 };
 _Static_assert(sizeof(struct communicator) == 128, "an index into chq_comms is a shift");
 /* The simulator reads these of a process that waits when the run ends. */
@@ -122,6 +123,7 @@ static inline int comm_rank_of_world(const struct communicator *comm, uint32_t w
 
 /* Sets up the predefined communicators (from MPI_Init). */
 void chq_comm_init(int rank, int size);
+void chq_comms_finalize(void); /* None is valid any more. */
 
 /* A communicator over `group` (whose reference it takes), with `parent`'s error handler. */
 struct communicator *chq_comm_new(struct communicator *parent, struct group *group, uint16_t context);

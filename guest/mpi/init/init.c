@@ -156,6 +156,8 @@ int PMPI_Finalize(void)
             chq_progress();
         chq.device->close();
         chq.finalized = true;
+        /* What is called from here on is an error ([chq_comm_check]), at no cost for what was called before. */
+        chq_comms_finalize();
     }
     CALL_LEAVE(CALL_FINALIZE);
     return error;

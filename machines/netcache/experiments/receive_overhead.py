@@ -240,7 +240,7 @@ def draw(figure: Figure, found: list[Row]) -> None:
                 label = group if not labels else None
                 axes.barh(len(labels), width, left=left, color=colors[group], label=label)
                 left += width
-            labels.append(f"{policy.name}, {policy.waiting}, {kib} KiB")
+            labels.append(f"{policy.name}, {policy.waiting}, L1D {kib} KiB")
     axes.set(
         yticks=range(len(labels)), yticklabels=labels, xlabel="cycles of a receive of one byte"
     )

@@ -9,6 +9,7 @@
 
 enum {
     SOCKET_AGAIN = -11,
+    SOCKET_FAULT = -14,
     SOCKET_NO_BUFFERS = -105,
     SOCKET_TIMED_OUT = -110,
     SOCKET_REFUSED = -111,

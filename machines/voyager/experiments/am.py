@@ -144,11 +144,12 @@ def draw(figure: Figure, found: list[Row]) -> None:
     small = [row for row in found if row.size_bytes <= 256]
     draw_parts(parts, [f"{r[0]} {r[1]}, {r[2]} B" for r in small], small)
     parts.set_xlabel("latency, one way [us]")
-    for variant, dash in (("flush", "-"), ("reclaim", "--")):
+    looks = (("flush", "-", drawing.BLACK), ("reclaim", "--", drawing.BLUE))
+    for variant, dash, color in looks:
         points = [
             (r.size_bytes, float(r.bandwidth_MBps)) for r in found if r[:2] == ("bulk", variant)
         ]
-        rates.plot(*zip(*points, strict=True), f"o{dash}", color=drawing.BLACK, label=variant)
+        rates.plot(*zip(*points, strict=True), f"o{dash}", color=color, label=variant)
     rates.set(xlabel="block [bytes]", title="bandwidth of blocks [MB/s]")
     drawing.scale_bytes(rates, BLOCKS[0], BLOCKS[-1])
     rates.set_ylim(bottom=0)

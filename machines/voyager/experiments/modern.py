@@ -255,18 +255,18 @@ def draw(
         drawing.scale_bytes(axes, SMALL[0], LONG[-1])
         drawing.scale_decades(axes)
     for case, rows in attach.items():
-        _plot(far, case, [(row.attach_ns, float(row.latency_ns)) for row in rows])
-    sizes = ", ".join(f"{size:,}" for size in dict.fromkeys(VARIED.values()))
-    far.set(xlabel="from the bus to the NI [ns]", title=f"latency [ns] of {sizes} bytes")
+        points = [(row.attach_ns, float(row.latency_ns)) for row in rows]
+        _plot(far, case, points, f", {VARIED[case]:,} B")
+    far.set(xlabel="from the bus to the NI [ns]", title="latency [ns]")
     far.set_ylim(bottom=0)
     drawing.label_ends(sending, receiving, latency, far)
 
 
-def _plot(axes: Axes, case: Case, points: Sequence[tuple[float, float]]) -> None:
+def _plot(axes: Axes, case: Case, points: Sequence[tuple[float, float]], what: str = "") -> None:
     from chasqui.experiment import drawing
 
     color, dashes = COLORS[case]
-    axes.plot(*zip(*points, strict=True), dashes, label=case_label(*case),
+    axes.plot(*zip(*points, strict=True), dashes, label=case_label(*case) + what,
               color=getattr(drawing, color))  # fmt: skip
 
 

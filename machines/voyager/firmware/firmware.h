@@ -92,7 +92,7 @@ static inline unsigned basic_queues(void)
 
 void queues_begin(void);
 uint64_t command(uint64_t operation, unsigned name);
-void serve_miss(unsigned name);
+void serve_miss(unsigned name, unsigned site, unsigned waiting);
 void serve_room(unsigned name); /* `waiting` may go on */
 void forget(unsigned process);  /* it is over, and receives nothing any more */
 void overrun(unsigned process); /* its share is full */
@@ -106,7 +106,7 @@ struct message *take_ready(struct queue *queue);
 bool launcher_is_free(void);
 void launch_access(unsigned name); /* the event's Express message; the launcher is free */
 void launch_up_to(unsigned name, uint32_t producer);
-void launched(void);
+bool launched(void); /* what left was of a ring */
 bool is_launching(unsigned name);
 void launch_next(void);
 
@@ -118,6 +118,16 @@ void own_send(unsigned destination, uint64_t word, uint64_t tag); /* own_has_roo
 void own_left(void);                                              /* there may be room */
 void serve_own(unsigned count);                                   /* messages that wait */
 void forget_requests(unsigned process);
+
+/* --- jobs that are held up (hold.c) --- */
+
+void hold_begin(void);
+void hold_if_full(unsigned process, unsigned site, unsigned waiting);
+void missed_is_taken(bool is_last); /* a packet of the miss queue, `is_last`: which is empty now */
+void release_on(void);              /* messages may have room */
+void hold_job(unsigned job);
+void release_job(unsigned job);
+bool is_held_up(unsigned process); /* its job is */
 
 /* --- one set of queues (drain.c) --- */
 

@@ -33,22 +33,24 @@ void launch_up_to(unsigned name, uint32_t producer)
         activate(name);
 }
 
-/* What was launched has left. */
-void launched(void)
+/* What was launched has left. True: it was of a ring. */
+bool launched(void)
 {
     struct queue *queue = &queues[launching];
-    if (is_basic(launching))
+    bool is_of_ring = is_basic(launching);
+    if (is_of_ring)
         queue->transmit_consumer++;
     else
         queue->sent++;
     launching = NONE;
+    return is_of_ring;
 }
 
 /* The next queue in turn sends a message, if nothing is on its way. A queue that became resident meanwhile, and
- * one that has sent all, leave the turn. */
+ * one that has sent all, leave the turn; those of a job that is held up keep their places in it. */
 void launch_next(void)
 {
-    while (launcher_is_free() && active_count > 0) {
+    for (unsigned left = active_count; left > 0 && launcher_is_free(); left--) {
         unsigned name = active[active_first];
         struct queue *queue = &queues[name];
         active_first = (active_first + 1) % CHASQUI_VOYAGER_QUEUES;
@@ -56,8 +58,10 @@ void launch_next(void)
         queue->is_active = false;
         if (queue->place != SERVED || queue->transmit_consumer == queue->transmit_producer)
             continue;
-        launching = name;
-        nes_store(CHASQUI_SP_LAUNCH, (uint64_t)name << 32 | queue->transmit_consumer);
+        if (!is_held_up(queue->process)) {
+            launching = name;
+            nes_store(CHASQUI_SP_LAUNCH, (uint64_t)name << 32 | queue->transmit_consumer);
+        }
         activate(name);
     }
 }

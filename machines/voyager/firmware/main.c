@@ -19,16 +19,19 @@ static void serve(uint64_t event)
     unsigned name = event >> 32 & 0xffff;
     switch (event & 0xff) {
     case CHASQUI_SP_KIND_ACCESS: want(CHASQUI_SP_KIND_ACCESS, serve_access(event >> 8 & 0xff, name) == DONE); break;
-    case CHASQUI_SP_KIND_MISS: serve_miss(name); break;
+    case CHASQUI_SP_KIND_MISS: serve_miss(name, event >> 48, event >> 8 & 0xffffff); break;
     case CHASQUI_SP_KIND_ROOM: serve_room(name); break;
     case CHASQUI_SP_KIND_LAUNCHED:
-        launched();
+        /* Where both wait, rings and accesses go in turn. */
+        if (!launched())
+            launch_next();
         want(CHASQUI_SP_KIND_ACCESS, true);
         break;
     case CHASQUI_SP_KIND_MESSAGE: serve_own(event >> 8 & 0xffffff); break;
     case CHASQUI_SP_KIND_LEFT:
         own_left();
         drain_on();
+        release_on();
         break;
     case CHASQUI_SP_KIND_TURN: turn_is_over(); break;
     case CHASQUI_SP_KIND_OVER: forget(name); break;
@@ -44,6 +47,7 @@ void _start(void)
     queues_begin();
     own_begin();
     drain_begin();
+    hold_begin();
     for (;;) {
         uint64_t event = nes_load(CHASQUI_SP_EVENT);
         bool access_waited = !is_wanted(CHASQUI_SP_KIND_ACCESS);

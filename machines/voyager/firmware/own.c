@@ -102,26 +102,25 @@ static void take_request(uint64_t message)
     waiting++;
 }
 
-/* Whoever is connected to this queue may send the like of a mark, but by no site's source id. */
-static void take_mark(uint64_t message)
+/* From another site's sP. Whoever is connected to this queue may send the like, but by no site's source id. */
+static void take_word(unsigned what, uint32_t word)
 {
-    if (!is_site(source_of(message)))
-        return;
-    if (extra_of(message) == CHASQUI_SP_MARK_SECOND)
-        second_mark();
-    else
-        first_mark((uint32_t)message, extra_of(message) == CHASQUI_SP_MARK_IDLE);
+    switch (what) {
+    case CHASQUI_SP_MARK_FIRST: first_mark(word, false); break;
+    case CHASQUI_SP_MARK_IDLE: first_mark(word, true); break;
+    case CHASQUI_SP_MARK_SECOND: second_mark(); break;
+    case CHASQUI_SP_HOLD_JOB: hold_job(word); break;
+    case CHASQUI_SP_RELEASE_JOB: release_job(word); break;
+    }
 }
 
 static void take(uint64_t message)
 {
-    switch (extra_of(message)) {
-    case CHASQUI_SP_MARK_FIRST:
-    case CHASQUI_SP_MARK_IDLE:
-    case CHASQUI_SP_MARK_SECOND: take_mark(message); break;
-    case CHASQUI_VOYAGER_SP_READ_SHORT:
-    case CHASQUI_VOYAGER_SP_READ_LONG: take_request(message); break;
-    }
+    unsigned what = extra_of(message);
+    if (is_site(source_of(message)))
+        take_word(what, message);
+    else if (what == CHASQUI_VOYAGER_SP_READ_SHORT || what == CHASQUI_VOYAGER_SP_READ_LONG)
+        take_request(message);
 }
 
 /* Takes what has come, for what is behind the oldest may be needed first; then answers. */

@@ -181,16 +181,20 @@ static void receive(unsigned name)
         keep(name);
 }
 
-/* The oldest packet of the miss queue is for `name`. One that no process has is an error in the table: the message is
- * dropped. */
-void serve_miss(unsigned name)
+/* The oldest of `waiting` packets of the miss queue comes from `site` and is for `name`. One that no process has is an error
+ * in the table: the message is dropped. */
+void serve_miss(unsigned name, unsigned site, unsigned waiting)
 {
     bool is_received = name < queue_count && !is_over(queues[name].process);
-    if (is_received)
+    if (is_received) {
+        /* First, for meanwhile more come. */
+        hold_if_full(queues[name].process, site, waiting);
         receive(name);
+    }
     nes_store(CHASQUI_SP_MISS_POP, 0);
     if (is_received)
         hand_over(name);
+    missed_is_taken(waiting == 1);
 }
 
 void serve_room(unsigned name)

@@ -37,6 +37,8 @@
 #define CHASQUI_SP_TURN 0x120ull /* Stored: the process whose turn begins, and TURN_LAST. */
 #define CHASQUI_SP_TURN_LAST 0x10000ull /* Of TURN: no other turn comes. */
 #define CHASQUI_SP_OVERRUN 0x128ull /* Stored: this process's share of the memory is full, which is a fault of it. */
+#define CHASQUI_SP_HOLD 0x130ull /* Stored: resident queues of the job in the low half send nothing more, and none of its blocks is begun; with HOLD_OVER */
+#define CHASQUI_SP_HOLD_OVER 0x100000000ull /* Of HOLD. */
 #define CHASQUI_SP_KIND_ACCESS 0x1ull /* Event: an access of an application processor to a queue that is not resident, or by system software. */
 #define CHASQUI_SP_KIND_MISS 0x2ull /* Event: the miss queue has a packet; this is about the oldest of the highest priority. */
 #define CHASQUI_SP_KIND_ROOM 0x3ull /* Event: there may be room in the resident queue for what DELIVER or TAG could not place. */
@@ -81,6 +83,8 @@
 #define CHASQUI_SP_SETTING_SITE 0xe0ull /* Setting: this site's number. */
 #define CHASQUI_SP_MESSAGE_BYTES 0x70ull /* What the firmware takes of the sP's memory for a message that it keeps [bytes]. */
 #define CHASQUI_SP_SETTING_SHARES 0xe8ull /* Setting: parts of the sP's memory, of which no process may take another's: as many as there are processes, if these */
+#define CHASQUI_SP_SETTING_HOLD 0xf0ull /* Setting: packets of the miss queue from which on a job that sends more is held up at its source; 0: never. */
+#define CHASQUI_SP_SETTING_JOB_PROCESSES 0xf8ull /* Setting: processes of a job at a site, at most; numbers of processes are those of jobs one after the other. */
 #define CHASQUI_SP_BASIC_TRANSMIT_PRODUCER 0x400ull /* Registers of the hardware's Basic slots, BASIC_STRIDE bytes each, loaded and stored: slots composed. */
 #define CHASQUI_SP_BASIC_TRANSMIT_CONSUMER 0x408ull /* Slots sent. */
 #define CHASQUI_SP_BASIC_RECEIVE_PRODUCER 0x410ull /* Slots filled. */
@@ -96,6 +100,8 @@
 #define CHASQUI_SP_MARK_FIRST 0x4ull /* Five bits of a mark, from one sP to another (`voyager/onequeue`): whoever gets it has got all that its sender's site */
 #define CHASQUI_SP_MARK_IDLE 0x5ull /* Five bits of a mark: a first one, of a site that had done nothing but wait. */
 #define CHASQUI_SP_MARK_SECOND 0x6ull /* Five bits of a mark: a second one. */
+#define CHASQUI_SP_HOLD_JOB 0x7ull /* Five bits of a message from one sP to another: the job in the 32 bits is held up, for what it sends fills the miss */
+#define CHASQUI_SP_RELEASE_JOB 0x8ull /* Five bits of a message from one sP to another: the job may go on, as far as this site is concerned. */
 #define CHASQUI_SP_PACKET_BASIC 0x0ull /* Kind of a packet: Basic. */
 #define CHASQUI_SP_PACKET_DMA 0x1ull /* A piece of a block, which the hardware deals with. */
 #define CHASQUI_SP_PACKET_NOTICE 0x2ull /* The notice behind a block, received like Basic. */

@@ -128,8 +128,11 @@ chasqui_config::parameters! {
         /// Its memory.
         dram: Bytes = "16 MiB", range "1 MiB" ..= "1 GiB", source "assumption: room for some 100,000 messages";
         /// Packets of each priority that the miss queue holds.
-        miss_slots: Count = 16, range 1 ..= 1024, source "assumption: a part of the sSRAM";
-        /// Accesses of application processors that the NES keeps for it.
+        miss_slots: Count = 64, range 1 ..= 1024, source "assumption: a part of the sSRAM, with room for what comes until a job is held up";
+        /// With several jobs: so many packets in the miss queue have the firmware hold up, at its source, the job that
+        /// sends the next one, until the queue is empty; 0: it holds up none.
+        hold: Count = 4, range 0 ..= 2048, source "assumption: what comes until the source has heard of it finds room";
+        /// Accesses of application processors that the NES keeps for it, of each job.
         access_slots: Count = 8, range 1 ..= 1024, source "assumption";
         /// An application processor whose access the sP has not answered tries again after so many clocks.
         retry: Cycles = 4, range 1 ..= 1000, source "assumption: a 60X master that is retried arbitrates anew";

@@ -5,7 +5,8 @@ use chasqui_abi::header::{GuestStruct, defines, file, functions};
 
 chasqui_abi::guest_constants! {
     /// Loaded: the next event; the load is held until there is one. Kind in bits 0 to 7; ACCESS: what in bits 8
-    /// to 15; queue, or phantom queue (OnePoll), in bits 32 to 47.
+    /// to 15; MISS: how many packets wait in bits 8 to 31, the site that the packet comes from in bits 48 to 63; queue, or
+    /// phantom queue (OnePoll), in bits 32 to 47.
     pub const EVENT: u64 = 0x00;
     /// Stored: the kinds of events that are wanted, by `1 << kind`.
     pub const MASK: u64 = 0x08;
@@ -65,6 +66,11 @@ chasqui_abi::guest_constants! {
     pub const TURN_LAST: u64 = 1 << 16;
     /// Stored: this process's share of the memory is full, which is a fault of it.
     pub const OVERRUN: u64 = 0x128;
+    /// Stored: resident queues of the job in the low half send nothing more, none of its blocks is begun, and what it sends by
+    /// accesses to other queues is no event; with HOLD_OVER all go on.
+    pub const HOLD: u64 = 0x130;
+    /// Of HOLD.
+    pub const HOLD_OVER: u64 = 1 << 32;
 
     /// Event: an access of an application processor to a queue that is not resident, or by system software.
     pub const KIND_ACCESS: u64 = 1;
@@ -163,6 +169,10 @@ chasqui_abi::guest_constants! {
     /// Setting: parts of the sP's memory, of which no process may take another's: as many as there are processes, if these
     /// are of several jobs; else 1.
     pub const SETTING_SHARES: u64 = 0xe8;
+    /// Setting: packets of the miss queue from which on a job that sends more is held up at its source; 0: never.
+    pub const SETTING_HOLD: u64 = 0xf0;
+    /// Setting: processes of a job at a site, at most; numbers of processes are those of jobs one after the other.
+    pub const SETTING_JOB_PROCESSES: u64 = 0xf8;
 
     /// Registers of the hardware's Basic slots, BASIC_STRIDE bytes each, loaded and stored: slots composed.
     pub const BASIC_TRANSMIT_PRODUCER: u64 = 0x400;
@@ -199,6 +209,11 @@ chasqui_abi::guest_constants! {
     pub const MARK_IDLE: u64 = 5;
     /// Five bits of a mark: a second one.
     pub const MARK_SECOND: u64 = 6;
+    /// Five bits of a message from one sP to another: the job in the 32 bits is held up, for what it sends fills the miss
+    /// queue of the message's sender.
+    pub const HOLD_JOB: u64 = 7;
+    /// Five bits of a message from one sP to another: the job may go on, as far as this site is concerned.
+    pub const RELEASE_JOB: u64 = 8;
 
     /// Kind of a packet: Basic.
     pub const PACKET_BASIC: u64 = 0;

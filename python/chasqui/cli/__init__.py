@@ -80,6 +80,9 @@ def invoke(arguments: list[str], name: str = "chasqui") -> int:
         status = group().main(args=arguments, prog_name="chasqui", standalone_mode=False)
         sys.stdout.flush()
     except click.UsageError as error:
+        if not arguments and error.ctx is not None:  # a newer click takes the lack of a command so
+            text.say(error.ctx.get_help())
+            return STATUS_BAD_INPUT
         where = error.ctx.command_path if error.ctx else name
         _name_variable(error)
         return _bad_input(f"{_plain(error)} (see: {where} --help)")

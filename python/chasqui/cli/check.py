@@ -31,7 +31,7 @@ Exit status: 0 if nothing is missing, 1 if something is, 2 for bad input.
 Examples:
   chasqui check src/                   every source in src and below
   chasqui check app.c libsolver.a
-  chasqui check ./ring                 a linked program: its calls and system calls
+  chasqui check ./ring                 a linked program, system calls too
   chasqui check --all ./ring           what is there as well
 """
 

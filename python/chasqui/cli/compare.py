@@ -30,7 +30,7 @@ all runs. If one of them cannot start, none does, and the status is 2.
 \b
 Examples:
   chasqui compare loggp voyager -np 4 -- ./ring
-  chasqui compare voyager/flush voyager/reclaim -np 8 --logp --csv -- ./cg -g 64
+  chasqui compare voyager/flush voyager/reclaim -np 8 --logp -- ./cg -g 64
 """
 
 
@@ -106,6 +106,8 @@ def compare(
         rows.append(comparison.run_on(job, with_logp=with_logp))
         if rows[-1].interrupted:
             break
+    if left := [job.machine for job in jobs[len(rows) :]]:
+        say(f"chasqui: interrupted before {', '.join(left)}: no row")
     _show(rows, f"{name} on {settings['ranks']} ranks", as_json=as_json, as_csv=as_csv)
     return max(row.status for row in rows)
 
@@ -130,7 +132,7 @@ def report(rows: list[Row]) -> list[str]:
 
     header = [
         *["machine", "Init to Finalize", "speed-up", "MPI share", "whole run"],
-        *["messages", "latency [ns]", ""],
+        *["messages", "latency [ns]", "reason" if any(row.reason for row in rows) else ""],
     ]
 
     def time(ps: int | None) -> str:
@@ -195,7 +197,14 @@ def _mechanisms(rows: list[Row]) -> str:
 def _loggp_lines(rows: list[Row]) -> list[str]:
     from chasqui.text import mean_ns, table
 
-    header = ["LogGP figures [ns]", "L", "o_send", "o_recv", "g", "G a byte"]
+    header = [
+        f"LogGP figures [ns] of {_shortest(rows)} B",
+        "L",
+        "o_send",
+        "o_recv",
+        "g",
+        "G a byte",
+    ]
     cells, reasons = [], []
     for row in rows:
         assert row.measurement is not None
@@ -208,6 +217,11 @@ def _loggp_lines(rows: list[Row]) -> list[str]:
         cells.append([row.machine, latency, *overheads, *gaps])
         reasons += [f"{row.machine}: {name}: {why}" for name, why in found.reasons.items()]
     return [table(header, cells), *reasons]
+
+
+def _shortest(rows: list[Row]) -> int:
+    """The size [bytes] that all but G are of: machines are measured with the same ones."""
+    return next(row.measurement.figures.sizes[0].bytes for row in rows if row.measurement)
 
 
 def _write_csv(entries: list[dict[str, Any]]) -> None:

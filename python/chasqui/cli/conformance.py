@@ -17,10 +17,12 @@ loop and by the reference interpreter, with caches, TLBs and bus. A test passes 
 registers, end, cycles and memory, and
 
 \b
-  - it exits with status 0 (system call 93, a0 = 0): riscv-tests, built for a user-level
-    environment, exits with the number of the test that failed, from gp;
-  - if it has the symbols begin_signature and end_signature, the memory between them equals
-    NAME.reference_output or NAME.signature beside it: riscv-arch-test.
+  - it exits with status 0 (system call 93, a0 = 0): riscv-tests, built for a
+    user-level environment, exits with the number of the test that failed,
+    from gp;
+  - if it has the symbols begin_signature and end_signature, the memory
+    between them equals NAME.reference_output or NAME.signature beside it:
+    riscv-arch-test.
 
 Tests are static user-level RV64GC programs that begin at their entry point with a stack. They are
 built with the environment's own macros (RVTEST_*, RVMODEL_HALT) defined as above. FOLDER may be a

@@ -28,7 +28,6 @@ tables, picture.svg and picture.png, report.txt, measured.json (what was measure
 fingerprints of the points, parameters and programs), and the run directories of its simulations
 below runs/. The same machine gives the same results, to the bit.
 
-\b
 Exit status: 0; 1 if a simulation did not end well; 2 for bad input, before anything runs; 130 after
 Ctrl-C, 143 after SIGTERM, 129 after SIGHUP, 141 when nothing reads the output any more.
 

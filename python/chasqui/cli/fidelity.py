@@ -27,7 +27,6 @@ tables. An experiment whose rows all need a program that is no part of Chasqui i
 that is not given. --run --quick only carries out those that take seconds, and says which rows are
 no longer what the tables say; it leaves the tables as they are.
 
-\b
 Exit status: 0; 1 if a simulation did not end well, or --quick finds a row that differs; 2 for bad
 input, before anything runs; 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 import textwrap
 from typing import Any
 
@@ -51,6 +49,7 @@ def info(
     as_toml: bool,
 ) -> int:
     from chasqui import core
+    from chasqui.text import filled, stdout_columns
 
     if machine is None:
         from chasqui.cli.machines import machines
@@ -68,8 +67,9 @@ def info(
 
         print(json.dumps(found, indent=2))
     elif parameter is None:
-        print(_overview(found))
-        print(_faults(core.faults(machine, options.check_sets(sets))))
+        print(_overview(found, machine))
+        faults = _faults(core.faults(machine, options.check_sets(sets)))
+        print(f"\n{filled(faults, stdout_columns())}")
     else:
         print("\n\n".join(_all_about(each) for each in found))
     return 0
@@ -97,8 +97,10 @@ def _allowed(each: dict[str, Any]) -> str:
     return " to ".join(each["range"]) if each["range"] else "-"
 
 
-def _overview(found: list[dict[str, Any]]) -> str:
-    from chasqui.text import table
+def _overview(found: list[dict[str, Any]], machine: str) -> str:
+    """All parameters, a row each; on a terminal that is not wide enough without what their own
+    pages say."""
+    from chasqui.text import stdout_columns, table
 
     rows = []
     for each in found:
@@ -106,20 +108,22 @@ def _overview(found: list[dict[str, Any]]) -> str:
         value, default = _shown(each["value"]), _shown(each["default"])
         rows.append([each["name"], value, default, _allowed(each), first_sentence])
     header = ["parameter", "value", "default", "allowed", "what it is"]
-    lines = table(header, rows, left=(0, 3, 4)).splitlines()
-    if sys.stdout.isatty():
-        width = shutil.get_terminal_size().columns
-        lines = [line if len(line) <= width else f"{line[: width - 1]}…" for line in lines]
-    return "\n".join(lines)
+    full = table(header, rows, left=(0, 3, 4))
+    columns = stdout_columns()
+    if not columns or max(map(len, full.splitlines())) <= columns:
+        return full
+    short = [[name, value, meaning] for name, value, _, _, meaning in rows]
+    shown = table(["parameter", "value", "what it is"], short, left=(0, 2), columns=columns)
+    return f"{shown}\n\ndefaults, allowed values: chasqui info {machine} PARAMETER"
 
 
 def _faults(copes_with: list[str] | None) -> str:
     """What its links may do to packets."""
     if copes_with is None:
-        return "\nfaults: it has no links that could be faulty"
+        return "faults: it has no links that could be faulty"
     kinds = ", ".join(copes_with) or "none"
     end = "" if "corrupt" in copes_with else "; a corrupt packet is found and ends the run"
-    return f"\nfaults (network.fault) that its protocol copes with: {kinds}{end}"
+    return f"faults (network.fault) that its protocol copes with: {kinds}{end}"
 
 
 def _all_about(each: dict[str, Any]) -> str:

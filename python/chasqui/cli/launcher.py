@@ -13,12 +13,14 @@ ATTACHED_RANKS = re.compile(r"-n\d+")
 
 
 def check(words: Sequence[str]) -> None:
-    """Raises InputError for what would be taken for something else: click reads `-machinefile f` as
-    `-m achinefile f`, and all behind the first program is that one's arguments."""
+    """Raises InputError for what would be taken for something else, as click reads `-machinefile f`
+    as `-m achinefile f`, and all behind the first program is that one's arguments; and for what
+    other launchers have, of which click would say little."""
     from chasqui.cli.run import run
 
     options = [each for each in run.params if isinstance(each, click.Option)]
-    known = {name for option in options for name in option.opts}
+    known = {name for option in options for name in [*option.opts, *option.secondary_opts]}
+    known |= {"--help", "-h"}
     # One with a value that may be left out (--histogram) takes it behind `=` only.
     needy = [option for option in options if not option.is_flag and not option._flag_needs_value]
     valued = {name for option in needy for name in option.opts}
@@ -29,11 +31,11 @@ def check(words: Sequence[str]) -> None:
         if word == "--":
             break
         name = word.partition("=")[0]
-        long = not word.startswith("--") and len(name) > 2
-        if long and name not in known and not ATTACHED_RANKS.fullmatch(word):
+        if name not in known and not ATTACHED_RANKS.fullmatch(word):
             raise InputError(
                 f"mpiexec: there is no option {name}; the number of ranks is -n or -np, and all "
-                "others are those of `chasqui run`: every rank has a simulated node of its own"
+                "others are those of `chasqui run`: every rank has a simulated node of its own, "
+                "unless --ranks-per-node says otherwise"
             )
     if ":" in words[position:]:
         raise InputError(

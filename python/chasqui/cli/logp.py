@@ -35,7 +35,7 @@ Every formula: python -m pydoc chasqui.loggp
 \b
 Examples:
   chasqui logp --machine voyager
-  chasqui logp --machine loggp --set loggp.latency='2 us' --sizes 8,1024,65536 --json
+  chasqui logp -m loggp --set loggp.latency='2 us' --sizes 8,1024,65536 --json
 """
 BYTES_MAX = 1 << 28
 OVERLAP = (
@@ -75,7 +75,7 @@ def logp(
     from chasqui import measurement
     from chasqui.text import Counter
 
-    chosen = parse_sizes(sizes) if sizes else list(measurement.DEFAULT_SIZES)
+    chosen = parse_sizes(sizes) if sizes is not None else list(measurement.DEFAULT_SIZES)
     with Counter(f"sizes of {machine}") as progress:
         found = measurement.measure(
             machine,
@@ -123,7 +123,8 @@ def report(found: Measurement) -> list[str]:
         "measured differ by more than a tenth"
         for each in unsteady
     ]
-    lines += ["", summary(found)]
+    lines += ["", f"of messages of {sizes[0].bytes:,} B, the shortest; G of longer ones"]
+    lines.append(summary(found))
     if sizes[0].overlaps and found.figures.l.value is not None:
         lines.append(f"L: {LESS.format(size=sizes[0].bytes)}")
     lines += [f"{name}: {reason}" for name, reason in found.figures.reasons.items()]

@@ -19,7 +19,8 @@ files.
 \b
 Examples:
   chasqui new-machine pigeon
-  make install examples && chasqui run -np 4 --machine pigeon -- build/examples/ring
+  make install examples
+  chasqui run -np 4 --machine pigeon -- build/examples/ring
 """
 
 

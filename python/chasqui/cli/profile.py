@@ -34,5 +34,7 @@ def commands() -> dict[str, click.Command]:
 )  # fmt: skip
 def profile(directory: Path, rank: int | None, top: int) -> None:
     from chasqui import profile as profiles
+    from chasqui.text import stdout_columns
 
-    print("\n".join(profiles.lines(profiles.read(directory), rank, top)))
+    found = profiles.read(directory)
+    print("\n".join(profiles.lines(found, rank, top, stdout_columns())))

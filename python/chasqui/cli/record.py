@@ -19,7 +19,6 @@ on any machine that supports it, and the recording stands for the others.
 FILE is Parquet, one row for each message; docs/replay.md has the columns. Messages are kept as the
 program sent them, so that one recording serves every machine, and a fast one (loggp) can make it.
 
-\b
 Exit status: as of `chasqui run`. A run that does not finish is not recorded, nor one
 of which a rank exits with a status other than 0 after MPI_Init and without MPI_Finalize.
 
@@ -27,7 +26,7 @@ of which a rank exits with a status other than 0 after MPI_Init and without MPI_
 Examples:
   chasqui record -np 4 -o cg.recording -- ./cg -g 32
   chasqui record -np 16 --machine netcache/via -o sort.recording -- ./sort
-  chasqui run --only-rank 0 --arrivals cg.recording --machine netcache/ldtct -- ./cg -g 32
+  chasqui run --only-rank 0 --arrivals cg.recording -m netcache -- ./cg -g 32
 """
 
 PARQUET = b"PAR1"  # what every file of the format begins with

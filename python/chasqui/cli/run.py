@@ -19,8 +19,8 @@ one on each node or --ranks-per-node.
 PROGRAM is a static RV64GC Linux executable, as `chasqui cc` and `mpicc` make it. The ranks' output
 goes to the terminal and to the run directory, beside summary.json, stats.json, messages.parquet
 (the stages of every message, in ps), timeline.json (Perfetto) and resolved.toml (the machine).
+Their standard input is empty, whatever that of this command is.
 
-\b
 Exit status: 2 if the run could not start (arguments, executable, machine); else the largest status
 of the ranks; 128 + signal after a fault, 125 after a deadlock, 124 at --limit-time, at
 --limit-host-time, or if simulated time would pass its end (212 days), 153 at --limit-output, 137 at
@@ -28,26 +28,24 @@ of the ranks; 128 + signal after a fault, 125 after a deadlock, 124 at --limit-t
 output any more (all four keep the results so far); at least 74 if a result could not be written (a
 full disk), 1 if standard output could not.
 
-\b
 With --only-rank one rank is simulated, and a recording (`chasqui record`) stands for the others.
 If its output (except measured times) or exit status differs from the recorded ones, the exit status
 is 1.
 
-\b
 With several jobs each has a run directory, job0, job1 and so on, below the run's; stats.json has
 the nodes' counters, for all jobs. A job that fails ends alone; the exit status is the largest.
 
 \b
 Examples:
   chasqui run -np 4 -- ./ring
-  chasqui run -np 16 --machine voyager --set node.core.clock='200 MHz' -- ./cg -g 64
+  chasqui run -np 16 -m voyager --set node.core.clock='200 MHz' -- ./cg -g 64
   chasqui run -np 4 --machine voyager --profile -- ./cg -g 32
-  chasqui run -np 8 --ranks-per-node 4 --set node.harts=4 --machine voyager -- ./cg -g 32
+  chasqui run -np 8 --ranks-per-node 4 --set node.harts=4 -m voyager -- ./cg
   chasqui run -np 4 --machine voyager --job '-np 4 ./cg -g 32' -- ./ring
-  chasqui run -np 4 --trace-instructions 310us..312us:0,2 -- ./ring
+  chasqui run -np 4 --trace-instructions 168us..170us:0,2 -- ./ring
   chasqui run -np 4 --histogram pairs -- ./sort
-  chasqui run -np 4 --bind ../data:ro --limit-output '1 GiB' -- ./cg ../data/matrix.mtx
-  chasqui run --only-rank 0 --arrivals cg.recording --ratio 0.5 --machine netcache -- ./cg -g 32
+  chasqui run --bind ../data:ro --limit-output '1 GiB' -- ./cg ../data/m.mtx
+  chasqui run --only-rank 0 --arrivals cg.recording -m netcache -- ./cg -g 32
 """
 
 
@@ -112,7 +110,7 @@ def run(
     program: tuple[str, ...],
 ) -> int:
     from chasqui import simulation
-    from chasqui.text import say
+    from chasqui.text import say, terminal_width
 
     name, arguments = options.check_program(program)
     job = simulation.Job(
@@ -143,14 +141,31 @@ def run(
         if profile and not result.lost:
             from chasqui import profile as profiles
 
-            for line in profiles.lines(profiles.read(result.directory)):
-                say(f"chasqui: {line}")
-        for line in counted:
+            found = profiles.read(result.directory)
+            for line in profiles.lines(found, columns=terminal_width()):
+                say(line)
+        for line in [*counted, *(_untraced(result, trace) if trace else [])]:
             say(f"chasqui: {line}")
     else:
         for line in simulation.endings(result):
             say(f"chasqui: {line}")
     return result.status
+
+
+def _untraced(result: Result, trace: str) -> list[str]:
+    """Which ranks' traces are empty, and when their jobs ended."""
+    from chasqui import simulation
+    from chasqui.text import simulated_time
+
+    lines = []
+    for directory, summary in zip(simulation.directories(result), result.summaries, strict=True):
+        ranks, count = simulation.untraced(directory)
+        if ranks:
+            end = simulated_time(summary["time_ps"])
+            which = "no rank" if len(ranks) == count else f"none of rank {', '.join(ranks)}"
+            what = f"{which} began an instruction then; {directory} is of a run that ended at {end}"
+            lines.append(f"--trace-instructions {trace}: {what}")
+    return lines
 
 
 def _histogram(result: Result, kind: str) -> list[str]:

@@ -7,6 +7,7 @@ lock. Each uses one host thread; results don't depend on either.
 from __future__ import annotations
 
 import ast
+import contextlib
 import csv
 import hashlib
 import importlib
@@ -125,6 +126,29 @@ def load_own(path: Path) -> ModuleType:
         raise InputError(f"{path}: can't be loaded: {what}") from error
 
 
+def runs_of(name: str, *, quick: bool) -> list[Run]:
+    with blamed(name, InputError):
+        return list(load(name).runs(quick))
+
+
+@contextlib.contextmanager
+def blamed(name: str, error_type: type[Exception]) -> Iterator[None]:
+    """What goes wrong in a user's experiment is said in a line, with the line of its file."""
+    try:
+        yield
+    except (InputError, RunFailed):
+        raise
+    except Exception as error:
+        folder = Path(name).resolve().parent
+        frames = traceback.extract_tb(error.__traceback__)
+        own_frames = [frame for frame in frames if folder in Path(frame.filename).parents]
+        if not is_own(name) or not own_frames:
+            raise
+        where = own_frames[-1]
+        what = f"{type(error).__name__}: {error}".partition("\n")[0]
+        raise error_type(f"{where.filename}:{where.lineno}: in {where.name}: {what}") from error
+
+
 def choose(wanted: Sequence[str]) -> list[str]:
     """The experiments that are meant: each by its name, or all of a machine by the machine's; a
     file of the user's, or all of a folder."""
@@ -162,12 +186,15 @@ def carry_out(
 ) -> Done:
     """Runs an experiment and writes its results into `directory`, which is empty or new."""
     experiment = load(name)
-    outputs = run_all(name, experiment.runs(quick), directory / "runs", jobs, progress, sandbox)
-    report = experiment.report(outputs)
+    runs = runs_of(name, quick=quick)
+    outputs = run_all(name, runs, directory / "runs", jobs, progress, sandbox)
+    with blamed(name, RunFailed):
+        report = experiment.report(outputs)
     for table in report.tables:
         write_csv(directory / f"{table.name}.csv", table)
     (directory / "report.txt").write_text(text(Done(name, experiment, directory, report)) + "\n")
-    draw(report, directory)
+    with blamed(name, RunFailed):
+        draw(report, directory)
     write_stamp(directory / STAMP, name, quick=quick)
     return Done(name, experiment, directory, report)
 
@@ -236,7 +263,7 @@ def prepare(names: Sequence[str], *, quick: bool) -> None:
     """Builds the programs of experiments. What can't be built is said before the first of them is
     carried out, which may take hours."""
     for name in names:
-        build(name, load(name).runs(quick))
+        build(name, runs_of(name, quick=quick))
 
 
 def build(name: str, runs: Iterable[Run]) -> dict[tuple[str, tuple[str, ...]], Path]:

@@ -409,8 +409,8 @@ impl Port {
         Err(Stop::Wait(Stall::Uncached))
     }
 
-    /// An access that waits for the device follows posted stores: accesses to a device stay in order (strongly
-    /// ordered I/O, unprivileged ISA 17.1).
+    /// An access that waits for the device, or takes no time, follows posted stores: accesses to a device stay in order
+    /// (strongly ordered I/O, unprivileged ISA 17.1).
     fn follow_device_stores(&self) -> Result<(), Stop> {
         if self.transactions.posted().any(Request::is_device_store) {
             return Err(Stop::Wait(Stall::Posted));
@@ -432,6 +432,7 @@ impl Port {
         if self.is_timed() {
             self.post_device(store, pa, *cycles)?;
         } else {
+            self.follow_device_stores()?;
             self.transactions.ask_untimed(*cycles, store);
         }
         self.statistics.uncached_stores += 1;
@@ -462,6 +463,7 @@ impl Port {
             self.post_device(store, pa, *cycles)?;
             self.devices.push_burst(words);
         } else {
+            self.follow_device_stores()?;
             self.devices.set_awaited(words);
             self.transactions.ask_untimed(*cycles, store);
         }

@@ -445,7 +445,7 @@ impl Port {
     /// The hart may run ahead: nothing is under way, and nobody watches its accesses.
     pub fn may_run_ahead(&self) -> bool {
         let is_watched = self.observation.is_watched() || self.notes.is_on() || self.checker.is_on();
-        self.is_cached() && self.is_quiet() && !is_watched
+        self.is_cached() && !is_watched
     }
 
     /// Everything is as it was when the hart began to run ahead, but for what others' transactions have taken.

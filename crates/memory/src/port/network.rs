@@ -268,6 +268,10 @@ impl Port {
         let may_stay = r.is_aligned() && self.network().may_stay(r.id);
         if !is_here && !self.network().has_line(line) {
             if !may_stay {
+                // What its destination lacks comes first: it could take the line's place, which takes its place again.
+                if u64::from(part.bytes) < self.l1d.line_bytes() {
+                    self.bring(self.line(to), Stall::Data, cycles)?;
+                }
                 return Err(self.fetch_network(line, *cycles));
             }
             self.make_way(part.bytes, to, *cycles);

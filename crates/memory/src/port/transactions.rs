@@ -90,8 +90,8 @@ impl Transactions {
         self.changes += u64::from(!request.leaves_no_trace());
     }
 
-    /// Asks for `request`, which is served at once, past whatever is on its way to the bus. (What is asked for of the posted, also
-    /// after accesses have begun to take no time, was posted before and takes its time.)
+    /// Asks for `request`, which is served at once, past whatever is on its way to the bus: to a device nothing is. (What is asked
+    /// for of the posted, also after accesses have begun to take no time, was posted before and takes its time.)
     pub fn ask_untimed(&mut self, cycle: u64, request: Request) {
         self.untaken.push((cycle, Slot::Blocking, request));
     }

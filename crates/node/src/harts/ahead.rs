@@ -11,11 +11,11 @@ use chasqui_hart::{Before, Hart};
 /// Cycles that a hart runs ahead at most: so much may have to be executed again, and stores are kept so long.
 const CYCLES_MAX: u64 = 1 << 14;
 /// Fewer are not worth what it takes to keep the state before them.
-const CYCLES_MIN: u64 = 64;
-/// If it came no further than so many instructions, it was not worth it either.
-const INSTRUCTIONS_MIN: u64 = 256;
+const CYCLES_MIN: u64 = 8;
+/// If it came no further than so many instructions, it was not worth it.
+const INSTRUCTIONS_MIN: u64 = 4;
 /// Turns without, after one that was not worth it: twice as many each time, up to these.
-const TURNS_MAX: u32 = 63;
+const TURNS_MAX: u32 = 3;
 
 /// Whether a hart runs ahead, and how far that has paid.
 #[derive(Default)]
@@ -64,6 +64,12 @@ impl Ahead {
         self.runs += u64::from(executed > 0);
         self.before = (executed > 0).then(|| Box::new(before));
         executed > 0
+    }
+
+    /// What the hart has executed may be taken back.
+    #[inline]
+    pub fn may_be_taken_back(&self) -> bool {
+        self.before.is_some()
     }
 
     /// What `hart` has executed may be taken back: from when on.

@@ -67,7 +67,9 @@ pub struct Core {
     /// What system software did.
     pub statistics: HartSoftwareStatistics,
     /// Cycles in which the thread waited for others.
-    pub blocked_cycles: u64,
+    pub(crate) blocked_cycles: u64,
+    /// Cycles in which the thread slept, or the hart was idle at a `wfi`.
+    pub(crate) slept_cycles: u64,
     /// The process that the thread is of, by its place in the node's table.
     pub(crate) process: usize,
     /// A thread has come to the hart.
@@ -87,6 +89,7 @@ impl Core {
             hart,
             statistics: HartSoftwareStatistics::default(),
             blocked_cycles: 0,
+            slept_cycles: 0,
             process: 0,
             has_begun: false,
             activity: Activity::Vacant,
@@ -107,7 +110,7 @@ impl Core {
 
     /// A new thread is on the hart, from `time` or the hart's own present on, whichever is later.
     pub(crate) fn begin(&mut self, time: Time) {
-        self.wait_until(time);
+        self.blocked_cycles += self.wait_until(time);
         self.watch(Watch::begin);
     }
 
@@ -119,7 +122,9 @@ impl Core {
 
     /// The hart has slept until `time`.
     pub(crate) fn rise(&mut self, time: Time) {
-        self.hart.cycle = self.hart.cycle_at(time);
+        let cycle = self.hart.cycle_at(time);
+        self.slept_cycles += cycle.saturating_sub(self.hart.cycle);
+        self.hart.cycle = cycle;
         self.watch(|watch, hart| watch.pass(hart, Cause::Sleep));
         self.activity = Activity::Ready;
     }
@@ -200,17 +205,20 @@ impl Core {
         }
     }
 
-    /// The hart, which waited for another, goes on at `time` or at its own present, whichever is later.
+    /// The hart, whose thread waited for another, or slept, goes on at `time` or at its own present, whichever is later.
     pub(crate) fn resume_at(&mut self, time: Time) {
-        self.wait_until(time);
+        let sleeps = matches!(self.activity, Activity::Sleeping(_));
+        let waited = self.wait_until(time);
+        *(if sleeps { &mut self.slept_cycles } else { &mut self.blocked_cycles }) += waited;
         self.watch(|watch, hart| watch.pass(hart, Cause::Sleep));
     }
 
-    fn wait_until(&mut self, time: Time) {
+    /// Returns for how many cycles.
+    fn wait_until(&mut self, time: Time) -> u64 {
         let waited = self.hart.cycle_at(time).saturating_sub(self.hart.cycle);
         self.hart.cycle += waited;
-        self.blocked_cycles += waited;
         self.activity = Activity::Ready;
+        waited
     }
 
     /// The hart has executed a `pause`: if it repeats itself, it does nothing until an event comes. `bus`: the node's, if

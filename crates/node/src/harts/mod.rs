@@ -20,6 +20,16 @@ pub use core_state::{Core, HartSoftwareStatistics};
 pub(crate) use rest::Rest;
 pub(crate) use spin::{Poll, Spin};
 
+/// Which hart is next.
+#[derive(Clone, Copy)]
+pub(crate) struct Next {
+    /// When it is ready, if nothing else happens.
+    pub ready: Time,
+    pub index: usize,
+    /// It must not start an instruction at or after this time, when another may be next.
+    pub others: Time,
+}
+
 /// The harts of a node, by number. The first is at hand: most nodes have no other.
 pub struct Harts {
     first: Core,
@@ -81,17 +91,26 @@ impl Harts {
     /// When some hart is ready, if nothing else happens.
     #[inline]
     pub(crate) fn ready_at(&self) -> Time {
-        if self.is_several() { self.first_ready::<true>().0 } else { self.first_ready::<false>().0 }
+        if self.is_several() { self.next::<true>().ready } else { self.next::<false>().ready }
     }
 
-    /// When the hart is ready that is ready first, and which it is; of two at a time the lower.
+    /// The hart that is ready first; of two at a time the lower.
     #[inline]
-    pub(crate) fn first_ready<const SEVERAL: bool>(&self) -> (Time, usize) {
+    pub(crate) fn next<const SEVERAL: bool>(&self) -> Next {
         if !SEVERAL {
-            return (self.first.ready_at(), 0);
+            return Next { ready: self.first.ready_at(), index: 0, others: Time::NEVER };
         }
-        let ready = self.iter().take(self.started).enumerate().map(|(i, t)| (t.ready_at(), i));
-        ready.min().expect("a node has harts")
+        let (mut first, mut second) = ((Time::NEVER, usize::MAX), (Time::NEVER, usize::MAX));
+        for (index, core) in self.iter().take(self.started).enumerate() {
+            let ready = (core.ready_at(), index);
+            if ready < first {
+                (first, second) = (ready, first);
+            } else {
+                second = second.min(ready);
+            }
+        }
+        let ((ready, index), (other, lower)) = (first, second);
+        Next { ready, index, others: other + Time(u64::from(index < lower)) }
     }
 
     /// Hart `index` must not start an instruction at or after this time, when another hart may be next.
@@ -108,8 +127,9 @@ impl Harts {
     }
 
     /// It is the turn of hart `index`: it runs ahead of the others as far as `until`. False: it has to be run among them.
-    pub(crate) fn run_ahead(&mut self, index: usize, until: Time) -> bool {
-        let is_alone = self.others_ready(index) >= until || !self.are_timed();
+    pub(crate) fn run_ahead(&mut self, next: Next, until: Time) -> bool {
+        let Next { index, others, .. } = next;
+        let is_alone = others >= until || !self.are_timed();
         self.begin_among_others(index);
         let Core { hart, ahead, activity, watch, .. } = &mut self[index];
         let may = !is_alone && matches!(activity, Activity::Ready) && watch.is_none();
@@ -119,7 +139,7 @@ impl Harts {
     /// What code hart `index` may read at its turn.
     fn code_reads(&self, index: usize) -> CodeReads {
         let others = self.iter().take(self.started).enumerate().filter(|&(i, _)| i != index);
-        let mut ahead = others.filter(|(_, core)| core.ahead.since(&core.hart).is_some());
+        let mut ahead = others.filter(|(_, core)| core.ahead.may_be_taken_back());
         if ahead.next().is_some() { CodeReads::Nothing } else { CodeReads::All }
     }
 
@@ -133,7 +153,7 @@ impl Harts {
     fn stores_to_code(&self, index: usize) -> Option<usize> {
         let reader = &self[index].hart;
         let others = self.iter().take(self.started).enumerate().filter(|&(i, _)| i != index);
-        let mut ahead = others.filter(|(_, core)| core.ahead.since(&core.hart).is_some());
+        let mut ahead = others.filter(|(_, core)| core.ahead.may_be_taken_back());
         let stores =
             |core: &Core| reader.code_pages().any(|page| core.hart.port.may_have_stored_to_page(page));
         ahead.find(|(_, core)| stores(core)).map(|(other, _)| other)

@@ -84,6 +84,11 @@ impl Io {
         crossing.any(|crossing| !matches!(crossing.access, Access::Load { .. }))
     }
 
+    /// Something is on its way to `device`.
+    pub(crate) fn is_crossed(&self, device: usize) -> bool {
+        self.devices.get(device).is_some_and(|device| !device.crossing.is_empty())
+    }
+
     /// What arrives at `device` next may change what others see there.
     pub(super) fn stores_arrive(&self, device: usize) -> bool {
         let next = self.devices[device].crossing.front();

@@ -412,11 +412,11 @@ impl MemorySystem for SnoopingBus {
             let client = Client::hart(index, slot);
             let hart = &parts.harts[index].hart;
             let at = hart.time_of(cycle);
-            if !hart.port.is_timed() {
-                parts.serve_untimed(index, slot, request, out);
-            } else if request == Request::OwnFromL2 {
+            if request == Request::OwnFromL2 {
                 let end = hart.time_of(cycle + self.l2_cycles);
                 self.done_at(parts, client, 0, end);
+            } else if !hart.port.is_timed() {
+                parts.serve_untimed(index, (cycle, slot, request), out);
             } else if self.is_granted_next(parts, (index, slot), request, at, out.limit()) {
                 self.serve_now(parts, client, at, out);
             } else if Self::is_next(parts, at, out.limit()) {

@@ -163,6 +163,7 @@ impl Parts {
 
     /// What is in `slot` of hart `index` has its place in the order at `now`, and others' caches have answered `found`.
     pub fn granted(&mut self, index: usize, slot: Slot, found: Snooped, now: Time) {
+        self.harts.settle(index, now);
         let hart = &mut self.harts[index].hart;
         let cycle = hart.cycle_at(now);
         hart.port.granted(slot, found, cycle);
@@ -233,6 +234,7 @@ impl Parts {
     /// What is in `slot` of hart `index` is over at `now`, with `value` for an uncached load. The port may have asked for
     /// more.
     pub fn completed(&mut self, index: usize, slot: Slot, value: u64, now: Time) {
+        self.harts.settle(index, now);
         let core = &mut self.harts[index];
         let cycle = core.hart.cycle_at(now);
         core.hart.port.completed(slot, value, cycle);
@@ -258,20 +260,30 @@ impl Parts {
         self.with_device((device, 0), now, out, |ni, c| ni.bus_done(c, request));
     }
 
-    /// The access of hart `index` to a device, in a call that takes no time, is made at once.
-    pub fn serve_untimed(&mut self, index: usize, slot: Slot, request: Request, out: &mut Outbox<'_>) {
-        let now = self.harts[index].hart.now();
+    /// The access of hart `index` to a device, in a call that takes no time, is made at once. `cycle`: when it was asked for.
+    pub fn serve_untimed(
+        &mut self,
+        index: usize,
+        (cycle, slot, request): (u64, Slot, Request),
+        out: &mut Outbox<'_>,
+    ) {
         let client = Client::hart(index, slot);
         let access = self.io.access_of(&self.harts[index], Slot::Blocking, request);
         let Some((device, access)) = access.filter(|_| slot != Slot::Posted) else {
             // Made before the call began: it takes its time.
             debug_assert!(!matches!(request, Request::Fill { .. }));
-            return self.ask(client, now);
+            // The hart's present may be before the end of what it follows.
+            return self.ask(client, self.time_of(index, cycle));
         };
+        let now = self.harts[index].hart.now();
         let here = (device, index);
         let is_load = matches!(access, Access::Load { .. });
         if is_load && let Some(after) = self.refused(here, &access, now, out) {
             return self.ask(client, now + after);
+        }
+        if self.io.is_crossed(device) {
+            // Behind what was on its way when the call began.
+            return self.leave_for_device(here, slot, access, now, out);
         }
         let reply = self.make_access(here, access, now, out);
         if let Some(reply) = reply.filter(|_| access.is_answered()) {

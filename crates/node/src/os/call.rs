@@ -14,11 +14,13 @@ impl Os {
         let core = &mut harts[index];
         let x = &core.hart.state.x;
         let (number, args) = (x[17], [x[10], x[11], x[12], x[13], x[14], x[15]]);
-        let now = core.hart.now();
+        let (now, was_quiet) = (core.hart.now(), core.hart.port.is_quiet());
         let outcome = self.serve(harts, index, number, args, memory);
         harts[index].charge(self.costs.software.syscall.cycles());
         self.flush_translations(harts, index, memory);
-        if harts.is_several() {
+        // A yield of a thread that has nothing left to store changes nothing: others that repeat themselves, and have been moved
+        // on, need not have executed as far as that.
+        if harts.is_several() && !(was_quiet && outcome == Outcome::Yield) {
             self.change_memory(harts, index, now);
         }
         let core = &mut harts[index];

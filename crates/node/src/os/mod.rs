@@ -31,7 +31,7 @@ use marking::Marking;
 pub(crate) use pager::Pages;
 use position::Position;
 pub(crate) use process::NodeProcess;
-pub use process::{Ended, Output, ProcessSpec, ProcessView, Region};
+pub use process::{Away, Ended, Output, ProcessSpec, ProcessView, Region, Usage};
 pub(crate) use scheduler::{Scheduler, Timer};
 
 /// Signals (Linux include/uapi/asm-generic/signal.h).
@@ -340,16 +340,21 @@ impl Os {
 
     /// Process `number` has ended at `now`.
     fn note_end_of(&mut self, number: usize, now: Time, how: Ended) {
-        let ends_job = match how {
-            Ended::Exit(_) => false,
-            Ended::Abort(_) | Ended::TooMuchOutput => true,
-            Ended::Fault { .. } => self.costs.software.fault_ends_job,
-        };
+        let ends_job = self.ends_job(&how);
         let process = &mut self.processes[number];
         process.end(now, how);
         let job = process.job;
         if ends_job {
             self.stop_at(now, job);
+        }
+    }
+
+    /// A process that ends so takes its job with it.
+    fn ends_job(&self, how: &Ended) -> bool {
+        match how {
+            Ended::Exit(_) => false,
+            Ended::Abort(_) | Ended::TooMuchOutput => true,
+            Ended::Fault { .. } => self.costs.software.fault_ends_job,
         }
     }
 

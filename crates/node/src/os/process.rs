@@ -1,12 +1,12 @@
 //! A process of a node, and what is recorded of it.
 
-use std::ops::Range;
+use std::ops::{Add, Range, Sub};
 use std::sync::Arc;
 
 use chasqui_engine::Time;
 use chasqui_hart::{State, Text};
 use chasqui_linux::{Process, Refused, Stream};
-use chasqui_memory::Observation;
+use chasqui_memory::{Observation, Stall};
 use chasqui_placement::{JobId, NodeId, ProcessId, Rank};
 use chasqui_record::{Profile, RankLife};
 use chasqui_watch::{Symbols, TraceOutput, WatchPlan};
@@ -83,11 +83,80 @@ pub struct ProcessSpec {
     pub output: Arc<dyn Output>,
 }
 
-/// What a process has used of a hart, or what others have.
+/// What a process has used of its harts, or what others have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Usage {
+pub struct Usage {
+    /// Instructions.
     pub instructions: u64,
+    /// Cycles, whatever for.
     pub cycles: u64,
+    /// Cycles charged for system calls and page faults.
+    pub software_cycles: u64,
+    /// Cycles in which a thread waited for another.
+    pub blocked_cycles: u64,
+    /// Cycles in which a thread slept.
+    pub slept_cycles: u64,
+    stalls: [u64; Stall::ALL.len()],
+}
+
+impl Usage {
+    /// What has been used of `core` by all.
+    pub(crate) fn of(core: &Core) -> Usage {
+        Usage {
+            instructions: core.hart.statistics.instructions,
+            cycles: core.hart.cycle,
+            software_cycles: core.statistics.software_cycles,
+            blocked_cycles: core.blocked_cycles,
+            slept_cycles: core.slept_cycles,
+            stalls: Stall::ALL.map(|stall| core.hart.port.statistics.stalls[stall]),
+        }
+    }
+
+    /// Cycles in which a hart waited for this.
+    pub fn stalled(&self, stall: Stall) -> u64 {
+        self.stalls[stall as usize]
+    }
+
+    /// Cycles in which a hart waited for its port.
+    pub fn stalled_by_all(&self) -> u64 {
+        self.stalls.iter().sum()
+    }
+
+    fn combine(self, other: Usage, of: impl Fn(u64, u64) -> u64) -> Usage {
+        Usage {
+            instructions: of(self.instructions, other.instructions),
+            cycles: of(self.cycles, other.cycles),
+            software_cycles: of(self.software_cycles, other.software_cycles),
+            blocked_cycles: of(self.blocked_cycles, other.blocked_cycles),
+            slept_cycles: of(self.slept_cycles, other.slept_cycles),
+            stalls: std::array::from_fn(|stall| of(self.stalls[stall], other.stalls[stall])),
+        }
+    }
+}
+
+impl Add for Usage {
+    type Output = Usage;
+
+    fn add(self, other: Usage) -> Usage {
+        self.combine(other, |mine, others| mine + others)
+    }
+}
+
+impl Sub for Usage {
+    type Output = Usage;
+
+    fn sub(self, other: Usage) -> Usage {
+        self.combine(other, |all, others| all - others)
+    }
+}
+
+/// Cycles in which others had a process's hart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Away {
+    /// The process slept, or waited for another thread.
+    pub asleep: u64,
+    /// It could have gone on.
+    pub displaced: u64,
 }
 
 /// What a process keeps while it is not on its hart.
@@ -117,8 +186,8 @@ pub(crate) struct NodeProcess {
     pub ended: Option<(Time, Ended)>,
     /// It has ended, and the devices have yet to hear it.
     is_unannounced: bool,
-    /// Its job has ended, because of what happened elsewhere.
-    pub is_closed: bool,
+    /// When its job had it end, because of what happened elsewhere.
+    pub closed: Option<Time>,
     /// How far its part of interest has come, if the rest is fast-forwarded.
     pub region: Option<Region>,
     /// The program's text, if harts share it decoded.
@@ -131,6 +200,10 @@ pub(crate) struct NodeProcess {
     pub output: Arc<dyn Output>,
     /// What others have used of its hart, before it left it last.
     pub elsewhere: Usage,
+    /// How long others had it until it came back.
+    pub away: Away,
+    /// When it left its hart for the last time, if it did: it was shown on it when all was over.
+    pub left: Option<Time>,
     /// `None`: it is on its hart.
     pub descheduled: Option<Descheduled>,
 }
@@ -148,12 +221,14 @@ impl NodeProcess {
             harts: spec.harts,
             ended: None,
             is_unannounced: false,
-            is_closed: false,
+            closed: None,
             region: spec.fast_forward.then_some(Region::Ahead),
             text: spec.text,
             tracked: spec.watch.accesses.then(TrackedData::default),
             output: spec.output,
             elsewhere: Usage::default(),
+            away: Away::default(),
+            left: None,
             descheduled: None,
         }
     }
@@ -178,7 +253,7 @@ impl NodeProcess {
 
     /// It has ended, alone or with its job.
     pub fn is_over(&self) -> bool {
-        self.ended.is_some() || self.is_closed
+        self.ended.is_some() || self.closed.is_some()
     }
 
     /// It ends at `now`.
@@ -251,8 +326,18 @@ impl<'a> ProcessView<'a> {
 
     /// Instructions that it has executed.
     pub fn instructions(&self) -> u64 {
-        let all: u64 = self.harts().map(|t| t.hart.statistics.instructions).sum();
-        all - self.process.elsewhere.instructions
+        self.used().instructions
+    }
+
+    /// What it has used of its harts, all together, without what other processes have.
+    pub fn used(&self) -> Usage {
+        let all = self.harts().map(Usage::of).fold(Usage::default(), Usage::add);
+        all - self.process.elsewhere
+    }
+
+    /// How long others had its hart until it came back; `None`: it shares none.
+    pub fn away(&self) -> Option<Away> {
+        (self.process.elsewhere.cycles > 0).then_some(self.process.away)
     }
 
     /// Memory that it has used: its pages and their tables [bytes].
@@ -265,9 +350,21 @@ impl<'a> ProcessView<'a> {
         self.harts().map(|t| t.hart.cycle).max().unwrap_or(0) - self.process.elsewhere.cycles
     }
 
-    /// The present of its hart that has come furthest.
+    /// Its present: of its hart that has come furthest, or as it left the hart that it shares for the last time.
     pub fn now(&self) -> Time {
-        self.harts().map(|t| t.hart.now()).max().unwrap_or(Time::ZERO)
+        let last = || self.harts().map(|t| t.hart.now()).max().unwrap_or(Time::ZERO);
+        self.process.left.unwrap_or_else(last)
+    }
+
+    /// When it had to end, because of what happened elsewhere to its job.
+    pub fn closed(&self) -> Option<Time> {
+        self.process.closed
+    }
+
+    /// When it ended in a way that ended its job.
+    pub fn broke_job(&self) -> Option<Time> {
+        let (at, how) = self.ended()?;
+        self.os.ends_job(how).then_some(*at)
     }
 }
 

@@ -223,11 +223,17 @@ impl Os {
     /// Process `incoming` comes to hart `index`, and the one there leaves it, but for what is in the hart: that is for
     /// system software. Returns what the process that has left keeps.
     fn take_place(&mut self, core: &mut Core, incoming: usize) -> (usize, Descheduled) {
-        let used = Usage { instructions: core.hart.statistics.instructions, cycles: core.hart.cycle };
+        let used = Usage::of(core);
         let coming = &mut self.processes[incoming];
         let mut other = coming.descheduled.take().expect("it is not on the hart");
-        coming.elsewhere.instructions += used.instructions - other.left.instructions;
-        coming.elsewhere.cycles += used.cycles - other.left.cycles;
+        let others = used - other.left;
+        coming.elsewhere = coming.elsewhere + others;
+        match other.activity {
+            // It is only shown.
+            _ if coming.left.is_some() => {}
+            Activity::Sleeping(_) | Activity::Blocked(..) => coming.away.asleep += others.cycles,
+            _ => coming.away.displaced += others.cycles,
+        }
         other.left = used;
         core.spin.taken_away(&mut core.hart);
         std::mem::swap(&mut core.spin, &mut other.spin);
@@ -568,7 +574,7 @@ impl Os {
         {
             let process = &mut self.processes[number];
             process.life.finish(now.0);
-            process.is_closed = true;
+            process.closed = Some(now);
             let own = process.harts.clone();
             if self.tell_kernel(harts, &own, now) {
                 continue;
@@ -621,6 +627,10 @@ impl Os {
     /// The process of `job` comes to the hart that it shares with others, when all is over: to see what it did there.
     pub fn show(&mut self, harts: &mut Harts, job: JobId) {
         let is_off = |process: &NodeProcess| process.job == job && process.descheduled.is_some();
+        for process in self.processes.iter_mut().filter(|process| is_off(process)) {
+            let left = process.descheduled.as_ref().map_or(0, |descheduled| descheduled.left.cycles);
+            process.left = Some(harts[process.harts.start].hart.time_of(left));
+        }
         if self.kernel.is_some() {
             for process in
                 (0..self.processes.len()).filter(|&n| is_off(&self.processes[n])).collect::<Vec<_>>()

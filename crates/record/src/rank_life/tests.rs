@@ -132,7 +132,7 @@ fn waiting_is_what_its_marks_say() {
     let so_far = CallTotals { count: 1, time_ps: 60, left_ps: 0, waiting_ps: 50 };
     assert_eq!(life.totals(160)[WAIT_CALL as usize], so_far, "it is in the call still");
     life.finish(160);
-    assert_eq!(life.totals(0)[WAIT_CALL as usize].waiting_ps, 50, "up to the end of the run");
+    assert_eq!(life.totals(0)[WAIT_CALL as usize], so_far, "up to its end, and it has not left it");
     // Both marks end it; a wait within a wait is one.
     let more =
         [(BLOCKED, 0, 5, 120), (BLOCKED, 0, 0, 130), (WAITING, 0, 0, 140), (RETURN, WAIT_CALL, 0, 150)];

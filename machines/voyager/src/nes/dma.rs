@@ -125,14 +125,14 @@ impl DmaEngine {
         if self.state == State::Read && self.pieces.is_empty() {
             self.end(s);
         }
-        if self.gives_way() {
+        if self.gives_way(s) {
             self.park();
         }
         // At once, as is the next read: nothing that happens in the NES later need have to do with what is left.
         if self.state == State::Idle {
             self.turn(s, c);
         }
-        let may_read = self.state == State::Ready && !self.is_held && !self.has_had_its_turn();
+        let may_read = self.state == State::Ready && !self.is_held && !self.has_had_its_turn(s);
         if may_read && self.pieces.len() < BUFFERS {
             self.read(s, c);
         }
@@ -166,7 +166,7 @@ impl DmaEngine {
         let count = self.queues.len() as u32;
         while self.state == State::Idle && !self.is_held {
             let mut turns = (1..=count).map(|i| ProcessId((self.current.0 + i) % count));
-            let Some(process) = turns.find(|&process| self.has_requests(process)) else { return };
+            let Some(process) = turns.find(|&process| self.may_serve(process, s)) else { return };
             self.current = process;
             if !self.unpark() {
                 self.fetch(s, c);
@@ -175,16 +175,16 @@ impl DmaEngine {
     }
 
     /// The transfer has read what a turn may, and another process has requests.
-    fn has_had_its_turn(&self) -> bool {
+    fn has_had_its_turn(&self, s: &Shared) -> bool {
         let has_read = self.transfer.is_some_and(|t| t.read - t.earlier >= self.turn_bytes);
         let count = self.queues.len() as u32;
         let mut others = (0..count).map(ProcessId).filter(|&process| process != self.current);
-        has_read && others.any(|process| self.has_requests(process))
+        has_read && others.any(|process| self.may_serve(process, s))
     }
 
     /// The turn is over, and all that it has read has left: another's begins.
-    fn gives_way(&self) -> bool {
-        self.state == State::Ready && !self.crossing && self.pieces.is_empty() && self.has_had_its_turn()
+    fn gives_way(&self, s: &Shared) -> bool {
+        self.state == State::Ready && !self.crossing && self.pieces.is_empty() && self.has_had_its_turn(s)
     }
 
     /// The transfer waits for its process's next turn.
@@ -207,6 +207,11 @@ impl DmaEngine {
     /// `process` has requests, and may have them dealt with.
     fn has_requests(&self, process: ProcessId) -> bool {
         self.owner.is_none_or(|owner| owner == process) && !self.queues[process.index()].is_empty()
+    }
+
+    /// It has, and its job is not held up.
+    fn may_serve(&self, process: ProcessId, s: &Shared) -> bool {
+        self.has_requests(process) && !s.homes.sends_nothing(process)
     }
 
     /// The owner's turn ends. If it is one of those that are alive, a bit each of `live`, its requests go on in its next turn.

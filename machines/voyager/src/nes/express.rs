@@ -299,7 +299,11 @@ impl ExpressTransmitter {
     /// The first slot of the highest priority whose oldest message is of a queue that `may` go.
     fn next(&self, s: &Shared, may: impl Fn(QueueName) -> bool) -> Option<usize> {
         let oldest = self.slots.iter().map(|slot| slot.messages.front().map(|entry| entry.queue));
-        let ready = oldest.enumerate().filter_map(|(slot, queue)| Some((slot, queue.filter(|&q| may(q))?)));
+        // What the sP sends goes: it is the firmware that holds jobs up.
+        let goes = |slot, queue| slot >= self.served() || !s.homes.sends_nothing(self.names.process(queue));
+        let ready = oldest
+            .enumerate()
+            .filter_map(|(slot, queue)| Some((slot, queue.filter(|&q| goes(slot, q) && may(q))?)));
         ready.min_by_key(|&(_, queue)| Reverse(s.homes.priority(queue))).map(|(slot, _)| slot)
     }
 

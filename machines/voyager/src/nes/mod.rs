@@ -8,6 +8,7 @@
 //! Priorities: what a queue sends has the queue's. TxU, receive buffer and miss queue have room for each apart,
 //! and each unit turns to the high one first, so that what waits with low priority holds up none with high.
 
+mod accesses;
 mod address;
 mod command;
 mod delays;
@@ -41,7 +42,7 @@ use chasqui_network::NodeEvent;
 use chasqui_ni::{
     BusRequest, Cause, Context, Leave, LinkEnd, MessageKey, NetworkInterface, Region, Reply, Ring, Uncached,
 };
-use chasqui_placement::{NodeId, ProcessId};
+use chasqui_placement::{JobId, NodeId, ProcessId};
 use chasqui_record::{MessageId, Profile, Stage};
 
 use crate::parameters::{Basic, Coherence, Limits, Sharing};
@@ -98,6 +99,8 @@ counters! {
         pages_in: "pages";
         /// Packets that went to the miss queue.
         missed: "packets";
+        /// Times that a job was held up here, since it filled another site's miss queue.
+        held_up: "times";
         /// Accesses of the processor that the service processor served.
         served: "accesses";
         /// Accesses of the processor that were retried until the service processor had served them.
@@ -236,14 +239,14 @@ impl Nes {
         let (express_slots, basic_slots) = (queues.resident_express as usize, queues.resident_basic as usize);
         let rings = |of: fn(&OwnRings) -> Ring| own.iter().map(of).collect::<Vec<_>>();
         let receiver = Receiver::new(receive, &rings(|own| own.tags), (basic_slots, express_slots), &plan);
-        let shares = plan.shares();
+        let limits = plan.job_limits();
+        let homes = Homes::new(names, &queues, plan.placement.per_node());
         let service = plan.processor.map(|processor| {
             let sites = (plan.placement.nodes(), plan.port.node());
             let settings =
-                service::settings(names, &queues, &plan.service, &plan.express, receive, sites, shares);
-            Service::new(processor, plan.service, settings)
+                service::settings(names, &queues, &plan.service, &plan.express, receive, sites, limits);
+            Service::new(processor, plan.service, settings, homes.jobs())
         });
-        let homes = Homes::new(names, &queues);
         let here = NodeId(plan.port.node());
         // What can happen when, `Delays` say more exactly.
         let overhead = plan.nes.packet_overhead.bytes();
@@ -447,6 +450,14 @@ impl Nes {
             self.send(c, self.express.wide(offset, words, name));
         }
         Ok(())
+    }
+
+    /// `job` is held up, or goes on.
+    fn hold(&mut self, c: &mut Context<'_, '_>, job: JobId, is_held: bool) {
+        self.shared.counters.held_up += u64::from(is_held);
+        self.shared.homes.hold(job, is_held);
+        self.transmitter.look_again();
+        self.go_on(c);
     }
 
     /// System software of process `process` writes an entry of the destination table.

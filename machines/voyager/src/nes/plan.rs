@@ -8,7 +8,8 @@ use chasqui_node::NodeConfiguration;
 use chasqui_placement::Placement;
 
 use super::SLOT;
-use crate::parameters::{self, Basic, Dma, Express, Mpi, Queues};
+use super::service::JobLimits;
+use crate::parameters::{self, Basic, Dma, Express, Mpi, Queues, Sharing};
 
 /// What an NES is made from.
 pub(crate) struct NesPlan {
@@ -42,7 +43,21 @@ pub(crate) struct NesPlan {
 impl NesPlan {
     /// Parts of the sP's memory: jobs are protected from each other, and not a job from itself.
     pub fn shares(&self) -> usize {
-        if self.placement.jobs().count() > 1 { self.placement.processes() as usize } else { 1 }
+        if self.has_several_jobs() { self.placement.processes() as usize } else { 1 }
+    }
+
+    fn has_several_jobs(&self) -> bool {
+        self.placement.jobs().count() > 1
+    }
+
+    /// What keeps jobs from each other's share of the sP. One that has the network to itself is not held up.
+    pub(super) fn job_limits(&self) -> JobLimits {
+        let is_shared = self.has_several_jobs() && self.queues.sharing == Sharing::Own;
+        JobLimits {
+            shares: self.shares(),
+            hold: if is_shared { self.service.hold } else { 0 },
+            processes: self.placement.per_node(),
+        }
     }
 
     /// Ranks are at sites by `placement`; `memory_base` is the physical address of the SRAM, `port` the end of the network link,

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use chasqui_placement::ProcessId;
+use chasqui_placement::{JobId, ProcessId};
 
 use crate::parameters::Queues;
 use crate::registers::{EXPRESS_QUEUES, SP_QUEUE};
@@ -154,14 +154,17 @@ pub(super) struct Homes {
     homes: Vec<Home>,
     /// By process.
     lives: Vec<Life>,
+    /// Jobs that send nothing for the time being, and processes of a job.
+    held: Vec<JobId>,
+    of_job: u32,
     /// Queues of a process, of Express and of Basic, that have high priority: the last ones.
     pub high: (u64, u64),
 }
 
 impl Homes {
     /// The first queues have slots, as long as there are some of their kind; of each process the last ones have high
-    /// priority.
-    pub fn new(names: QueueNames, queues: &Queues) -> Homes {
+    /// priority. Processes are of jobs one after the other, `of_job` of each.
+    pub fn new(names: QueueNames, queues: &Queues, of_job: u32) -> Homes {
         let high = (queues.high_express, queues.high_basic);
         let low = (EXPRESS_QUEUES - high.0, names.basic as u64 - high.1);
         let home = |index: usize, slots: u64, is_high: bool| Home {
@@ -173,7 +176,38 @@ impl Homes {
             .map(|index| home(index, queues.resident_express, index as u64 % EXPRESS_QUEUES >= low.0));
         let basic = (0..names.processes * names.basic)
             .map(|index| home(index, queues.resident_basic, (index % names.basic) as u64 >= low.1));
-        Homes { names, homes: express.chain(basic).collect(), lives: vec![Life::Runs; names.processes], high }
+        let lives = vec![Life::Runs; names.processes];
+        Homes { names, homes: express.chain(basic).collect(), lives, held: Vec::new(), of_job, high }
+    }
+
+    /// `job` is held up: it sends nothing. Or it is no longer.
+    pub fn hold(&mut self, job: JobId, is_held: bool) {
+        self.held.retain(|&other| other != job);
+        if is_held {
+            self.held.push(job);
+        }
+    }
+
+    /// Jobs that have processes here.
+    pub fn jobs(&self) -> usize {
+        self.names.processes.div_ceil(self.of_job as usize)
+    }
+
+    /// The job of `process`.
+    pub fn job_of(&self, process: ProcessId) -> JobId {
+        JobId(process.0 / self.of_job)
+    }
+
+    /// `job` is held up.
+    #[inline]
+    pub fn is_held(&self, job: JobId) -> bool {
+        self.held.contains(&job)
+    }
+
+    /// The job of `process` is held up.
+    #[inline]
+    pub fn sends_nothing(&self, process: ProcessId) -> bool {
+        !self.held.is_empty() && self.is_held(self.job_of(process))
     }
 
     /// Process `process` is over; `sends`: what it has sent goes on its way.
@@ -299,7 +333,7 @@ mod tests {
     fn homes() -> Homes {
         let queues = Queues { basic: 3, resident_express: 1, resident_basic: 2, ..Queues::default() };
         let queues = Queues { high_express: 1, high_basic: 2, ..queues };
-        Homes::new(QueueNames { processes: 1, basic: 3 }, &queues)
+        Homes::new(QueueNames { processes: 1, basic: 3 }, &queues, 1)
     }
 
     #[test]

@@ -392,6 +392,11 @@ impl Receiver {
         self.lanes.iter().rev().find_map(|lane| lane.missed.front()).map(|packet| &**packet)
     }
 
+    /// Packets that wait in the miss queue.
+    pub fn missed_count(&self) -> usize {
+        self.lanes.iter().map(|lane| lane.missed.len()).sum()
+    }
+
     /// The firmware sees the next packet of the miss queue until it is done with it.
     pub fn show_missed(&mut self) {
         self.shown = (0..PRIORITIES).rev().find(|&p| !self.lanes[p].missed.is_empty()).unwrap_or(0);

@@ -9,9 +9,10 @@ use std::collections::VecDeque;
 
 use chasqui_engine::Time;
 use chasqui_memory::PAGE_BYTES;
-use chasqui_ni::{Context, DeviceAccess, FirmwareProcessor, Mailbox, MessageKey, Reply, Turns, Uncached};
-use chasqui_placement::ProcessId;
+use chasqui_ni::{Context, DeviceAccess, FirmwareProcessor, MessageKey, Reply, Turns, Uncached};
+use chasqui_placement::{JobId, ProcessId};
 
+use super::accesses::{Access, Accesses, description};
 use super::command::Command;
 use super::drain::Drain;
 use super::queues::{QueueName, QueueNames};
@@ -23,26 +24,12 @@ use crate::service_registers::{self as sp, VoyagerPacket};
 const SSRAM: usize = sp::SSRAM_BYTES as usize;
 const SETTING_BYTES: u64 = size_of::<u64>() as u64;
 /// Behind the last setting.
-const SETTINGS_END: u64 = sp::SETTING_SHARES + SETTING_BYTES;
+const SETTINGS_END: u64 = sp::SETTING_JOB_PROCESSES + SETTING_BYTES;
 const SETTINGS: usize = ((SETTINGS_END - sp::SETTING_BASIC_QUEUES) / SETTING_BYTES) as usize;
 // Registers of the most slots that there may be don't meet those that follow.
 const _: () =
     assert!(sp::BASIC_TRANSMIT_PRODUCER + RESIDENT_BASIC_MAX * sp::BASIC_STRIDE <= sp::EXPRESS_SENT);
 const _: () = assert!(sp::STAGING + sp::SSRAM_BYTES <= sp::ONEPOLL_ORDER);
-
-/// An access of the processor that the firmware serves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Access {
-    address: u64,
-    /// Of a store, its first word; none: a load.
-    value: Option<u64>,
-    /// All of a store of 64 bytes.
-    wide: Option<[u64; 8]>,
-    /// The queue, if it is to a single one.
-    queue: Option<QueueName>,
-    /// Of a store that is a message: its name.
-    name: MessageKey,
-}
 
 /// What the firmware has answered to a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +70,7 @@ pub(super) struct Service {
     pub processor: FirmwareProcessor,
     pub parameters: parameters::Service,
     settings: Settings,
-    accesses: Mailbox<Access>,
+    accesses: Accesses,
     /// Answers to loads that will be tried again.
     answers: Vec<Answer>,
     room: VecDeque<QueueName>,
@@ -106,6 +93,17 @@ pub(super) struct Service {
     pub staging: [u8; SSRAM],
 }
 
+/// What keeps jobs from each other's share of the sP.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct JobLimits {
+    /// Parts of its memory.
+    pub shares: usize,
+    /// Packets of the miss queue from which on a job is held up; 0: never.
+    pub hold: u64,
+    /// Processes of a job at a site, at most.
+    pub processes: u32,
+}
+
 /// The settings of one site's firmware.
 pub(super) fn settings(
     names: QueueNames,
@@ -114,7 +112,7 @@ pub(super) fn settings(
     express: &parameters::Express,
     receive: Rings,
     (sites, here): (u32, u32),
-    shares: usize,
+    jobs: JobLimits,
 ) -> Settings {
     Settings::new([
         (sp::SETTING_BASIC_QUEUES, (names.count() - names.express_count()) as u64),
@@ -130,12 +128,15 @@ pub(super) fn settings(
         (sp::SETTING_PLACES, express.tags),
         (sp::SETTING_SITES, sites.into()),
         (sp::SETTING_SITE, here.into()),
-        (sp::SETTING_SHARES, shares as u64),
+        (sp::SETTING_SHARES, jobs.shares as u64),
+        (sp::SETTING_HOLD, jobs.hold),
+        (sp::SETTING_JOB_PROCESSES, jobs.processes.into()),
     ])
 }
 
 impl Service {
-    /// Has the firmware begin, until it waits for an event. That is over before anybody could notice.
+    /// Has the firmware begin, until it waits for an event. That is over before anybody could notice. `jobs`: so many have
+    /// processes here.
     ///
     /// # Errors
     /// The firmware did something else.
@@ -143,6 +144,7 @@ impl Service {
         mut processor: FirmwareProcessor,
         parameters: parameters::Service,
         settings: Settings,
+        jobs: usize,
     ) -> Result<Service, String> {
         while let Some(at) = processor.run(Time::ZERO)? {
             match processor.takes_place(at) {
@@ -159,7 +161,7 @@ impl Service {
         Ok(Service {
             processor,
             settings,
-            accesses: Mailbox::new(parameters.access_slots as usize),
+            accesses: Accesses::new(jobs, parameters.access_slots as usize),
             answers: Vec::new(),
             room: VecDeque::new(),
             over: VecDeque::new(),
@@ -180,29 +182,6 @@ impl Service {
     fn answer(&mut self, address: u64) -> Option<Answer> {
         let index = self.answers.iter().position(|answer| answer.address == address)?;
         Some(self.answers.remove(index))
-    }
-
-    /// A store to `queue` waits: later ones must not overtake it.
-    fn has_store(&self, queue: QueueName) -> bool {
-        self.accesses.iter().any(|a| a.value.is_some() && a.queue == Some(queue))
-    }
-}
-
-/// How the event ACCESS describes an access: what it is, and its queue or phantom queue.
-fn description(names: QueueNames, access: &Access) -> (u64, u64) {
-    let queue = u64::from(access.queue.unwrap_or(0));
-    match (Register::at(names, access.address), access.value.is_some()) {
-        (Register::Pointer(_, r::TRANSMIT_PRODUCER), true) => (sp::WHAT_TRANSMIT_PRODUCER, queue),
-        (Register::Pointer(_, r::TRANSMIT_CONSUMER), false) => (sp::WHAT_TRANSMIT_CONSUMER, queue),
-        (Register::Pointer(_, r::RECEIVE_PRODUCER), false) => (sp::WHAT_RECEIVE_PRODUCER, queue),
-        (Register::Pointer(_, r::RECEIVE_CONSUMER), true) => (sp::WHAT_RECEIVE_CONSUMER, queue),
-        (Register::Express(_) | Register::Tag(_), true) => (sp::WHAT_EXPRESS, queue),
-        (Register::Sent(_), false) => (sp::WHAT_EXPRESS_SENT, queue),
-        (Register::Receive(_), false) => (sp::WHAT_EXPRESS_TAKE, queue),
-        (Register::OnePoll(phantom), false) => (sp::WHAT_ONEPOLL, phantom as u64),
-        (Register::System(_, r::SYSTEM_MIGRATE), true) => (sp::WHAT_MIGRATE, 0),
-        (Register::System(_, r::SYSTEM_DONE), false) => (sp::WHAT_MIGRATED, 0),
-        _ => (sp::WHAT_NOTHING, queue),
     }
 }
 
@@ -241,7 +220,8 @@ impl Nes {
     /// The firmware serves accesses to the queue, or has yet to take a store to it.
     pub(super) fn serves(&self, name: QueueName) -> bool {
         let Some(service) = &self.service else { return false };
-        self.shared.homes.is_served(name) || service.has_store(name)
+        let homes = &self.shared.homes;
+        homes.is_served(name) || service.accesses.has_store(homes.job_of(homes.names.process(name)), name)
     }
 
     /// The firmware may have to serve an access to `address`, or have one served before.
@@ -259,19 +239,21 @@ impl Nes {
         access: Uncached,
     ) -> Option<Time> {
         let service = self.service.as_ref()?;
-        let has_room = !service.accesses.is_full();
+        let register = self.register(address);
+        let job = self.shared.homes.job_of(self.process_of(register));
+        let has_room = !service.accesses.is_full(job);
         let after = self.shared.clock.edge(service.parameters.retry.cycles());
         match access {
-            Uncached::Store if has_room || !self.is_served(self.register(address)) => return None,
+            Uncached::Store if has_room || !self.is_served(register) => return None,
             Uncached::Store => {}
             Uncached::Load if service.answers.iter().any(|answer| answer.address == address) => return None,
             Uncached::Load => {
-                let waits = service.accesses.iter().any(|a| a.address == address && a.value.is_none());
-                if !waits && !self.is_served(self.register(address)) {
+                let waits = service.accesses.has_load(job, address);
+                if !waits && !self.is_served(register) {
                     return None;
                 }
                 if !waits && has_room {
-                    self.keep(address, None, None);
+                    self.keep(address, None, None, None);
                     self.wake_service(c);
                 }
             }
@@ -284,26 +266,27 @@ impl Nes {
     pub(super) fn store_is_served(&mut self, address: u64, value: u64, name: MessageKey) -> bool {
         let is_served = self.is_served(self.register(address));
         if is_served {
-            self.keep(address, Some(value), name);
+            self.keep(address, Some(value), None, name);
         }
         is_served
     }
 
     /// The same of a store of 64 bytes.
     pub(super) fn wide_is_served(&mut self, address: u64, words: &[u64; 8], name: MessageKey) -> bool {
-        let is_served = self.store_is_served(address, words[0], name);
-        if let Some(service) = self.service.as_mut().filter(|_| is_served) {
-            service.accesses.back_mut().expect("just kept").wide = Some(*words);
+        let is_served = self.is_served(self.register(address));
+        if is_served {
+            self.keep(address, Some(words[0]), Some(*words), name);
         }
         is_served
     }
 
     /// The firmware serves stores to `register` and has no room for one.
     pub(super) fn is_overrun(&self, register: Register) -> bool {
-        self.service.as_ref().is_some_and(|s| s.accesses.is_full()) && self.is_served(register)
+        let job = self.shared.homes.job_of(self.process_of(register));
+        self.service.as_ref().is_some_and(|s| s.accesses.is_full(job)) && self.is_served(register)
     }
 
-    fn keep(&mut self, address: u64, value: Option<u64>, name: MessageKey) {
+    fn keep(&mut self, address: u64, value: Option<u64>, wide: Option<[u64; 8]>, name: MessageKey) {
         let register = self.register(address);
         let value = value.map(|value| match register {
             // System software names a queue as its process does.
@@ -313,11 +296,12 @@ impl Nes {
             }
             _ => value,
         });
-        let access = Access { address, value, wide: None, queue: self.queue_of(register), name };
+        let sends = value.is_some() && matches!(register, Register::Express(_) | Register::Tag(_));
+        let access = Access { address, value, wide, queue: self.queue_of(register), name, sends };
+        let job = self.shared.homes.job_of(self.process_of(register));
         self.shared.counters.served += 1;
         let service = self.service.as_mut().expect("somebody serves the access");
-        // A store that takes no time has not waited.
-        service.accesses.put_beyond(access);
+        service.accesses.put(job, access);
     }
 
     /// There may be room in resident queue `name`.
@@ -393,7 +377,7 @@ impl Nes {
         Some(match address {
             sp::EVENT => return self.next_event(),
             sp::RESULT => return service.result.take(),
-            sp::ACCESS_VALUE => service.accesses.front().and_then(|a| a.value).unwrap_or(0),
+            sp::ACCESS_VALUE => service.accesses.current().and_then(|a| a.value).unwrap_or(0),
             sp::SETTING_BASIC_QUEUES..SETTINGS_END => service.settings.get(address),
             sp::OWN_TAKE => {
                 let message = self.receiver.own.pop();
@@ -439,6 +423,7 @@ impl Nes {
             sp::COMMAND => self.shared.homes.all().contains(&high) && self.has_message(value),
             sp::OWN_SEND => self.express.may_own_send(value),
             sp::OVERRUN => usize::from(low) < self.shared.homes.names.processes,
+            sp::HOLD => (value as u32 as usize) < self.shared.homes.jobs(),
             sp::TURN => self.drain.is_some() && usize::from(low) < self.shared.homes.names.processes,
             sp::EXPRESS_SENT..sp::MISSED => self.has_slot(0, express_register(address).0 as u8),
             sp::ONEPOLL_ORDER.. => order_word(address) < self.orders.words(),
@@ -494,6 +479,7 @@ impl Nes {
                     ),
                 );
             }
+            sp::HOLD => self.hold(c, JobId(value as u32), value & sp::HOLD_OVER == 0),
             sp::TURN => {
                 let drain = self.drain.as_mut();
                 c.outputs.turn = drain.map(|drain| drain.turn(value, c.now, &self.shared));
@@ -522,9 +508,10 @@ impl Nes {
         }
         let mut turns = self.service_mut().turns.clone();
         let (kind, event) = turns.next(|kind| self.event_of(kind))?;
-        let service = self.service_mut();
+        let service = self.service.as_mut().expect("the firmware runs");
         service.turns = turns;
         match kind {
+            sp::KIND_ACCESS => service.accesses.begin_next(|job| self.shared.homes.is_held(job)),
             sp::KIND_MISS => self.receiver.show_missed(),
             sp::KIND_ROOM => drop(service.room.pop_front()),
             sp::KIND_LAUNCHED => service.launched = false,
@@ -557,13 +544,15 @@ impl Nes {
         let queue = |name: QueueName| u64::from(name) << 32;
         match kind {
             sp::KIND_ACCESS => {
-                let access = service.accesses.front()?;
+                let (_, access) = service.accesses.next(|job| self.shared.homes.is_held(job))?;
                 let (what, queue) = description(self.shared.homes.names, access);
                 Some(what << 8 | queue << 32)
             }
             sp::KIND_MISS => {
                 let packet = self.receiver.next_missed()?;
-                Some(queue(VoyagerPacket::from_bytes(&packet.bytes).queue))
+                let name = VoyagerPacket::from_bytes(&packet.bytes).queue;
+                let (waiting, site) = (self.receiver.missed_count() as u64, u64::from(packet.source));
+                Some(waiting << 8 | queue(name) | site << 48)
             }
             sp::KIND_ROOM => service.room.front().copied().map(queue),
             sp::KIND_LAUNCHED => service.launched.then_some(0),
@@ -706,7 +695,7 @@ impl Nes {
     /// The queue of an Express message, as the process reads it whose access, or system software's for it, the firmware
     /// deals with.
     fn express_queue(&self, message: u64) -> Option<QueueName> {
-        let access = self.service.as_ref()?.accesses.front()?;
+        let access = self.service.as_ref()?.accesses.current()?;
         let own = message >> r::EXPRESS_QUEUE_SHIFT & 3;
         let process = self.process_of(self.register(access.address));
         (own < r::EXPRESS_QUEUES).then(|| self.shared.homes.names.express(process, own))

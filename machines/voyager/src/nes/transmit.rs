@@ -108,6 +108,11 @@ impl Transmitter {
         }
     }
 
+    /// What may go may have changed.
+    pub fn look_again(&mut self) {
+        self.must_look = true;
+    }
+
     /// Nothing is to be sent.
     pub fn is_empty(&self) -> bool {
         self.state == State::Idle && !self.slots.iter().any(TransmitSlot::has_work)
@@ -172,9 +177,16 @@ impl Transmitter {
     /// The next slot that has a message and that `may` go: in turn, of those of the highest priority.
     fn next(&self, s: &Shared, may: impl Fn(usize) -> bool) -> Option<usize> {
         let in_turn = (self.current + 1..self.slots.len()).chain(0..=self.current);
-        let ready = in_turn.filter(|&slot| self.slots[slot].has_work() && may(slot));
+        let ready =
+            in_turn.filter(|&slot| self.slots[slot].has_work() && !self.is_held(slot, s) && may(slot));
         // The first of several that are alike.
         ready.min_by_key(|&slot| Reverse(self.slots[slot].queue.map(|queue| s.homes.priority(queue))))
+    }
+
+    /// The job of the queue in `slot` is held up. What the sP launches goes: it is the firmware that holds jobs up.
+    fn is_held(&self, slot: usize, s: &Shared) -> bool {
+        let queue = self.slots[slot].queue.filter(|_| slot != self.served());
+        queue.is_some_and(|queue| s.homes.sends_nothing(self.names.process(queue)))
     }
 
     /// The lines of the current slot come over the bus: from the cache (Reclaim), or from the DRAM.
