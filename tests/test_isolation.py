@@ -265,6 +265,24 @@ def test_messages_and_nothing_else_beside_a_neighbour(
     assert held["deaf"] > 0
 
 
+@pytest.mark.parametrize(("rounds", "size", "most"), [(100, 8, 6), (10, 65536, 1.5)])
+def test_messages_and_nothing_else_by_the_firmware_beside_a_flood(
+    compile_c: Compiler, tmp_path: Path, rounds: int, size: int, most: float
+) -> None:
+    """All packets go through the miss queue, in their order. So a message of 8 bytes waits for what
+    the flood has sent until it was held up; what it sends by accesses waits in its own mailbox."""
+    programs = compile_c("only", ONLY_MESSAGES), compile_c("neighbour", NEIGHBOUR)
+    options = ["-m", "voyager", *NONE_RESIDENT]
+    times = {
+        how: alone_with(programs, tmp_path, how, rounds, size, options)
+        for how in ("compute", "flood", "deaf")
+    }
+    print(f"beside neighbours: {times} ns")
+    assert max(times.values()) <= most * times["compute"]
+    assert max(times.values()) < 19e6, "it has waited for the neighbour's end"
+    assert held_up(tmp_path / "flood" / "job0") > 0
+
+
 def held_up(job: Path) -> int:
     """How often jobs were held up, on all nodes."""
     statistics = json.loads((job / "stats.json").read_text())

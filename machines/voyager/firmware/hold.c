@@ -14,8 +14,8 @@ static struct {
 static unsigned held_count;
 static bool may_release;
 
-/* Packets that have been taken since the oldest of them was held up, and after how many all may go on even so: what nobody
- * holds up, as what sPs launch, could keep the miss queue from ever being empty. */
+/* Packets that have been taken since the oldest of them was held up, and after how many all may go on even so: those of
+ * jobs that have less than their share are not held up, and could keep the miss queue from ever being empty. */
 #define HELD_FOR 256
 static unsigned held_for;
 
