@@ -119,7 +119,9 @@ def test_a_size_does_not_depend_on_the_others(chasqui: Run) -> None:
 
 
 def test_no_other_stream_is_faster(tmp_path: Path) -> None:
-    """Before, voyager was said to take 4,160 ns for each 8 bytes; blocking calls take 2,440."""
+    """Before, voyager was said to take 4,160 ns for each 8 bytes; blocking calls took 2,440 then,
+    and 3,160 with the library of today: where the receiver's looks fall decides, which moves with
+    where its code lies. The last line is the control: it does matter which streams are measured."""
     job = measurement.job("voyager")
     (turn,) = core.warm_up("voyager", [], [8])
     every = measurement.plan(8, turn)
@@ -132,7 +134,7 @@ def test_no_other_stream_is_faster(tmp_path: Path) -> None:
     least = gap(*every.windows)
     alone = {window: gap(window) for window in (0, 1, 2, 8, 32, 64)}
     assert least <= Fraction(101, 100) * min(alone.values())
-    assert 3 * min(alone.values()) < 2 * alone[2]
+    assert 5 * min(alone.values()) < 4 * alone[2]
 
 
 def test_a_measurement_takes_whole_turns_of_rings() -> None:

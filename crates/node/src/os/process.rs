@@ -345,9 +345,11 @@ impl<'a> ProcessView<'a> {
         self.process.process.space.used_bytes()
     }
 
-    /// Cycles of its hart that has come furthest, without those of other processes.
-    pub fn cycles(&self) -> u64 {
-        self.harts().map(|t| t.hart.cycle).max().unwrap_or(0) - self.process.elsewhere.cycles
+    /// Cycles of its hart that has come furthest, without those of other processes, up to `end`: what it had begun when others
+    /// ended its job takes until later.
+    pub fn cycles(&self, end: Time) -> u64 {
+        let cycles = self.harts().map(|t| t.hart.cycle).max().unwrap_or(0) - self.process.elsewhere.cycles;
+        self.harts().map(|t| t.hart.cycle_at(end)).max().map_or(cycles, |most| cycles.min(most))
     }
 
     /// Its present: of its hart that has come furthest, or as it left the hart that it shares for the last time.
