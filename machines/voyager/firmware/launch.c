@@ -48,7 +48,7 @@ bool launched(void)
 
 /* The next queue in turn sends a message, if nothing is on its way. A queue that became resident meanwhile, and
  * one that has sent all, leave the turn; those of a job that is held up keep their places in it. */
-void launch_next(void)
+static __attribute__((noinline)) void launch_in_turn(void)
 {
     for (unsigned left = active_count; left > 0 && launcher_is_free(); left--) {
         unsigned name = active[active_first];
@@ -64,4 +64,11 @@ void launch_next(void)
         }
         activate(name);
     }
+}
+
+/* After each event: mostly there is nothing to launch. */
+void launch_next(void)
+{
+    if (active_count > 0 && launcher_is_free())
+        launch_in_turn();
 }
