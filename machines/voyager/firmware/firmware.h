@@ -129,6 +129,10 @@ void hold_job(unsigned job);
 void release_job(unsigned job);
 bool is_held_up(unsigned process); /* its job is */
 
+/* --- the loop (main.c) --- */
+
+void look_for_accesses(void); /* what was left for later may be another now */
+
 /* --- one set of queues (drain.c) --- */
 
 void drain_begin(void);
@@ -140,7 +144,7 @@ void drain_on(void); /* marks may have room */
 
 /* --- accesses (access.c) and migration (migrate.c) --- */
 
-enum outcome { DONE, LATER }; /* LATER: the access stays, and is served again after LAUNCHED or QUIESCENT */
+enum outcome { DONE, LATER }; /* LATER: the access stays, and is served again after LAUNCHED or QUIESCENT, or a HOLD */
 
 enum outcome serve_access(unsigned what, unsigned name);
 enum outcome migrate(uint64_t request);

@@ -19,7 +19,8 @@ static bool may_release;
 #define HELD_FOR 256
 static unsigned held_for;
 
-/* Packets that have been taken since the miss queue was empty, or everybody went on, of each job and of all. */
+/* Packets that have been taken since the miss queue was empty, of each job and of all; of those before everybody went on
+ * half. */
 static unsigned taken[CHASQUI_VOYAGER_QUEUES], taken_in_all, jobs;
 
 /* Sites for whose sake a job is held up here, and jobs that are. */
@@ -43,6 +44,7 @@ void hold_job(unsigned job)
         return;
     held_here++;
     nes_store(CHASQUI_SP_HOLD, job);
+    look_for_accesses(); /* The one that waits for the launcher may be this job's, which is none now. */
 }
 
 void release_job(unsigned job)
@@ -90,11 +92,18 @@ void missed_is_taken(bool is_last)
 {
     if (taken_in_all == 0 || !(is_last || (held_count > 0 && ++held_for >= HELD_FOR)))
         return;
+    /* Who is to be held up next is known already, unless all that waited have been taken. */
+    taken_in_all = held_for = 0;
     for (unsigned job = 0; job < jobs; job++)
-        taken[job] = 0;
-    taken_in_all = 0;
+        taken_in_all += taken[job] = is_last ? 0 : taken[job] / 2;
     may_release = true;
     release_on();
+}
+
+/* An answer of a site's sP: its job sends no such packets. */
+static bool is_of_sp(struct chasqui_voyager_packet header)
+{
+    return header.kind == CHASQUI_SP_PACKET_EXPRESS && header.flags & CHASQUI_SP_PACKET_OWN;
 }
 
 /* A packet from `site` for `process` is the oldest of `waiting` in the miss queue. */
@@ -105,7 +114,11 @@ void hold_if_full(unsigned process, unsigned site, unsigned waiting)
         return;
     unsigned job = process / job_processes;
     bool has_its_share = ++taken[job] * jobs >= ++taken_in_all;
-    if (waiting < limit || !has_its_share || held_count == HELD_MAX || is_held(site, job) || !own_has_room())
+    /* One packet may be anybody's. */
+    if (waiting < limit || taken[job] == 1 || !has_its_share)
+        return;
+    if (held_count == HELD_MAX || is_held(site, job) || is_of_sp(header_of(nes_load(CHASQUI_SP_MISSED))) ||
+        !own_has_room())
         return;
     if (held_count == 0)
         held_for = 0;

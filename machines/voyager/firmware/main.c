@@ -14,6 +14,8 @@ static void want(uint64_t kind, bool wanted)
     nes_store(CHASQUI_SP_MASK, ~unwanted);
 }
 
+void look_for_accesses(void) { want(CHASQUI_SP_KIND_ACCESS, true); }
+
 static void serve(uint64_t event)
 {
     unsigned name = event >> 32 & 0xffff;
@@ -31,7 +33,6 @@ static void serve(uint64_t event)
     case CHASQUI_SP_KIND_LEFT:
         own_left();
         drain_on();
-        release_on();
         break;
     case CHASQUI_SP_KIND_TURN: turn_is_over(); break;
     case CHASQUI_SP_KIND_OVER: forget(name); break;

@@ -71,6 +71,7 @@ static struct message *next_request(void)
 
 void own_left(void)
 {
+    release_on(); /* First: jobs wait for it. */
     while (waiting > 0 && own_has_room()) {
         struct message *request = next_request();
         answer(request->words[0]);

@@ -129,8 +129,9 @@ chasqui_config::parameters! {
         dram: Bytes = "16 MiB", range "1 MiB" ..= "1 GiB", source "assumption: room for some 100,000 messages";
         /// Packets of each priority that the miss queue holds.
         miss_slots: Count = 64, range 1 ..= 1024, source "assumption: a part of the sSRAM, with room for what comes until a job is held up";
-        /// With several jobs: so many packets in the miss queue have the firmware hold up, at its source, the job that
-        /// sends the next one, until the queue is empty; 0: it holds up none.
+        /// With several jobs: so many packets in the miss queue, at most all places, have the firmware hold up, at its source,
+        /// the job that sends the next one, if that sends its share of what comes, until the queue is empty or 256 packets
+        /// have been taken; 0: it holds up none.
         hold: Count = 4, range 0 ..= 2048, source "assumption: what comes until the source has heard of it finds room";
         /// Accesses of application processors that the NES keeps for it, of each job.
         access_slots: Count = 8, range 1 ..= 1024, source "assumption";

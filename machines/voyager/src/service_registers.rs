@@ -227,6 +227,8 @@ chasqui_abi::guest_constants! {
     pub const PACKET_REFUSAL: u64 = 4;
     /// Flag of an Express packet: words that a 64-byte store brought are tagged on.
     pub const PACKET_WIDE: u64 = 1;
+    /// Flag of an Express packet: a service processor sent it, of its own queue.
+    pub const PACKET_OWN: u64 = 2;
 }
 
 chasqui_abi::guest_functions! {

@@ -1,8 +1,10 @@
 //! Accesses of harts to devices, and the way there, if a device is behind a link.
 //!
-//! The link keeps accesses in order. A store is over for its hart when it leaves the memory system; a load takes that for
+//! The link keeps each hart's accesses in order. A store is over for its hart when it leaves the memory system; a load takes that for
 //! its address alone, and its answer comes back past it, as on an interconnect with a channel for answers. What
-//! the device has tried again waits there, and all behind it.
+//! the device has tried again waits there, and all of its hart behind it; those of other harts go past it.
+
+use std::collections::VecDeque;
 
 use chasqui_engine::{Class, Outbox, Time};
 use chasqui_memory::{Request, Slot};
@@ -96,6 +98,15 @@ impl Io {
     }
 }
 
+/// Which of the oldest accesses of each hart reaches the device first becomes the first of all; when that is.
+fn bring_next(way: &mut VecDeque<Crossing>) -> Option<Time> {
+    let is_oldest = |&index: &usize| way.iter().take(index).all(|before| before.hart != way[index].hart);
+    let next = (0..way.len()).filter(is_oldest).min_by_key(|&index| way[index].at)?;
+    let crossing = way.remove(next)?;
+    way.push_front(crossing);
+    Some(crossing.at)
+}
+
 impl Parts {
     /// `device` can't serve the access of hart `index` now: it is to be tried again after that time.
     pub(crate) fn refused(
@@ -141,15 +152,18 @@ impl Parts {
     /// The oldest access on the way to `device` is there.
     pub(crate) fn arrive(&mut self, device: usize, now: Time, out: &mut Outbox<'_>) {
         let crossing = *self.io.devices[device].crossing.front().expect("an access is on its way");
-        if let Some(after) = self.refused((device, crossing.hart), &crossing.access, now, out) {
-            return self.arrive_at(device, now + after);
-        }
+        let refused = self.refused((device, crossing.hart), &crossing.access, now, out);
         let way = &mut self.io.devices[device].crossing;
-        way.pop_front();
-        if let Some(next) = way.front().map(|next| next.at.max(now)) {
-            self.arrive_at(device, next);
+        match refused {
+            Some(after) => way[0].at = now + after,
+            None => drop(way.pop_front()),
         }
-        self.reach_device(device, crossing, now, out);
+        if let Some(next) = bring_next(way) {
+            self.arrive_at(device, next.max(now));
+        }
+        if refused.is_none() {
+            self.reach_device(device, crossing, now, out);
+        }
     }
 
     /// The access of hart `hart` is made at `device`. `None`: there is no reply to it.

@@ -659,7 +659,7 @@ fn left(mut node: Box<NodePartition>, record: &Mutex<Record>) -> (Outcome, Optio
         node.visit_statistics(place, &mut visit);
     }
     let process = node.processes(JobId(0)).next().expect("one process");
-    let (ended, cycles) = (process.ended().cloned(), process.cycles());
+    let (ended, cycles) = (process.ended().cloned(), process.cycles(Time::NEVER));
     let profile = node.take_profiles(JobId(0)).pop().map(|profile| (profile, cycles));
     let seen = record.lock().expect("a lock").seen.clone();
     (Outcome { ended, statistics, seen }, profile)

@@ -13,7 +13,7 @@ use super::transmit::{packet_bytes, push_packet};
 use super::{Mechanism, NesEvent, Owner, Shared, accept};
 use crate::parameters::Express;
 use crate::registers as r;
-use crate::service_registers::{self as sp, PACKET_EXPRESS, PACKET_WIDE};
+use crate::service_registers::{self as sp, PACKET_EXPRESS, PACKET_OWN, PACKET_WIDE};
 
 // `network.packet_max` is checked against a Basic slot's data: no Tag-On packet is longer.
 const _: () = assert!(r::EXPRESS_BYTES + r::TAG_LONG_BYTES <= r::SLOT_DATA_BYTES);
@@ -131,6 +131,8 @@ pub(super) struct ExpressTransmitter {
     reader: DmaReader,
     /// The message that is dealt with, with its slot, and its tagged data once they cross.
     current: Option<(usize, Entry)>,
+    /// The slot that had its turn last.
+    latest: usize,
     tagged: Vec<u8>,
 }
 
@@ -152,6 +154,7 @@ impl ExpressTransmitter {
             pending: 0,
             state: State::Idle,
             reader: DmaReader::new(|number| Owner::TagOn.tag(number), line_bytes),
+            latest: slots + 1,
             current: None,
             tagged: Vec::new(),
         }
@@ -296,19 +299,23 @@ impl ExpressTransmitter {
         }
     }
 
-    /// The first slot of the highest priority whose oldest message is of a queue that `may` go.
+    /// The slot whose turn it is: in turn, of those of the highest priority whose oldest message is of a queue that `may` go.
     fn next(&self, s: &Shared, may: impl Fn(QueueName) -> bool) -> Option<usize> {
-        let oldest = self.slots.iter().map(|slot| slot.messages.front().map(|entry| entry.queue));
-        // What the sP sends goes: it is the firmware that holds jobs up.
-        let goes = |slot, queue| slot >= self.served() || !s.homes.sends_nothing(self.names.process(queue));
-        let ready = oldest
-            .enumerate()
-            .filter_map(|(slot, queue)| Some((slot, queue.filter(|&q| goes(slot, q) && may(q))?)));
+        // What the sP sends goes: it is the firmware that holds jobs up. So does what a queue has that leaves its slot, for
+        // which the firmware waits.
+        let goes = |slot, queue| {
+            let may_be_held = slot < self.served() && s.homes.slot(queue).is_some();
+            !may_be_held || !s.homes.sends_nothing(self.names.process(queue))
+        };
+        let in_turn = (self.latest + 1..self.slots.len()).chain(0..=self.latest);
+        let oldest = in_turn.filter_map(|slot| Some((slot, self.slots[slot].messages.front()?.queue)));
+        let ready = oldest.filter(|&(slot, queue)| goes(slot, queue) && may(queue));
         ready.min_by_key(|&(_, queue)| Reverse(s.homes.priority(queue))).map(|(slot, _)| slot)
     }
 
     /// Turns to the oldest message of `slot`. Reclaim: the lines of its tagged data come over the bus.
     fn begin(&mut self, slot: usize, s: &mut Shared, c: &mut Context<'_, '_>) {
+        self.latest = slot;
         self.current = self.slots[slot].messages.pop_front().map(|entry| (slot, entry));
         self.state = State::Ready;
         let Some((_, Entry { data: Data::Tag(tag), .. })) = self.current else { return };
@@ -381,7 +388,8 @@ impl ExpressTransmitter {
                 s.counters.tagged_sent += u64::from(matches!(entry.data, Data::Tag(_)));
                 s.counters.wide_sent += u64::from(wide);
                 let length = r::EXPRESS_BYTES + self.tagged.len() as u64;
-                let flags = if wide { PACKET_WIDE as u32 } else { 0 };
+                let flag = |is_set: bool, flag: u64| if is_set { flag as u32 } else { 0 };
+                let flags = flag(wide, PACKET_WIDE) | flag(entry.queue == SP, PACKET_OWN);
                 let bytes =
                     packet_bytes(PACKET_EXPRESS, to, flags, [&entry.word.to_le_bytes(), &self.tagged]);
                 push_packet(s, (entry.queue, to.site), bytes, length, entry.name);

@@ -99,7 +99,7 @@ counters! {
         pages_in: "pages";
         /// Packets that went to the miss queue.
         missed: "packets";
-        /// Times that a job was held up here, since it filled another site's miss queue.
+        /// Times that a job was held up here, since it filled a site's miss queue.
         held_up: "times";
         /// Accesses of the processor that the service processor served.
         served: "accesses";

@@ -55,7 +55,8 @@ impl NesPlan {
         let is_shared = self.has_several_jobs() && self.queues.sharing == Sharing::Own;
         JobLimits {
             shares: self.shares(),
-            hold: if is_shared { self.service.hold } else { 0 },
+            // More than the queue holds never wait in it.
+            hold: if is_shared { self.service.hold.min(self.service.miss_slots) } else { 0 },
             processes: self.placement.per_node(),
         }
     }
