@@ -265,21 +265,21 @@ def test_messages_and_nothing_else_beside_a_neighbour(
     assert held["deaf"] > 0
 
 
-@pytest.mark.parametrize(("rounds", "size", "most"), [(100, 8, 6), (10, 65536, 1.5)])
+@pytest.mark.parametrize(("rounds", "size", "most"), [(100, 8, 6), (10, 65536, 2)])
+@pytest.mark.parametrize("machine", ["voyager", "voyager-modern"])
 def test_messages_and_nothing_else_by_the_firmware_beside_a_flood(
-    compile_c: Compiler, tmp_path: Path, rounds: int, size: int, most: float
+    compile_c: Compiler, tmp_path: Path, machine: str, rounds: int, size: int, most: float
 ) -> None:
     """All packets go through the miss queue, in their order. So a message of 8 bytes waits for what
     the flood has sent until it was held up; what it sends by accesses waits in its own mailbox."""
     programs = compile_c("only", ONLY_MESSAGES), compile_c("neighbour", NEIGHBOUR)
-    options = ["-m", "voyager", *NONE_RESIDENT]
+    options = ["-m", machine, *NONE_RESIDENT]
     times = {
         how: alone_with(programs, tmp_path, how, rounds, size, options)
         for how in ("compute", "flood", "deaf")
     }
     print(f"beside neighbours: {times} ns")
     assert max(times.values()) <= most * times["compute"]
-    assert max(times.values()) < 19e6, "it has waited for the neighbour's end"
     assert held_up(tmp_path / "flood" / "job0") > 0
 
 
@@ -331,11 +331,10 @@ int main(int argc, char **argv)
 """
 
 
-def test_no_job_is_held_up_for_as_long_as_others_come(
-    compile_c: Compiler, tmp_path: Path
-) -> None:
-    """The flood's queues are served, so that all it sends goes through the miss queue, which is hardly
-    ever empty. Bursts of the other job, whose queues are resident, find theirs full now and then."""
+def test_no_job_is_held_up_for_as_long_as_others_come(compile_c: Compiler, tmp_path: Path) -> None:
+    """The flood's queues are served, so that all it sends goes through the miss queue, which is
+    hardly ever empty. Bursts of the other job, whose queues are resident, find theirs full now and
+    then."""
     programs = compile_c("bursts", BURSTS), compile_c("neighbour", NEIGHBOUR)
     homes = [f"voyager.queues.resident_{kind}=2" for kind in ("basic", "express")]
     options = ["-m", "voyager", "--set", homes[0], "--set", homes[1]]

@@ -127,7 +127,11 @@ void missed_is_taken(bool is_last); /* a packet of the miss queue, `is_last`: wh
 void release_on(void);              /* messages may have room */
 void hold_job(unsigned job);
 void release_job(unsigned job);
-bool is_held_up(unsigned process); /* its job is */
+bool is_job_held(unsigned process);
+extern unsigned jobs_held;
+
+/* Asked before each launch, and mostly none is. */
+static inline bool is_held_up(unsigned process) { return jobs_held > 0 && is_job_held(process); }
 
 /* --- the loop (main.c) --- */
 

@@ -25,7 +25,7 @@ static unsigned taken[CHASQUI_VOYAGER_QUEUES], taken_in_all, jobs;
 
 /* Sites for whose sake a job is held up here, and jobs that are. */
 static uint16_t holders[CHASQUI_VOYAGER_QUEUES];
-static unsigned held_here;
+unsigned jobs_held;
 
 static unsigned limit, job_processes, here;
 
@@ -42,7 +42,7 @@ void hold_job(unsigned job)
     check(job < CHASQUI_VOYAGER_QUEUES);
     if (holders[job]++ > 0)
         return;
-    held_here++;
+    jobs_held++;
     nes_store(CHASQUI_SP_HOLD, job);
     look_for_accesses(); /* The one that waits for the launcher may be this job's, which is none now. */
 }
@@ -52,12 +52,12 @@ void release_job(unsigned job)
     check(job < CHASQUI_VOYAGER_QUEUES && holders[job] > 0);
     if (--holders[job] > 0)
         return;
-    held_here--;
+    jobs_held--;
     nes_store(CHASQUI_SP_HOLD, CHASQUI_SP_HOLD_OVER | job);
     launch_next();
 }
 
-bool is_held_up(unsigned process) { return held_here > 0 && holders[process / job_processes] > 0; }
+bool is_job_held(unsigned process) { return holders[process / job_processes] > 0; }
 
 /* Tells the sP of `site`, be it this one; there is room in the own queue. */
 static void tell(unsigned site, uint64_t what, unsigned job)

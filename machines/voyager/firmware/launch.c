@@ -50,7 +50,7 @@ bool launched(void)
  * one that has sent all, leave the turn; those of a job that is held up keep their places in it. */
 static __attribute__((noinline)) void launch_in_turn(void)
 {
-    for (unsigned left = active_count; left > 0 && launcher_is_free(); left--) {
+    for (unsigned left = active_count; left > 0; left--) {
         unsigned name = active[active_first];
         struct queue *queue = &queues[name];
         active_first = (active_first + 1) % CHASQUI_VOYAGER_QUEUES;
@@ -58,11 +58,12 @@ static __attribute__((noinline)) void launch_in_turn(void)
         queue->is_active = false;
         if (queue->place != SERVED || queue->transmit_consumer == queue->transmit_producer)
             continue;
-        if (!is_held_up(queue->process)) {
-            launching = name;
-            nes_store(CHASQUI_SP_LAUNCH, (uint64_t)name << 32 | queue->transmit_consumer);
-        }
         activate(name);
+        if (is_held_up(queue->process))
+            continue;
+        launching = name;
+        nes_store(CHASQUI_SP_LAUNCH, (uint64_t)name << 32 | queue->transmit_consumer);
+        return;
     }
 }
 
