@@ -259,3 +259,27 @@ impl Parts {
         self.events.schedule(at, Class::Bus, Target::Io, Urgency::Slow, answer.into());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Harts and times of accesses, in the order in which they reach a device that refuses none.
+    fn order(accesses: &[(usize, u64)]) -> Vec<(usize, u64)> {
+        let access = Access::Load { address: 0, bytes: 8 };
+        let crossing = |&(hart, at)| Crossing { hart, slot: Slot::Blocking, access, at: Time(at) };
+        let mut way: VecDeque<_> = accesses.iter().map(crossing).collect();
+        let mut order = vec![];
+        while let Some(at) = bring_next(&mut way) {
+            order.push((way.pop_front().expect("it is the first").hart, at.0));
+        }
+        order
+    }
+
+    #[test]
+    fn accesses_arrive_as_they_left_and_other_harts_pass_what_is_tried_again() {
+        assert_eq!(order(&[(0, 10), (1, 10), (0, 20)]), [(0, 10), (1, 10), (0, 20)]);
+        // Hart 0 was refused, and tries again at 50: its own wait, those of hart 1 do not.
+        assert_eq!(order(&[(0, 50), (0, 20), (1, 30), (1, 60)]), [(1, 30), (0, 50), (0, 20), (1, 60)]);
+    }
+}
