@@ -211,7 +211,7 @@ fn rank(p: &ProcessView<'_>, time_ps: u64) -> RankSummary {
         node: p.node().0,
         status: p.ended().map(|(_, how)| status_of(how)),
         instructions: p.instructions(),
-        cycles: p.cycles(Time(time_ps)),
+        cycles: p.cycles(if p.ended().is_some() { Time::NEVER } else { Time(time_ps) }),
         time_ps,
         mpi_ps: calls.iter().map(|call| call.time_ps).sum(),
         unexpected: p.life().unexpected(),

@@ -156,7 +156,7 @@ int PMPI_Finalize(void)
             chq_progress();
         chq.device->close();
         chq.finalized = true;
-        /* What is called from here on is an error ([chq_comm_check]), at no cost for what was called before. */
+        /* A call on a communicator from here on is an error ([chq_comm_check]), at no cost for what was called before. */
         chq_comms_finalize();
     }
     CALL_LEAVE(CALL_FINALIZE);

@@ -123,8 +123,8 @@ void forget_requests(unsigned process);
 
 void hold_begin(void);
 void hold_if_full(unsigned process, unsigned site, unsigned waiting);
-void missed_is_taken(bool is_last); /* a packet of the miss queue, `is_last`: which is empty now */
-void release_on(void);              /* messages may have room */
+void missed_is_taken(bool is_last); /* a packet of the miss queue; `is_last`: none waited behind it when it was begun */
+void release_on(void); /* messages may have room */
 void hold_job(unsigned job);
 void release_job(unsigned job);
 bool is_job_held(unsigned process);

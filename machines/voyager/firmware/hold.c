@@ -1,8 +1,7 @@
 /* Jobs that fill a miss queue are held up at their source. What comes behind a packet that finds neither its queue nor the
- * miss queue with room waits on the link, whosever it is, and the sP takes longer to keep a packet than the link to bring
- * it. So when packets begin to gather, the sP asks that of the site from which the next one comes to hold its job up, if as
- * many of them as its share are the job's, and when all have been taken, to let it go on. Whether anybody receives makes no
- * difference: the sP takes what has come.
+ * miss queue with room waits on the link, of any job, and the sP takes longer to keep a packet than the link to bring it. So
+ * when packets gather in the miss queue, the sP has the source of the next one hold its job up, if that job sends at least
+ * its share of them. When they have been taken, the job goes on. This waits for no receiver: the sP takes what has come.
  */
 #include "firmware.h"
 
@@ -19,14 +18,14 @@ static bool may_release;
 #define HELD_FOR 256
 static unsigned held_for;
 
-/* Packets that have been taken since the miss queue was empty, of each job and of all; of those before everybody went on
- * half. */
+/* Packets taken since the miss queue was empty, of each job and of all; halved when held jobs go on. */
 static unsigned taken[CHASQUI_VOYAGER_QUEUES], taken_in_all, jobs;
 
 /* Sites for whose sake a job is held up here, and jobs that are. */
 static uint16_t holders[CHASQUI_VOYAGER_QUEUES];
 unsigned jobs_held;
 
+/* Packets of the miss queue from which on jobs are held up (0: never), processes of a job, this site. */
 static unsigned limit, job_processes, here;
 
 void hold_begin(void)
@@ -92,7 +91,7 @@ void missed_is_taken(bool is_last)
 {
     if (taken_in_all == 0 || !(is_last || (held_count > 0 && ++held_for >= HELD_FOR)))
         return;
-    /* Who is to be held up next is known already, unless all that waited have been taken. */
+    /* Which job sends most is known already, unless all that waited have been taken. */
     taken_in_all = held_for = 0;
     for (unsigned job = 0; job < jobs; job++)
         taken_in_all += taken[job] = is_last ? 0 : taken[job] / 2;
@@ -114,7 +113,7 @@ void hold_if_full(unsigned process, unsigned site, unsigned waiting)
         return;
     unsigned job = process / job_processes;
     bool has_its_share = ++taken[job] * jobs >= ++taken_in_all;
-    /* One packet may be anybody's. */
+    /* One packet may be of any job. */
     if (waiting < limit || taken[job] == 1 || !has_its_share)
         return;
     if (held_count == HELD_MAX || is_held(site, job) || is_of_sp(header_of(nes_load(CHASQUI_SP_MISSED))) ||

@@ -67,7 +67,7 @@ static __attribute__((noinline)) void launch_in_turn(void)
     }
 }
 
-/* After each event: mostly there is nothing to launch. */
+/* The rest is apart, so that this is short: mostly there is nothing to launch. */
 void launch_next(void)
 {
     if (active_count > 0 && launcher_is_free())

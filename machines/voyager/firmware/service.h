@@ -37,7 +37,7 @@
 #define CHASQUI_SP_TURN 0x120ull /* Stored: the process whose turn begins, and TURN_LAST. */
 #define CHASQUI_SP_TURN_LAST 0x10000ull /* Of TURN: no other turn comes. */
 #define CHASQUI_SP_OVERRUN 0x128ull /* Stored: this process's share of the memory is full, which is a fault of it. */
-#define CHASQUI_SP_HOLD 0x130ull /* Stored: resident queues of the job in the low half send nothing more, none of its blocks is begun, and what it sends by */
+#define CHASQUI_SP_HOLD 0x130ull /* Stored: the job in the low half is held up; with HOLD_OVER it goes on. */
 #define CHASQUI_SP_HOLD_OVER 0x100000000ull /* Of HOLD. */
 #define CHASQUI_SP_KIND_ACCESS 0x1ull /* Event: an access of an application processor to a queue that is not resident, or by system software. */
 #define CHASQUI_SP_KIND_MISS 0x2ull /* Event: the miss queue has a packet; this is about the oldest of the highest priority. */

@@ -66,8 +66,8 @@ chasqui_abi::guest_constants! {
     pub const TURN_LAST: u64 = 1 << 16;
     /// Stored: this process's share of the memory is full, which is a fault of it.
     pub const OVERRUN: u64 = 0x128;
-    /// Stored: resident queues of the job in the low half send nothing more, none of its blocks is begun, and what it sends by
-    /// accesses to other queues is no event; with HOLD_OVER all go on.
+    /// Stored: the job in the low half is held up; with HOLD_OVER it goes on.
+    /// Its resident queues send nothing, none of its blocks is begun, and what it sends by accesses to other queues is no event.
     pub const HOLD: u64 = 0x130;
     /// Of HOLD.
     pub const HOLD_OVER: u64 = 1 << 32;

@@ -98,12 +98,13 @@ impl Io {
     }
 }
 
-/// Which of the oldest accesses of each hart reaches the device first becomes the first of all; when that is.
-fn bring_next(way: &mut VecDeque<Crossing>) -> Option<Time> {
-    let is_oldest = |&index: &usize| way.iter().take(index).all(|before| before.hart != way[index].hart);
-    let next = (0..way.len()).filter(is_oldest).min_by_key(|&index| way[index].at)?;
-    let crossing = way.remove(next)?;
-    way.push_front(crossing);
+/// Brings to the front, of the oldest accesses of each hart, the one that reaches the device first; returns its time.
+fn bring_next(crossings: &mut VecDeque<Crossing>) -> Option<Time> {
+    let is_oldest =
+        |&index: &usize| crossings.iter().take(index).all(|before| before.hart != crossings[index].hart);
+    let next = (0..crossings.len()).filter(is_oldest).min_by_key(|&index| crossings[index].at)?;
+    let crossing = crossings.remove(next)?;
+    crossings.push_front(crossing);
     Some(crossing.at)
 }
 
@@ -153,12 +154,12 @@ impl Parts {
     pub(crate) fn arrive(&mut self, device: usize, now: Time, out: &mut Outbox<'_>) {
         let crossing = *self.io.devices[device].crossing.front().expect("an access is on its way");
         let refused = self.refused((device, crossing.hart), &crossing.access, now, out);
-        let way = &mut self.io.devices[device].crossing;
+        let crossings = &mut self.io.devices[device].crossing;
         match refused {
-            Some(after) => way[0].at = now + after,
-            None => drop(way.pop_front()),
+            Some(after) => crossings[0].at = now + after,
+            None => drop(crossings.pop_front()),
         }
-        if let Some(next) = bring_next(way) {
+        if let Some(next) = bring_next(crossings) {
             self.arrive_at(device, next.max(now));
         }
         if refused.is_none() {

@@ -345,8 +345,8 @@ impl<'a> ProcessView<'a> {
         self.process.process.space.used_bytes()
     }
 
-    /// Cycles of its hart that has come furthest, without those of other processes, up to `end`: what it had begun when others
-    /// ended its job takes until later.
+    /// Cycles of its hart that has come furthest, without those of other processes, up to `end`: what a process had begun when
+    /// others ended its job takes until later.
     pub fn cycles(&self, end: Time) -> u64 {
         let cycles = self.harts().map(|t| t.hart.cycle).max().unwrap_or(0) - self.process.elsewhere.cycles;
         self.harts().map(|t| t.hart.cycle_at(end)).max().map_or(cycles, |most| cycles.min(most))

@@ -55,7 +55,7 @@ impl NesPlan {
         let is_shared = self.has_several_jobs() && self.queues.sharing == Sharing::Own;
         JobLimits {
             shares: self.shares(),
-            // More than the queue holds never wait in it.
+            // At most what one priority has places for.
             hold: if is_shared { self.service.hold.min(self.service.miss_slots) } else { 0 },
             processes: self.placement.per_node(),
         }
