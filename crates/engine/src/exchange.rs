@@ -82,12 +82,17 @@ impl Desk {
 
 /// Lower bounds on the effects of `message`, which is still in an inbox, on partitions of threads other than the
 /// receiver's. `by_zones`: these have other zones.
+///
+/// They may come sooner than a look-ahead after its event. What the receiver has promised rests on what it knew: that nobody
+/// waits for a credit of its own, for example, since its buffer had room, which this message takes. Then the credit, sent
+/// before the message comes, lets the sender go on. But that is in the sender's future, beyond which it has not run.
 fn effects(message: &Message, by_zones: bool, layout: &Layout) -> [Time; GROUPS_MAX] {
     let mut effects = [Time::NEVER; GROUPS_MAX];
     let groups = layout.lookahead.groups();
     let least = &layout.lookahead.least[layout.groups[message.to as usize]];
     let least = if by_zones { &least[groups..] } else { &least[..groups] };
-    effects.iter_mut().zip(least).for_each(|(effect, &least)| *effect = message.event.time + least);
+    let reached = effects.iter_mut().zip(least).filter(|&(_, &least)| least != Time::NEVER);
+    reached.for_each(|(effect, &least)| *effect = message.soonest.min(message.event.time + least));
     effects
 }
 
@@ -285,5 +290,34 @@ impl Visit<'_> {
             return true;
         }
         changed.wait_a_while(reached)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Class, Event, Lookahead, Port};
+
+    /// What thread 1 learns of thread 0's desk, in whose inbox thread 2 has left a message that it sent at `sent`, for `at`.
+    fn bound(sent: u64, at: u64) -> Time {
+        let lookahead = Lookahead::new(vec![vec![Time(10)]]);
+        let layout = Layout { groups: vec![0; 3], zones: vec![0; 3], lookahead };
+        let exchange = Exchange::new(3);
+        exchange.open((0..3).map(|_| vec![Time(1_000)]));
+        let visit = |thread| exchange.visit(thread, &[Time(1_000)], false, &layout);
+        let event =
+            Event { time: Time(at), order: Port::new(2).next(Class::Packet), target: 0, payload: [0, 0] };
+        let message = Message { to: 0, event, packet: None, soonest: Time(sent + 10) };
+        visit(2).send(&mut vec![(0, message)], &mut [Time(1_000)]);
+        let mut outside = [Time::ZERO];
+        assert!(visit(1).look(&mut outside));
+        outside[0]
+    }
+
+    #[test]
+    fn a_message_may_have_effects_before_it_comes() {
+        assert_eq!(bound(100, 110), Time(110));
+        assert_eq!(bound(100, 500), Time(110), "the receiver's promises rest on what it knew");
+        assert_eq!(bound(2_000, 2_500), Time(1_000));
     }
 }

@@ -36,6 +36,8 @@ pub struct Message {
     pub event: Event,
     /// The packet that comes with it.
     pub packet: Option<Box<Packet>>,
+    /// No effect comes sooner of the sender's having sent it: a look-ahead after that.
+    pub soonest: Time,
 }
 
 /// The output of a running partition, and how far it may run.
@@ -72,7 +74,7 @@ impl Outbox<'_> {
         let delay = self.lookahead.direct[self.from][group];
         assert!(event.time >= now + delay, "look-ahead of {delay} broken: sent at {now} for {}", event.time);
         self.limit = self.limit.min(event.time + self.lookahead.least[group][self.from]);
-        self.messages.push(Message { to, event, packet });
+        self.messages.push(Message { to, event, packet, soonest: now + delay });
     }
 }
 

@@ -361,7 +361,7 @@ impl Share {
     }
 
     /// A message for a partition here.
-    pub fn receive(&mut self, Message { to: id, event, packet }: Message, layout: &Layout) {
+    pub fn receive(&mut self, Message { to: id, event, packet, .. }: Message, layout: &Layout) {
         let to = self.places[id as usize].place;
         let (time, limit) = (event.time, self.limits[to]);
         assert!(time >= limit, "an event for {time} comes late: partition {id} has run to {limit}");

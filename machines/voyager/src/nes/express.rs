@@ -131,6 +131,8 @@ pub(super) struct ExpressTransmitter {
     reader: DmaReader,
     /// The message that is dealt with, with its slot, and its tagged data once they cross.
     current: Option<(usize, Entry)>,
+    /// The slot that had its turn last.
+    latest: usize,
     tagged: Vec<u8>,
 }
 
@@ -152,6 +154,7 @@ impl ExpressTransmitter {
             pending: 0,
             state: State::Idle,
             reader: DmaReader::new(|number| Owner::TagOn.tag(number), line_bytes),
+            latest: slots + 1,
             current: None,
             tagged: Vec::new(),
         }
@@ -296,7 +299,7 @@ impl ExpressTransmitter {
         }
     }
 
-    /// The first slot of the highest priority whose oldest message is of a queue that `may` go.
+    /// The slot whose turn it is: in turn, of those of the highest priority whose oldest message is of a queue that `may` go.
     fn next(&self, s: &Shared, may: impl Fn(QueueName) -> bool) -> Option<usize> {
         // What the sP sends goes: it is the firmware that holds jobs up. So does what a queue has that leaves its slot, for
         // which the firmware waits.
@@ -304,14 +307,15 @@ impl ExpressTransmitter {
             let may_be_held = slot < self.served() && s.homes.slot(queue).is_some();
             !may_be_held || !s.homes.sends_nothing(self.names.process(queue))
         };
-        let oldest = self.slots.iter().map(|slot| slot.messages.front().map(|entry| entry.queue));
-        let oldest = oldest.enumerate().filter_map(|(slot, queue)| Some((slot, queue?)));
+        let in_turn = (self.latest + 1..self.slots.len()).chain(0..=self.latest);
+        let oldest = in_turn.filter_map(|slot| Some((slot, self.slots[slot].messages.front()?.queue)));
         let ready = oldest.filter(|&(slot, queue)| goes(slot, queue) && may(queue));
         ready.min_by_key(|&(_, queue)| Reverse(s.homes.priority(queue))).map(|(slot, _)| slot)
     }
 
     /// Turns to the oldest message of `slot`. Reclaim: the lines of its tagged data come over the bus.
     fn begin(&mut self, slot: usize, s: &mut Shared, c: &mut Context<'_, '_>) {
+        self.latest = slot;
         self.current = self.slots[slot].messages.pop_front().map(|entry| (slot, entry));
         self.state = State::Ready;
         let Some((_, Entry { data: Data::Tag(tag), .. })) = self.current else { return };
