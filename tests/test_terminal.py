@@ -128,7 +128,7 @@ def check_kept(directory: Path, status: int = 130) -> None:
 
 
 def test_progress_line_and_output_take_turns(chatter: Path, tmp_path: Path) -> None:
-    seen = at_terminal(tmp_path, "run", chatter, "6", "500000", "5")
+    seen = at_terminal(tmp_path, "run", chatter, "6", "3000000", "5")
     assert seen.status == 0
     assert len(PROGRESS.findall(seen.text)) >= 1
     lines = Screen(seen.text).lines
