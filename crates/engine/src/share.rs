@@ -255,7 +255,8 @@ impl Share {
         if group != 0 {
             here = self.earliest[group].least_but(p);
         }
-        loop {
+        // Two may hold up each other where bounds are closer than look-aheads: then a third can do something.
+        for _ in 0..=self.ids.len() {
             let (next, outside) = (self.next[p], self.outside[group]);
             let limit = here.min(outside).min(self.horizon);
             if next < limit {
@@ -274,9 +275,10 @@ impl Share {
             group = self.groups[p];
             here = self.earliest[group].least_but(p);
         }
+        self.anybody()
     }
 
-    /// A partition that can do something, the earliest first, if other threads hold up the next one; and how far it may go.
+    /// A partition that can do something, the earliest first, if the next one is held up; and how far it may go.
     #[cold]
     fn anybody(&self) -> Option<(usize, Time)> {
         let mut found: Option<(usize, Time)> = None;
