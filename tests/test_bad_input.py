@@ -326,6 +326,83 @@ def test_programs_that_go_wrong(
     assert (tmp_path / "run" / "messages.parquet").exists()
 
 
+# Each with the statement that calls it. Of the program's own, made while MPI ran: a pending receive, a
+# persistent send, a datatype, an operation, a group.
+OUT_OF_TIME = {
+    "MPI_Wait": "MPI_Wait(&pending, &status)",
+    "MPI_Waitall": "MPI_Waitall(1, &pending, &status)",
+    "MPI_Waitany": "MPI_Waitany(1, &pending, &number, &status)",
+    "MPI_Testall": "MPI_Testall(1, &pending, &number, &status)",
+    "MPI_Cancel": "MPI_Cancel(&pending)",
+    "MPI_Start": "MPI_Start(&persistent)",
+    "MPI_Request_free": "MPI_Request_free(&persistent)",
+    "MPI_Buffer_detach": "MPI_Buffer_detach(&buffer, &number)",
+    "MPI_Type_free": "MPI_Type_free(&type)",
+    "MPI_Op_free": "MPI_Op_free(&op)",
+    "MPI_Group_free": "MPI_Group_free(&group)",
+    "MPI_Comm_disconnect": "MPI_Comm_disconnect(&comm)",
+    "MPI_Sendrecv": "MPI_Sendrecv(&number, 1, MPI_INT, 0, 0, &number, 1, MPI_INT, 0, 0, comm, &status)",
+    "MPI_Finalize": "MPI_Finalize()",
+    "MPI_Init_thread": "MPI_Init_thread(NULL, NULL, MPI_THREAD_SINGLE, &number)",
+}
+
+OUT_OF_TIME_PROGRAM = """#include <mpi.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    int wanted = atoi(argv[1]), before = argc > 2, number = 0, length;
+    char text[MPI_MAX_ERROR_STRING];
+    void *buffer = NULL;
+    MPI_Comm comm = MPI_COMM_WORLD;
+    MPI_Request pending = MPI_REQUEST_NULL, persistent = MPI_REQUEST_NULL;
+    MPI_Datatype type = MPI_INT;
+    MPI_Op op = MPI_SUM;
+    MPI_Group group = MPI_GROUP_EMPTY;
+    MPI_Status status;
+    MPI_Info info;
+    if (!before) {
+        MPI_Init(&argc, &argv);
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        MPI_Irecv(&number, 1, MPI_INT, MPI_ANY_SOURCE, 9, comm, &pending);
+        MPI_Send_init(&number, 1, MPI_INT, 0, 3, comm, &persistent);
+        MPI_Type_contiguous(2, MPI_INT, &type);
+        MPI_Op_create(NULL, 1, &op);
+        MPI_Comm_group(comm, &group);
+        MPI_Finalize();
+    }
+    /* These are allowed at any time. */
+    MPI_Initialized(&number);
+    MPI_Finalized(&number);
+    MPI_Error_string(MPI_ERR_TAG, text, &length);
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "key", "value");
+    MPI_Info_free(&info);
+    switch (wanted) {
+CALLS
+    }
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_no_call_goes_on_outside_mpi(compile_c: Compiler, chasqui: Run, before: bool) -> None:
+    """Before, waiting was reported as a deadlock, and what needs no communicator worked."""
+    calls = "".join(f"    case {i}: {call}; break;\n" for i, call in enumerate(OUT_OF_TIME.values()))
+    program = compile_c("out_of_time", OUT_OF_TIME_PROGRAM.replace("CALLS", calls))
+    said = "MPI_Init has not been called" if before else "MPI_Finalize has been called"
+    for number, name in enumerate(OUT_OF_TIME):
+        done = chasqui("run", "-np", "1", "--", program, str(number), *["before"] * before)
+        if name == "MPI_Init_thread" and before:
+            # It is in time; then the program ends without MPI_Finalize.
+            assert done.returncode == 0
+            continue
+        reason = "called a second time" if name == "MPI_Init_thread" else said
+        assert f"rank 0: {name}: {reason}" in done.stderr, done.stderr
+        assert done.returncode not in (0, 2, 125)
+
+
 @pytest.mark.parametrize("machine", ["loggp", "netcache", "voyager"])
 def test_a_program_linked_with_another_library(
     chasqui: Run, good: Path, tmp_path: Path, machine: str

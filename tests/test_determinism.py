@@ -334,6 +334,16 @@ def test_a_network_in_zones(
     assert messages > 200, "among all"
 
 
+@pytest.mark.parametrize("machine", ["netcache/via", "voyager"])
+def test_nodes_that_hold_each_other_up(examples: Path, tmp_path: Path, machine: str) -> None:
+    """A node whose harts had run ahead, and whose neighbour's had, waited for what the neighbour
+    had yet to settle, and the other way round: for ever, with a look-ahead of a picosecond."""
+    close = ["network.topology=ideal", "network.link_latency=1 ps", "node.harts=2"]
+    sets = [option for parameter in close for option in ("--set", parameter)]
+    run = ["-np", "4", "--ranks-per-node", "2", "--machine", machine, *sets]
+    check(tmp_path, [*run, "--", examples / "heat"], {"2 threads": THREADS["2 threads"]}, 0)
+
+
 # Rank 3 prints first; rank 1 ends the job while others compute, send and receive.
 ABORT = """\
 #include <mpi.h>

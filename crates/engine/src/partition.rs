@@ -88,7 +88,7 @@ pub trait Partition: Send {
     fn next(&self) -> Time;
     /// Lower bounds on the times of its first effects on other partitions, by their group, directly or
     /// through others, if it receives nothing from outside; then, if `earliest` has room for them, on those in other zones.
-    /// `least`: the look-aheads from here, of both.
+    /// `least`: the look-aheads from here, of both. All come after [`Partition::next`].
     fn earliest_outputs(&self, least: &[Time], earliest: &mut [Time]) {
         let next = self.next();
         earliest.iter_mut().zip(least).for_each(|(earliest, &least)| *earliest = next + least);

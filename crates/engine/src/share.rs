@@ -255,8 +255,8 @@ impl Share {
         if group != 0 {
             here = self.earliest[group].least_but(p);
         }
-        // Two may hold up each other where bounds are closer than look-aheads: then a third can do something.
-        for _ in 0..=self.ids.len() {
+        // It ends: who holds up another acts before it, since bounds lie behind next actions.
+        loop {
             let (next, outside) = (self.next[p], self.outside[group]);
             let limit = here.min(outside).min(self.horizon);
             if next < limit {
@@ -275,10 +275,9 @@ impl Share {
             group = self.groups[p];
             here = self.earliest[group].least_but(p);
         }
-        self.anybody()
     }
 
-    /// A partition that can do something, the earliest first, if the next one is held up; and how far it may go.
+    /// A partition that can do something, the earliest first, if other threads hold up the next one; and how far it may go.
     #[cold]
     fn anybody(&self) -> Option<(usize, Time)> {
         let mut found: Option<(usize, Time)> = None;
@@ -339,7 +338,19 @@ impl Share {
     fn note_earliest_outputs(&mut self, p: usize, layout: &Layout) {
         let least = &layout.lookahead.least[self.groups[p]];
         self.partitions[p].earliest_outputs(least, &mut self.outputs);
+        self.set_earliest(p);
+    }
+
+    /// The earliest outputs of partition `p` are `outputs`. They come after its next action: else it could wait for another
+    /// that waits for it.
+    fn set_earliest(&mut self, p: usize) {
+        let next = self.next[p];
         for (bounds, &earliest) in self.earliest.iter_mut().zip(&self.outputs) {
+            let id = self.ids[p];
+            assert!(
+                earliest > next || next == Time::NEVER,
+                "partition {id} acts at {next}, and at {earliest} on others"
+            );
             bounds.set(p, earliest);
         }
     }
@@ -373,9 +384,7 @@ impl Share {
         }
         let least = &layout.lookahead.least[self.groups[to]];
         if self.partitions[to].receive_within(event, packet, least, &mut self.outputs) {
-            for (bounds, &earliest) in self.earliest.iter_mut().zip(&self.outputs) {
-                bounds.set(to, earliest);
-            }
+            self.set_earliest(to);
             return;
         }
         // What rested has more to do than to take the event in: what it did not do until then.

@@ -58,3 +58,10 @@ fn a_promise_that_holds_is_kept() {
 fn an_effect_that_comes_sooner_than_promised_is_found() {
     run(Time(25), Time(26));
 }
+
+/// Two such partitions would wait for each other for ever.
+#[test]
+#[should_panic(expected = "partition 0 acts at 1.000 ns, and at 1.000 ns on others")]
+fn an_effect_at_the_time_of_an_action_is_found() {
+    run(Time(25), Time::ZERO);
+}

@@ -359,12 +359,14 @@ impl Partition for NodePartition {
         if self.parts.rests() {
             return Time::NEVER;
         }
-        self.parts.events.next_time().min(self.parts.harts.ready_at())
+        let next = self.parts.events.next_time().min(self.parts.harts.ready_at());
+        // A turn also settles what harts did that ran ahead, which bounds its effects.
+        if next == Time::NEVER { next } else { next.min(self.parts.settled) }
     }
 
     fn earliest_outputs(&self, least: &[Time], earliest: &mut [Time]) {
         earliest.fill(Time::NEVER);
-        if self.parts.rests() {
+        if self.next() == Time::NEVER {
             return;
         }
         // A hart that runs ahead may be taken back.

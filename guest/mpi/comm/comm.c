@@ -104,10 +104,8 @@ int chq_comm_check(const struct communicator *comm)
 {
     if (likely(comm_is_valid(comm)))
         return MPI_SUCCESS;
-    if (!chq.initialized)
-        return chq_reason(MPI_ERR_OTHER, "MPI_Init has not been called");
-    if (chq.finalized)
-        return chq_reason(MPI_ERR_OTHER, "MPI_Finalize has been called");
+    if (!chq_is_up())
+        return chq_reason(MPI_ERR_OTHER, chq_why_not_up());
     return chq_reason(MPI_ERR_COMM, "not a communicator");
 }
 
@@ -135,9 +133,8 @@ int chq_comm_free(struct communicator *comm)
     return error;
 }
 
-int PMPI_Comm_free(MPI_Comm *comm)
+static int free_and_clear(MPI_Comm *comm, const char *call)
 {
-    CALL_ENTER(CALL_COMM_FREE);
     struct communicator *c = comm_of(*comm);
     int error = chq_comm_check(c);
     if (!error && (c == &chq_world || c == &chq_self))
@@ -145,15 +142,28 @@ int PMPI_Comm_free(MPI_Comm *comm)
     if (!error)
         error = chq_comm_free(c);
     if (error)
-        error = chq_fail(c, "MPI_Comm_free", error, NULL);
+        error = chq_fail(c, call, error, NULL);
     else
         *comm = MPI_COMM_NULL;
+    return error;
+}
+
+int PMPI_Comm_free(MPI_Comm *comm)
+{
+    CALL_ENTER(CALL_COMM_FREE);
+    int error = free_and_clear(comm, "MPI_Comm_free");
     CALL_LEAVE(CALL_COMM_FREE);
     return error;
 }
 MPI_ALIAS(Comm_free);
 
-int PMPI_Comm_disconnect(MPI_Comm *comm) { return PMPI_Comm_free(comm); }
+int PMPI_Comm_disconnect(MPI_Comm *comm)
+{
+    CALL_ENTER(CALL_COMM_FREE);
+    int error = free_and_clear(comm, "MPI_Comm_disconnect");
+    CALL_LEAVE(CALL_COMM_FREE);
+    return error;
+}
 MPI_ALIAS(Comm_disconnect);
 
 int PMPI_Comm_size(MPI_Comm comm, int *size)

@@ -54,7 +54,7 @@ void chq_errhandler_release(struct errhandler *handler)
 
 int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *function, MPI_Errhandler *errhandler)
 {
-    LOCAL_CALL();
+    LOCAL_CALL_AT_ANY_TIME();
     if (!function)
         return chq_fail(NULL, "MPI_Comm_create_errhandler", MPI_ERR_ARG, "null function");
     struct errhandler *handler = chq_malloc(sizeof *handler);
@@ -108,7 +108,7 @@ MPI_ALIAS(Comm_call_errhandler);
 
 int PMPI_Errhandler_free(MPI_Errhandler *errhandler)
 {
-    LOCAL_CALL();
+    LOCAL_CALL_AT_ANY_TIME();
     struct errhandler *handler = handler_of(*errhandler);
     if (!handler)
         return chq_fail(NULL, "MPI_Errhandler_free", MPI_ERR_ERRHANDLER, "not an error handler");

@@ -105,7 +105,7 @@ static int add(int class)
 
 int PMPI_Add_error_class(int *errorclass)
 {
-    LOCAL_CALL();
+    LOCAL_CALL_AT_ANY_TIME();
     *errorclass = add(0);
     added[*errorclass - ADDED_FIRST].class = *errorclass;
     return MPI_SUCCESS;
@@ -114,7 +114,7 @@ MPI_ALIAS(Add_error_class);
 
 int PMPI_Add_error_code(int errorclass, int *errorcode)
 {
-    LOCAL_CALL();
+    LOCAL_CALL_AT_ANY_TIME();
     if (!is_standard(errorclass) && !is_added(errorclass))
         return chq_fail(NULL, "MPI_Add_error_code", MPI_ERR_ARG, "not an error class");
     *errorcode = add(errorclass);
@@ -124,7 +124,7 @@ MPI_ALIAS(Add_error_code);
 
 int PMPI_Add_error_string(int errorcode, const char *string)
 {
-    LOCAL_CALL();
+    LOCAL_CALL_AT_ANY_TIME();
     if (!is_added(errorcode))
         return chq_fail(NULL, "MPI_Add_error_string", MPI_ERR_ARG, "not a code that the program added");
     char **text = &added[errorcode - ADDED_FIRST].text;
@@ -147,7 +147,7 @@ static void remove_code(int code)
 
 int PMPI_Remove_error_class(int errorclass)
 {
-    LOCAL_CALL();
+    LOCAL_CALL_AT_ANY_TIME();
     if (!is_added(errorclass) || added[errorclass - ADDED_FIRST].class != errorclass)
         return chq_fail(NULL, "MPI_Remove_error_class", MPI_ERR_ARG, "not a class that the program added");
     for (int i = 0; i < added_count; i++)
@@ -160,7 +160,7 @@ MPI_ALIAS(Remove_error_class);
 
 int PMPI_Remove_error_code(int errorcode)
 {
-    LOCAL_CALL();
+    LOCAL_CALL_AT_ANY_TIME();
     if (!is_added(errorcode) || added[errorcode - ADDED_FIRST].class == errorcode)
         return chq_fail(NULL, "MPI_Remove_error_code", MPI_ERR_ARG, "not a code that the program added");
     remove_code(errorcode);
@@ -170,7 +170,7 @@ MPI_ALIAS(Remove_error_code);
 
 int PMPI_Remove_error_string(int errorcode)
 {
-    LOCAL_CALL();
+    LOCAL_CALL_AT_ANY_TIME();
     if (!is_added(errorcode) || !added[errorcode - ADDED_FIRST].text)
         return chq_fail(NULL, "MPI_Remove_error_string", MPI_ERR_ARG, "not a code with a text that the program added");
     free(added[errorcode - ADDED_FIRST].text);
@@ -181,7 +181,7 @@ MPI_ALIAS(Remove_error_string);
 
 int PMPI_Error_class(int errorcode, int *errorclass)
 {
-    LOCAL_CALL();
+    LOCAL_CALL_AT_ANY_TIME();
     if (!is_standard(errorcode) && !is_added(errorcode))
         return chq_fail(NULL, "MPI_Error_class", MPI_ERR_ARG, "not an error code");
     *errorclass = is_added(errorcode) ? added[errorcode - ADDED_FIRST].class : errorcode;
@@ -191,7 +191,7 @@ MPI_ALIAS(Error_class);
 
 int PMPI_Error_string(int errorcode, char *string, int *resultlen)
 {
-    LOCAL_CALL();
+    LOCAL_CALL_AT_ANY_TIME();
     if (!is_standard(errorcode) && !is_added(errorcode))
         return chq_fail(NULL, "MPI_Error_string", MPI_ERR_ARG, "not an error code");
     *resultlen = (int)text_copy(string, chq_error_text(errorcode), MPI_MAX_ERROR_STRING);

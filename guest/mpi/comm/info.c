@@ -103,7 +103,7 @@ int chq_info_copy(MPI_Info handle, struct info **copy)
 
 int PMPI_Info_create(MPI_Info *info)
 {
-    LOCAL_CALL();
+    LOCAL_CALL_AT_ANY_TIME();
     *info = (MPI_Info)info_new();
     return MPI_SUCCESS;
 }
@@ -112,7 +112,7 @@ MPI_ALIAS(Info_create);
 /* The program is alone in knowing its arguments: nothing to say about its start. */
 int PMPI_Info_create_env(int argc, char *argv[], MPI_Info *info)
 {
-    LOCAL_CALL();
+    LOCAL_CALL_AT_ANY_TIME();
     (void)argc, (void)argv;
     return PMPI_Info_create(info);
 }
@@ -120,7 +120,7 @@ MPI_ALIAS(Info_create_env);
 
 int PMPI_Info_dup(MPI_Info info, MPI_Info *newinfo)
 {
-    LOCAL_CALL();
+    LOCAL_CALL_AT_ANY_TIME();
     struct info *copy;
     int error = info == MPI_INFO_NULL ? MPI_ERR_INFO : chq_info_copy(info, &copy);
     if (error)
@@ -132,7 +132,7 @@ MPI_ALIAS(Info_dup);
 
 int PMPI_Info_free(MPI_Info *info)
 {
-    LOCAL_CALL();
+    LOCAL_CALL_AT_ANY_TIME();
     struct info *i = info_of(*info);
     if (!i || i == &environment)
         return chq_fail(NULL, "MPI_Info_free", MPI_ERR_INFO, "not an info object of the program");
@@ -144,7 +144,7 @@ MPI_ALIAS(Info_free);
 
 int PMPI_Info_set(MPI_Info info, const char *key, const char *value)
 {
-    LOCAL_CALL();
+    LOCAL_CALL_AT_ANY_TIME();
     struct info *i = info_of(info);
     size_t length = key ? text_length(key) : 0;
     if (!i || i == &environment)
@@ -160,7 +160,7 @@ MPI_ALIAS(Info_set);
 
 int PMPI_Info_delete(MPI_Info info, const char *key)
 {
-    LOCAL_CALL();
+    LOCAL_CALL_AT_ANY_TIME();
     struct info *i = info_of(info);
     if (!i)
         return chq_fail(NULL, "MPI_Info_delete", MPI_ERR_INFO, "not an info object");
@@ -174,7 +174,7 @@ MPI_ALIAS(Info_delete);
 
 int PMPI_Info_get(MPI_Info info, const char *key, int valuelen, char *value, int *flag)
 {
-    LOCAL_CALL();
+    LOCAL_CALL_AT_ANY_TIME();
     struct info *i = info_of(info);
     if (!i)
         return chq_fail(NULL, "MPI_Info_get", MPI_ERR_INFO, "not an info object");
@@ -189,7 +189,7 @@ MPI_ALIAS(Info_get);
 
 int PMPI_Info_get_string(MPI_Info info, const char *key, int *buflen, char *value, int *flag)
 {
-    LOCAL_CALL();
+    LOCAL_CALL_AT_ANY_TIME();
     struct info *i = info_of(info);
     if (!i)
         return chq_fail(NULL, "MPI_Info_get_string", MPI_ERR_INFO, "not an info object");
@@ -206,7 +206,7 @@ MPI_ALIAS(Info_get_string);
 
 int PMPI_Info_get_valuelen(MPI_Info info, const char *key, int *valuelen, int *flag)
 {
-    LOCAL_CALL();
+    LOCAL_CALL_AT_ANY_TIME();
     struct info *i = info_of(info);
     if (!i)
         return chq_fail(NULL, "MPI_Info_get_valuelen", MPI_ERR_INFO, "not an info object");
@@ -220,7 +220,7 @@ MPI_ALIAS(Info_get_valuelen);
 
 int PMPI_Info_get_nkeys(MPI_Info info, int *nkeys)
 {
-    LOCAL_CALL();
+    LOCAL_CALL_AT_ANY_TIME();
     struct info *i = info_of(info);
     if (!i)
         return chq_fail(NULL, "MPI_Info_get_nkeys", MPI_ERR_INFO, "not an info object");
@@ -233,7 +233,7 @@ MPI_ALIAS(Info_get_nkeys);
 
 int PMPI_Info_get_nthkey(MPI_Info info, int n, char *key)
 {
-    LOCAL_CALL();
+    LOCAL_CALL_AT_ANY_TIME();
     struct info *i = info_of(info);
     if (!i)
         return chq_fail(NULL, "MPI_Info_get_nthkey", MPI_ERR_INFO, "not an info object");

@@ -70,10 +70,10 @@ static void set_all(const char *pairs)
     }
 }
 
-static int init(int required)
+static int init(int required, const char *call)
 {
     if (chq.initialized)
-        return chq_fail(NULL, "MPI_Init", MPI_ERR_OTHER, "called a second time");
+        return chq_fail(NULL, call, MPI_ERR_OTHER, "called a second time");
     chq_request_init();
     find_device();
     chq.rank = chq.ni->rank;
@@ -96,7 +96,7 @@ int PMPI_Init(int *argc, char ***argv)
 {
     (void)argc, (void)argv;
     MARK_CALL(CALL_INIT);
-    int error = init(MPI_THREAD_SINGLE);
+    int error = init(MPI_THREAD_SINGLE, "MPI_Init");
     MARK_RETURN(CALL_INIT);
     return error;
 }
@@ -117,7 +117,7 @@ int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
     (void)argc, (void)argv;
     MARK_CALL(CALL_INIT);
-    int error = init(required);
+    int error = init(required, "MPI_Init_thread");
     *provided = chq.thread_level;
     if (unlikely(*provided < required) && required == MPI_THREAD_MULTIPLE && !error)
         refuse_threads();
@@ -141,26 +141,21 @@ static void wait_for_the_others(void)
 int PMPI_Finalize(void)
 {
     CALL_ENTER(CALL_FINALIZE);
-    int error = MPI_SUCCESS;
-    if (!chq.initialized || chq.finalized) {
-        error = chq_fail(NULL, "MPI_Finalize", MPI_ERR_OTHER, "not between MPI_Init and MPI_Finalize");
-    } else {
-        chq_attributes_finalize();
-        chq_buffer_flush();
-        MARK_WAITING("MPI_Finalize: sends that are under way");
-        while (chq.outstanding || chq_is_blocked())
-            chq_progress();
-        MARK_WAITED();
-        wait_for_the_others();
-        while (chq_is_blocked())
-            chq_progress();
-        chq.device->close();
-        chq.finalized = true;
-        /* A call on a communicator from here on is an error ([chq_comm_check]), at no cost for what was called before. */
-        chq_comms_finalize();
-    }
+    chq_attributes_finalize();
+    chq_buffer_flush();
+    MARK_WAITING("MPI_Finalize: sends that are under way");
+    while (chq.outstanding || chq_is_blocked())
+        chq_progress();
+    MARK_WAITED();
+    wait_for_the_others();
+    while (chq_is_blocked())
+        chq_progress();
+    chq.device->close();
+    chq_comms_finalize();
     CALL_LEAVE(CALL_FINALIZE);
-    return error;
+    /* What is called from here on finds no communicator, or is refused the lock, at no cost for what was called before. */
+    chq.finalized = chq.threaded = true;
+    return MPI_SUCCESS;
 }
 MPI_ALIAS(Finalize);
 

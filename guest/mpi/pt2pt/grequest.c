@@ -19,8 +19,6 @@ int PMPI_Grequest_start(MPI_Grequest_query_function *query_fn, MPI_Grequest_free
                         MPI_Grequest_cancel_function *cancel_fn, void *extra_state, MPI_Request *request)
 {
     LOCAL_CALL();
-    if (!chq.initialized)
-        return chq_fail(NULL, "MPI_Grequest_start", MPI_ERR_OTHER, "MPI_Init has not been called");
     if (!query_fn || !free_fn || !cancel_fn)
         return chq_fail(NULL, "MPI_Grequest_start", MPI_ERR_ARG, "null function");
     struct request *made = request_new(REQUEST_GENERALIZED);

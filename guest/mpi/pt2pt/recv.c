@@ -125,7 +125,7 @@ static __attribute__((noinline)) int receive_general(void *buffer, int count, st
 {
     struct request request;
     request_start(&request, REQUEST_RECEIVE);
-    chq_enter();
+    chq_enter("MPI_Recv");
     int error = finish(&request, start_general(&request, buffer, count, type, source, tag, comm), comm, status);
     chq_leave();
     return error;
@@ -168,7 +168,7 @@ static int receive_nonblocking(void *buffer, int count, struct datatype *type, i
 static __attribute__((noinline)) int irecv_general(void *buffer, int count, struct datatype *type, int source, int tag,
                                                    struct communicator *comm, MPI_Request *result)
 {
-    chq_enter();
+    chq_enter("MPI_Irecv");
     int error = receive_nonblocking(buffer, count, type, source, tag, comm, result);
     chq_leave();
     return error;

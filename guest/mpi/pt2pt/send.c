@@ -124,7 +124,7 @@ static inline bool send_short(struct chasqui_envelope *envelope, const void *buf
 static __attribute__((noinline)) int send_general(const void *buffer, int count, MPI_Datatype datatype, int destination,
                                                   int tag, MPI_Comm comm)
 {
-    chq_enter();
+    chq_enter("MPI_Send");
     int error = send_blocking("MPI_Send", MODE_STANDARD, buffer, count, datatype, destination, tag, comm);
     chq_leave();
     return error;
@@ -187,7 +187,7 @@ static int send_nonblocking(const char *call, enum send_mode mode, const void *b
 static __attribute__((noinline)) int isend_general(const void *buffer, int count, MPI_Datatype datatype,
                                                    int destination, int tag, MPI_Comm comm, MPI_Request *result)
 {
-    chq_enter();
+    chq_enter("MPI_Isend");
     int error = send_nonblocking("MPI_Isend", MODE_STANDARD, buffer, count, datatype, destination, tag, comm, result);
     chq_leave();
     return error;

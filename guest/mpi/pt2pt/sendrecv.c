@@ -35,7 +35,7 @@ static __attribute__((noinline)) int exchange_locked(const void *send_buffer, in
                                                      void *buffer, int count, struct datatype *type, int source,
                                                      int tag, struct communicator *comm, MPI_Status *status)
 {
-    chq_lock();
+    chq_lock("MPI_Sendrecv");
     int error = exchange("MPI_Sendrecv", send_buffer, send_count, send_type, destination, send_tag, buffer, count, type,
                          source, tag, comm, status);
     chq_unlock();

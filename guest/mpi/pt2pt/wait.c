@@ -29,7 +29,7 @@ static inline __attribute__((always_inline)) int wait_one(MPI_Request *request, 
 /* With the lock. Not inline: it would cost the short path registers. */
 static __attribute__((noinline)) int wait_one_locked(MPI_Request *request, MPI_Status *status)
 {
-    chq_lock();
+    chq_lock("MPI_Wait");
     int error = wait_one(request, status);
     chq_unlock();
     return error;
@@ -80,7 +80,7 @@ static int wait_all(const char *call, int count, MPI_Request requests[], MPI_Sta
 
 static __attribute__((noinline)) int wait_all_locked(int count, MPI_Request requests[], MPI_Status *statuses)
 {
-    chq_lock();
+    chq_lock("MPI_Waitall");
     int error = wait_all("MPI_Waitall", count, requests, statuses);
     chq_unlock();
     return error;

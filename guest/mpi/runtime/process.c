@@ -1,4 +1,4 @@
 /* The state of this MPI process. */
 #include "mpi/runtime/process.h"
 
-struct chq_process chq = {.requests = {NULL, 0, 16}};
+struct chq_process chq = {.requests = {NULL, 0, 16}, .threaded = true};

@@ -37,7 +37,7 @@ struct chq_process {
     uint32_t posted_wild[PATTERNS]; /* Posted receives by pattern of wildcards. */
     uint32_t posted_any_wild; /* Of them, with any wildcard. */
     uint16_t unexpected_patterns; /* Bit p: unexpected messages are filed under pattern p. */
-    bool threaded; /* Several threads may call MPI at a time. */
+    bool threaded; /* Several threads may call MPI at a time; or none may: the lock is refused. */
     bool has_turn; /* `turn` calls `poll` and looks at `events`: there are threads, or yield.c. */
     uint64_t stamp; /* Order of the last receive posted. */
     struct request *lone; /* The only posted receive: it needs no table. Then the table is empty. */
@@ -66,6 +66,15 @@ struct chq_process {
 };
 
 extern struct chq_process chq;
+
+/* Between MPI_Init and MPI_Finalize. */
+static inline bool chq_is_up(void) { return chq.initialized && !chq.finalized; }
+
+/* Why it is not. */
+static inline const char *chq_why_not_up(void)
+{
+    return chq.initialized ? "MPI_Finalize has been called" : "MPI_Init has not been called";
+}
 
 static inline bool chq_is_blocked(void) { return chq.blocked != NULL; }
 

@@ -2,6 +2,7 @@
  * Reed, Kanodia: Synchronization with Eventcounts and Sequencers. Comm. of the ACM 22(2), 1979. */
 #include "mpi/runtime/thread.h"
 
+#include "mpi/comm/raise.h"
 #include "mpi/runtime/public.h"
 
 static uint32_t tickets; /* Taken so far. */
@@ -25,8 +26,10 @@ static void release(void)
     __atomic_store_n(&serving, serving + 1, __ATOMIC_RELEASE);
 }
 
-void chq_lock(void)
+void chq_lock(const char *call)
 {
+    if (unlikely(!chq_is_up()))
+        chq_fail(NULL, call, MPI_ERR_OTHER, chq_why_not_up());
     uintptr_t self = chq_thread_self();
     /* Only this thread can have stored its own name. */
     if (__atomic_load_n(&owner, __ATOMIC_RELAXED) != self) {
@@ -79,6 +82,7 @@ static void turn(void)
 int chq_thread_init(int required)
 {
     main_thread = chq_thread_self();
+    chq.threaded = false;
     if (required < MPI_THREAD_MULTIPLE)
         return required;
     if (chq_platform_harts() < 2)

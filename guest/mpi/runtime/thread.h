@@ -25,13 +25,14 @@ int chq_thread_init(int required);
 /* Whether this is the thread that called chq_thread_init. */
 bool chq_thread_is_main(void);
 
-void chq_lock(void);
+/* For the public function `call`: an error, which ends the job, before MPI_Init and after MPI_Finalize. */
+void chq_lock(const char *call);
 void chq_unlock(void);
 
-static inline void chq_enter(void)
+static inline void chq_enter(const char *call)
 {
     if (unlikely(chq.threaded))
-        chq_lock();
+        chq_lock(call);
 }
 
 static inline void chq_leave(void)
@@ -40,11 +41,14 @@ static inline void chq_leave(void)
         chq_unlock();
 }
 
+/* The public function that this is in, without the P of its name. */
+#define THIS_CALL (__func__ + 1)
+
 /* First and last of a public function that can communicate or wait. */
-#define CALL_ENTER(call) \
-    do {                 \
-        MARK_CALL(call); \
-        chq_enter();     \
+#define CALL_ENTER(call)      \
+    do {                      \
+        MARK_CALL(call);      \
+        chq_enter(THIS_CALL); \
     } while (0)
 #define CALL_LEAVE(call)   \
     do {                   \
@@ -54,14 +58,18 @@ static inline void chq_leave(void)
 
 /* First of a public function that does neither, but reads or changes what other threads may change. It
  * ends with the function. Where there are threads it may wait for the lock, and so is a call with marks. */
-#define LOCAL_CALL() __attribute__((cleanup(chq_leave_local))) bool local_call = chq_enter_local()
+#define LOCAL_CALL() __attribute__((cleanup(chq_leave_local))) bool local_call = chq_enter_local(THIS_CALL)
 
-static inline bool chq_enter_local(void)
+/* The same of one that may also be called before MPI_Init and after MPI_Finalize (MPI 5.0, section 11.4.1). */
+#define LOCAL_CALL_AT_ANY_TIME() \
+    __attribute__((cleanup(chq_leave_local))) bool local_call = chq_is_up() && chq_enter_local(THIS_CALL)
+
+static inline bool chq_enter_local(const char *call)
 {
     if (likely(!chq.threaded))
         return false;
     MARK_CALL(CALL_LOCAL);
-    chq_lock();
+    chq_lock(call);
     return true;
 }
 
