@@ -83,16 +83,19 @@ impl Desk {
 /// Lower bounds on the effects of `message`, which is still in an inbox, on partitions of threads other than the
 /// receiver's. `by_zones`: these have other zones.
 ///
-/// They may come sooner than a look-ahead after its event. What the receiver has promised rests on what it knew: that nobody
-/// waits for a credit of its own, for example, since its buffer had room, which this message takes. Then the credit, sent
-/// before the message comes, lets the sender go on. But that is in the sender's future, beyond which it has not run.
+/// They may come sooner than a look-ahead after its event, unless the receiver's group is steady. What the receiver has
+/// promised rests on what it knew: that nobody waits for a credit of its own, for example, since its buffer had room, which
+/// this message takes. Then the credit, sent before the message comes, lets the sender go on. But that is in the sender's
+/// future, beyond which it has not run.
 fn effects(message: &Message, by_zones: bool, layout: &Layout) -> [Time; GROUPS_MAX] {
     let mut effects = [Time::NEVER; GROUPS_MAX];
     let groups = layout.lookahead.groups();
-    let least = &layout.lookahead.least[layout.groups[message.to as usize]];
+    let group = layout.groups[message.to as usize];
+    let soonest = if layout.lookahead.is_steady[group] { Time::NEVER } else { message.soonest };
+    let least = &layout.lookahead.least[group];
     let least = if by_zones { &least[groups..] } else { &least[..groups] };
     let reached = effects.iter_mut().zip(least).filter(|&(_, &least)| least != Time::NEVER);
-    reached.for_each(|(effect, &least)| *effect = message.soonest.min(message.event.time + least));
+    reached.for_each(|(effect, &least)| *effect = soonest.min(message.event.time + least));
     effects
 }
 
@@ -299,8 +302,9 @@ mod tests {
     use crate::{Class, Event, Lookahead, Port};
 
     /// What thread 1 learns of thread 0's desk, in whose inbox thread 2 has left a message that it sent at `sent`, for `at`.
-    fn bound(sent: u64, at: u64) -> Time {
+    fn bound(sent: u64, at: u64, steady: bool) -> Time {
         let lookahead = Lookahead::new(vec![vec![Time(10)]]);
+        let lookahead = if steady { lookahead.with_steady(0) } else { lookahead };
         let layout = Layout { groups: vec![0; 3], zones: vec![0; 3], lookahead };
         let exchange = Exchange::new(3);
         exchange.open((0..3).map(|_| vec![Time(1_000)]));
@@ -316,8 +320,9 @@ mod tests {
 
     #[test]
     fn a_message_may_have_effects_before_it_comes() {
-        assert_eq!(bound(100, 110), Time(110));
-        assert_eq!(bound(100, 500), Time(110), "the receiver's promises rest on what it knew");
-        assert_eq!(bound(2_000, 2_500), Time(1_000));
+        assert_eq!(bound(100, 110, false), Time(110));
+        assert_eq!(bound(100, 500, false), Time(110), "the receiver's promises rest on what it knew");
+        assert_eq!(bound(2_000, 2_500, false), Time(1_000));
+        assert_eq!(bound(100, 500, true), Time(510), "the receiver's promises are steady");
     }
 }

@@ -1,7 +1,7 @@
 //! Limits come from the *look-ahead*: the least simulated time from anything a partition of one
 //! group does to its first effect on a partition of another.
 
-use crate::Time;
+use crate::{Group, Time};
 
 /// Groups of partitions, at most: host threads publish a bound for each, in one line of a cache.
 pub(crate) const GROUPS_MAX: usize = 7;
@@ -11,6 +11,8 @@ pub struct Lookahead {
     pub(crate) direct: Vec<Vec<Time>>,
     /// From each group to each; then, behind those, to each in another zone.
     pub(crate) least: Vec<Vec<Time>>,
+    /// By group: see [`Lookahead::with_steady`].
+    pub(crate) is_steady: Vec<bool>,
 }
 
 impl Lookahead {
@@ -35,7 +37,15 @@ impl Lookahead {
             }
         }
         let anywhere = least.iter().map(|least| least.iter().chain(least).copied().collect());
-        Lookahead { least: anywhere.collect(), direct }
+        Lookahead { least: anywhere.collect(), is_steady: vec![false; direct.len()], direct }
+    }
+
+    /// Partitions of `group` promise nothing that a message may belie: it lowers bounds on their effects to no sooner
+    /// than a look-ahead after it. Others may rest promises on what has come so far; then what is on its way may matter
+    /// from its having been sent.
+    pub fn with_steady(mut self, group: Group) -> Lookahead {
+        self.is_steady[group] = true;
+        self
     }
 
     /// Partitions are in zones, and affect those of other zones later: not sooner than `beyond[a][b]` after anything that

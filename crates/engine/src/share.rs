@@ -334,6 +334,14 @@ impl Share {
         }
     }
 
+    /// A message for `time` has lowered the bounds of partition `p`, whose group is steady, to `outputs`.
+    fn check_steady(&self, p: usize, time: Time, least: &[Time]) {
+        for ((bounds, &earliest), &least) in self.earliest.iter().zip(&self.outputs).zip(least) {
+            let before = bounds.at(p).min(time + least);
+            assert!(earliest >= before, "partition {}: {earliest} after a message for {time}", self.ids[p]);
+        }
+    }
+
     /// Stores the earliest outputs of partition `p`, by group.
     fn note_earliest_outputs(&mut self, p: usize, layout: &Layout) {
         let least = &layout.lookahead.least[self.groups[p]];
@@ -382,8 +390,12 @@ impl Share {
         for (earliest, bounds) in self.outputs.iter_mut().zip(&self.earliest) {
             *earliest = bounds.at(to);
         }
-        let least = &layout.lookahead.least[self.groups[to]];
+        let group = self.groups[to];
+        let least = &layout.lookahead.least[group];
         if self.partitions[to].receive_within(event, packet, least, &mut self.outputs) {
+            if layout.lookahead.is_steady[group] {
+                self.check_steady(to, time, least);
+            }
             self.set_earliest(to);
             return;
         }

@@ -56,12 +56,13 @@ impl Fabric {
         let never = Time::NEVER;
         let (to_fabric, to_node) = self.parameters.lookahead();
         if self.zones() == 1 {
-            return Lookahead::new(vec![vec![never, to_fabric], vec![to_node, never]]);
+            return Lookahead::new(vec![vec![never, to_fabric], vec![to_node, never]]).with_steady(FABRIC);
         }
         let onward = onward(&self.parameters, packet_bytes_min);
         let between = Time(u64::from(self.zones.switches_between - 1) * onward.0);
         let beyond =
             [vec![to_fabric + between + to_node, to_fabric + onward], vec![onward + to_node, onward]];
-        Lookahead::new(vec![vec![never, to_fabric], vec![to_node, onward]]).with_zones(&beyond)
+        let direct = vec![vec![never, to_fabric], vec![to_node, onward]];
+        Lookahead::new(direct).with_zones(&beyond).with_steady(FABRIC)
     }
 }
