@@ -10,7 +10,7 @@ int chq_reason(int class, const char *text)
     return class;
 }
 
-_Noreturn void chq_die(const char *text)
+_Noreturn void chq_die_in(const char *call, const char *text)
 {
     struct line line = {.length = 0};
     if (chq.ni) {
@@ -18,9 +18,12 @@ _Noreturn void chq_die(const char *text)
         line_add_number(&line, (long)chq.ni->rank);
         line_add(&line, ": ");
     }
-    line_add(&line, "MPI: ");
+    line_add(&line, call);
+    line_add(&line, ": ");
     line_add(&line, text);
     line_add(&line, "\n");
     chq_platform_write(2, line.text, line.length);
     chq_platform_exit(1);
 }
+
+_Noreturn void chq_die(const char *text) { chq_die_in("MPI", text); }

@@ -10,5 +10,7 @@ int chq_reason(int class, const char *text);
 
 /* Ends the job: the library itself can't go on. */
 _Noreturn void chq_die(const char *text);
+/* The same, for what the program has called. */
+_Noreturn void chq_die_in(const char *call, const char *text);
 
 #endif

@@ -2,7 +2,7 @@
  * Reed, Kanodia: Synchronization with Eventcounts and Sequencers. Comm. of the ACM 22(2), 1979. */
 #include "mpi/runtime/thread.h"
 
-#include "mpi/comm/raise.h"
+#include "mpi/runtime/error.h"
 #include "mpi/runtime/public.h"
 
 static uint32_t tickets; /* Taken so far. */
@@ -29,7 +29,7 @@ static void release(void)
 void chq_lock(const char *call)
 {
     if (unlikely(!chq_is_up()))
-        chq_fail(NULL, call, MPI_ERR_OTHER, chq_why_not_up());
+        chq_die_in(call, chq_why_not_up());
     uintptr_t self = chq_thread_self();
     /* Only this thread can have stored its own name. */
     if (__atomic_load_n(&owner, __ATOMIC_RELAXED) != self) {

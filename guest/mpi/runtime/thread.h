@@ -25,7 +25,7 @@ int chq_thread_init(int required);
 /* Whether this is the thread that called chq_thread_init. */
 bool chq_thread_is_main(void);
 
-/* For the public function `call`: an error, which ends the job, before MPI_Init and after MPI_Finalize. */
+/* For the public function `call`: ends the job before MPI_Init and after MPI_Finalize. */
 void chq_lock(const char *call);
 void chq_unlock(void);
 
