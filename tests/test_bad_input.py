@@ -326,8 +326,8 @@ def test_programs_that_go_wrong(
     assert (tmp_path / "run" / "messages.parquet").exists()
 
 
-# Each with the statement that calls it. Of the program's own, made while MPI ran: a pending receive, a
-# persistent send, a datatype, an operation, a group.
+# Each with the statement that calls it. Of the program's own, made while MPI ran: a pending
+# receive, a persistent send, a datatype, an operation, a group.
 OUT_OF_TIME = {
     "MPI_Wait": "MPI_Wait(&pending, &status)",
     "MPI_Waitall": "MPI_Waitall(1, &pending, &status)",
@@ -341,7 +341,9 @@ OUT_OF_TIME = {
     "MPI_Op_free": "MPI_Op_free(&op)",
     "MPI_Group_free": "MPI_Group_free(&group)",
     "MPI_Comm_disconnect": "MPI_Comm_disconnect(&comm)",
-    "MPI_Sendrecv": "MPI_Sendrecv(&number, 1, MPI_INT, 0, 0, &number, 1, MPI_INT, 0, 0, comm, &status)",
+    "MPI_Sendrecv": (
+        "MPI_Sendrecv(&number, 1, MPI_INT, 0, 0, &number, 1, MPI_INT, 0, 0, comm, &status)"
+    ),
     "MPI_Finalize": "MPI_Finalize()",
     "MPI_Init_thread": "MPI_Init_thread(NULL, NULL, MPI_THREAD_SINGLE, &number)",
 }
@@ -389,7 +391,7 @@ CALLS
 @pytest.mark.parametrize("before", [False, True])
 def test_no_call_goes_on_outside_mpi(compile_c: Compiler, chasqui: Run, before: bool) -> None:
     """Before, waiting was reported as a deadlock, and what needs no communicator worked."""
-    calls = "".join(f"    case {i}: {call}; break;\n" for i, call in enumerate(OUT_OF_TIME.values()))
+    calls = "".join(f"case {i}: {call}; break;\n" for i, call in enumerate(OUT_OF_TIME.values()))
     program = compile_c("out_of_time", OUT_OF_TIME_PROGRAM.replace("CALLS", calls))
     said = "MPI_Init has not been called" if before else "MPI_Finalize has been called"
     for number, name in enumerate(OUT_OF_TIME):
