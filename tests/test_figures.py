@@ -170,3 +170,36 @@ def test_who_sleeps_is_limited_by_sleeping(pairs: Path, tmp_path: Path, kernel: 
     what, percent = limited(run(tmp_path, *words, "--", pairs, 1, 0, "sleep")[0])
     assert what == "sleeping"
     assert percent >= 98
+
+
+# All compute in registers, a second rank for twice as long; the kernel works in their MPI calls.
+COMPUTES = r"""
+#include <mpi.h>
+int main(int argc, char **argv) {
+    int rank, sum;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int round = 0; round < 10; round++) {
+        for (int i = 0; i < 20000 * (rank + 1); i++) __asm__ volatile("");
+        MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    }
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("machine", ["netcache/tcp", "voyager"])
+def test_instructions_outside_of_calls_are_what_the_profile_says(
+    compile_c: Compiler, tmp_path: Path, machine: str
+) -> None:
+    """Before, what the kernel did in MPI calls was taken from the program's own instructions, too,
+    and the waiting for what came by a loop of polls."""
+    program = compile_c("computes", COMPUTES)
+    found, _ = run(tmp_path, "-np", 2, "-m", machine, "--profile", "--", program)
+    what, percent = limited(found)
+    profile = json.loads((tmp_path / "out" / "profile.json").read_text())
+    main = next(each for each in profile["functions"] if each["name"] == "main")
+    cycles = sum(rank["cycles"] for rank in profile["ranks"])
+    assert what == "instructions and hits of the L2"
+    assert percent == pytest.approx(100 * main["by_cause"]["issue"] / cycles, abs=2)

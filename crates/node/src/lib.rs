@@ -32,7 +32,7 @@ pub use memory_system::{Client, Effect, MemorySystem, SnoopingBus};
 pub use node::{NodePartition, PartitionSpec};
 pub use os::{
     Away, Costs, Ended, Kernel, KernelNode, KernelProcess, OsSpec, Output, ProcessSpec, ProcessView, Region,
-    Usage, kernel_memory, load_kernel,
+    Spent, Usage, kernel_memory, load_kernel,
 };
 pub use parameters::{Checks, NodeConfiguration, NodeUnit, SchedulerUnit, SoftwareUnit, schema};
 pub use parts::Parts;

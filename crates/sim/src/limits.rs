@@ -1,7 +1,7 @@
 //! What limited the program, in words.
 
 use chasqui_memory::Stall;
-use chasqui_node::ProcessView;
+use chasqui_node::{ProcessView, Spent};
 use chasqui_record::CallTotals;
 
 use crate::calls;
@@ -71,17 +71,11 @@ struct Rest {
 }
 
 impl Rest {
-    fn of(p: &ProcessView<'_>) -> Rest {
-        let used = p.used();
-        match p.away() {
-            // A process that shares a hart has one thread. What it waited for otherwise is its turn.
-            Some(away) => Rest {
-                blocked: 0,
-                slept: used.slept_cycles + away.asleep,
-                displaced: away.displaced + used.blocked_cycles,
-            },
-            None => Rest { blocked: used.blocked_cycles, slept: used.slept_cycles, displaced: 0 },
-        }
+    /// Of a process that shares its hart, or not, with what it and others spent on it.
+    fn of(shares: bool, Spent { used, away }: Spent) -> Rest {
+        // A process that shares a hart has one thread. What it waited for otherwise is its turn.
+        let (blocked, waited) = if shares { (0, used.blocked_cycles) } else { (used.blocked_cycles, 0) };
+        Rest { blocked, slept: used.slept_cycles + away.asleep, displaced: away.displaced + waited }
     }
 }
 
@@ -107,26 +101,30 @@ pub(crate) fn limited_by(
         ("sleeping".into(), 0),
         ("other jobs on its harts".into(), 0),
     ];
-    let mut total = 0;
+    let (mut total, mut l2_hits) = (0, 0);
     let (mut in_all_calls, mut outside) = (InCalls::default(), 0);
     for p in processes {
         let clock = p.harts().next().expect("a process has a hart").hart.clock();
         let ps = |cycles: u64| clock.edge(cycles).0;
-        let (used, rest) = (p.used(), Rest::of(p));
-        let stalled = |stall| ps(used.stalled(stall));
-        let (software, blocked) = (ps(used.software_cycles), ps(rest.blocked));
-        let (slept, displaced) = (ps(rest.slept), ps(rest.displaced));
+        let all = Spent { used: p.used(), away: p.away().unwrap_or_default() };
+        // MPI calls are counted by their times, whatever was done in them.
+        let beyond = all - p.spent_in_calls();
+        let shares_hart = p.away().is_some();
+        let rest = Rest::of(shares_hart, beyond);
+        let stalled = |stall| ps(beyond.used.stalled(stall));
+        let (software, blocked, slept) = (ps(beyond.used.software_cycles), ps(rest.blocked), ps(rest.slept));
+        l2_hits += p.harts().map(|core| core.hart.port.statistics.l2_hits).sum::<u64>();
         let end_ps = end_of(p);
         let elapsed = end_ps * p.started() as u64;
         // What a rank did after its job's end is in the other figures, too.
         total += u128::from(time_ps.max(end_ps)) * p.started() as u128;
-        let all = ps(used.stalled_by_all());
+        let unused = ps(beyond.used.stalled_by_all()) + software + blocked + slept + ps(rest.displaced);
         let calls = p.life().totals(end_ps);
         let in_calls = InCalls::of(&calls);
         in_all_calls.add(in_calls);
         outside += elapsed.saturating_sub(in_calls.all());
         shares[0].1 += in_calls.waiting;
-        shares[1].1 += elapsed.saturating_sub(in_calls.all() + all + software + blocked + slept + displaced);
+        shares[1].1 += elapsed.saturating_sub(in_calls.all() + unused);
         shares[2].1 += stalled(Stall::Data);
         shares[3].1 += stalled(Stall::Instruction);
         shares[4].1 += stalled(Stall::Walk);
@@ -137,7 +135,12 @@ pub(crate) fn limited_by(
         shares[9].1 += in_calls.init;
         shares[10].1 += in_calls.working;
         shares[11].1 += slept;
-        shares[12].1 += displaced;
+        // In calls, too: who waits there for a message might have had it.
+        shares[12].1 += ps(Rest::of(shares_hart, all).displaced);
+    }
+    if l2_hits > 0 {
+        // What these take is not counted apart.
+        shares[1].0 = "instructions and hits of the L2".into();
     }
     let text = match shares.into_iter().max_by_key(|(_, ps)| *ps) {
         Some((what, ps)) if total > 0 => {

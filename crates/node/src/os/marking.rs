@@ -4,6 +4,7 @@ use chasqui_abi::mark;
 use chasqui_hart::{Hart, Marks, State};
 use chasqui_record::{RankLife, Recorder, Site};
 
+use super::process::{Away, InCalls, NodeProcess, SoftwareCycles, Spent, Usage};
 use crate::harts::Spin;
 
 /// What a hart's marks are told to.
@@ -11,16 +12,57 @@ pub(crate) struct Marking<'a> {
     pub life: &'a mut RankLife,
     pub recorder: &'a mut Recorder,
     pub spin: &'a mut Spin,
+    /// What the thread spent in MPI calls.
+    pub in_calls: &'a mut InCalls,
+    /// Cycles of the hart that are system software's, so far.
+    pub software: SoftwareCycles,
+    /// What others have used of the hart.
+    pub elsewhere: &'a Usage,
+    /// When they did.
+    pub away: &'a Away,
     /// Number of the hart.
     pub index: usize,
-    /// MPI calls take no time: their marks end and begin it.
-    pub free_calls: bool,
     /// Messages' data are tracked from their delivery on.
     pub follows: bool,
+    pub rules: Rules,
+}
+
+/// Which marks halt their hart, so that system software hears of them.
+#[derive(Clone, Copy)]
+pub(crate) struct Rules {
+    /// MPI calls take no time: their marks end and begin it.
+    pub free_calls: bool,
     /// That the process has yielded says its mark alone ([`super::Os::sees_yields_by_marks`]).
     pub yields: bool,
     /// There are other harts: between two instructions that take no time they may execute theirs.
     pub several: bool,
+}
+
+impl NodeProcess {
+    /// What the marks of hart `index` of its node are told to.
+    #[inline(always)]
+    pub fn marking<'a>(
+        &'a mut self,
+        index: usize,
+        recorder: &'a mut Recorder,
+        spin: &'a mut Spin,
+        software: SoftwareCycles,
+        rules: Rules,
+    ) -> Marking<'a> {
+        let index = self.thread(index);
+        Marking {
+            life: &mut self.life,
+            recorder,
+            spin,
+            in_calls: &mut self.in_calls[index],
+            software,
+            elsewhere: &self.elsewhere,
+            away: &self.away,
+            index,
+            follows: self.tracked.is_some(),
+            rules,
+        }
+    }
 }
 
 impl Marking<'_> {
@@ -32,8 +74,10 @@ impl Marking<'_> {
         match code {
             mark::CALL => self.life.entered_at(self.index, site(hart)),
             mark::RETURN => self.spin.returned(hart),
-            _ => {}
+            _ => return,
         }
+        let used = Usage::of_hart(hart, self.software) - *self.elsewhere;
+        self.in_calls.pass(self.life.current_call(self.index).is_some(), Spent { used, away: *self.away });
     }
 }
 
@@ -53,10 +97,10 @@ impl Marks for Marking<'_> {
     fn take(&mut self, hart: &mut Hart, code: u32, call: u32, value: u64) -> bool {
         let is_more = match code {
             mark::ABORT | mark::REGION => true,
-            mark::YIELDED => self.yields,
-            mark::CALL | mark::RETURN => self.free_calls,
+            mark::YIELDED => self.rules.yields,
+            mark::CALL | mark::RETURN => self.rules.free_calls,
             mark::DELIVER => self.follows,
-            _ => self.several && !hart.port.is_timed(),
+            _ => self.rules.several && !hart.port.is_timed(),
         };
         if !is_more {
             self.note(hart, code, call, value);

@@ -27,11 +27,12 @@ use chasqui_watch::Symbols;
 use crate::harts::{Activity, Core, Harts};
 use crate::parameters::SoftwareUnit;
 pub use kernel::{Kernel, KernelNode, KernelProcess, kernel_memory, load_kernel};
-use marking::Marking;
+use marking::Rules;
 pub(crate) use pager::Pages;
 use position::Position;
 pub(crate) use process::NodeProcess;
-pub use process::{Away, Ended, Output, ProcessSpec, ProcessView, Region, Usage};
+use process::SoftwareCycles;
+pub use process::{Away, Ended, Output, ProcessSpec, ProcessView, Region, Spent, Usage};
 pub(crate) use scheduler::{Scheduler, Timer};
 
 /// Signals (Linux include/uapi/asm-generic/signal.h).
@@ -176,17 +177,23 @@ impl Os {
         lent: Option<LentBus<'_>>,
         end: u64,
     ) -> Halt {
-        let (several, yields) = (harts.is_several(), self.sees_yields_by_marks());
+        let rules = self.rules(harts);
+        let software = SoftwareCycles::of(&harts[index]);
         let Core { hart, spin, watch, process, .. } = &mut harts[index];
         if let Some(watch) = watch {
             return watch.run(hart, lent, end);
         }
         let process = &mut self.processes[*process];
-        let (recorder, free_calls) = (&mut recorders[process.id.index()], self.costs.free_calls);
-        let index = process.thread(index);
-        let (follows, life) = (process.tracked.is_some(), &mut process.life);
-        let mut marking = Marking { life, recorder, spin, index, free_calls, follows, yields, several };
+        let recorder = &mut recorders[process.id.index()];
+        let mut marking = process.marking(index, recorder, spin, software, rules);
         hart.run_with_bus(&mut marking, lent, end)
+    }
+
+    /// Which marks halt their harts.
+    #[inline(always)]
+    fn rules(&self, harts: &Harts) -> Rules {
+        let (several, yields) = (harts.is_several(), self.sees_yields_by_marks());
+        Rules { free_calls: self.costs.free_calls, yields, several }
     }
 
     /// Deals with what halted hart `index`, as far as it is system software's affair.
@@ -257,24 +264,22 @@ impl Os {
         if code == mark::REGION {
             return self.region(harts, index, value != 0);
         }
-        let yields = self.sees_yields_by_marks();
-        if code == mark::YIELDED && yields {
+        let rules = self.rules(harts);
+        if code == mark::YIELDED && rules.yields {
             harts[index].activity = Activity::Yielded;
             return;
         }
-        let several = harts.is_several();
-        let free_calls = self.costs.free_calls;
         let process = &mut self.processes[harts[index].process];
         let follows = process.tracked.is_some();
+        let software = SoftwareCycles::of(&harts[index]);
         let Core { hart, spin, .. } = &mut harts[index];
-        let core = process.thread(index);
-        let (life, recorder) = (&mut process.life, &mut recorders[process.id.index()]);
-        let mut marking = Marking { life, recorder, spin, index: core, free_calls, follows, yields, several };
+        let recorder = &mut recorders[process.id.index()];
+        let mut marking = process.marking(index, recorder, spin, software, rules);
         marking.note(hart, code, call, value);
         if follows && code == mark::DELIVER {
             process.track_delivered(harts, index, value);
         }
-        if free_calls && matches!(code, mark::CALL | mark::RETURN) {
+        if rules.free_calls && matches!(code, mark::CALL | mark::RETURN) {
             self.set_timed(harts, index);
         }
     }

@@ -4,7 +4,7 @@ use std::ops::{Add, Range, Sub};
 use std::sync::Arc;
 
 use chasqui_engine::Time;
-use chasqui_hart::{State, Text};
+use chasqui_hart::{Hart, State, Text};
 use chasqui_linux::{Process, Refused, Stream};
 use chasqui_memory::{Observation, Stall};
 use chasqui_placement::{JobId, NodeId, ProcessId, Rank};
@@ -83,6 +83,24 @@ pub struct ProcessSpec {
     pub output: Arc<dyn Output>,
 }
 
+/// Cycles that system software had a hart spend.
+#[derive(Clone, Copy)]
+pub(crate) struct SoftwareCycles {
+    charged: u64,
+    blocked: u64,
+    slept: u64,
+}
+
+impl SoftwareCycles {
+    pub fn of(core: &Core) -> SoftwareCycles {
+        SoftwareCycles {
+            charged: core.statistics.software_cycles,
+            blocked: core.blocked_cycles,
+            slept: core.slept_cycles,
+        }
+    }
+}
+
 /// What a process has used of its harts, or what others have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
@@ -102,13 +120,18 @@ pub struct Usage {
 impl Usage {
     /// What has been used of `core` by all.
     pub(crate) fn of(core: &Core) -> Usage {
+        Usage::of_hart(&core.hart, SoftwareCycles::of(core))
+    }
+
+    /// The same, from its parts.
+    pub(crate) fn of_hart(hart: &Hart, software: SoftwareCycles) -> Usage {
         Usage {
-            instructions: core.hart.statistics.instructions,
-            cycles: core.hart.cycle,
-            software_cycles: core.statistics.software_cycles,
-            blocked_cycles: core.blocked_cycles,
-            slept_cycles: core.slept_cycles,
-            stalls: Stall::ALL.map(|stall| core.hart.port.statistics.stalls[stall]),
+            instructions: hart.statistics.instructions,
+            cycles: hart.cycle,
+            software_cycles: software.charged,
+            blocked_cycles: software.blocked,
+            slept_cycles: software.slept,
+            stalls: Stall::ALL.map(|stall| hart.port.statistics.stalls[stall]),
         }
     }
 
@@ -159,6 +182,67 @@ pub struct Away {
     pub displaced: u64,
 }
 
+impl Away {
+    fn combine(self, other: Away, of: impl Fn(u64, u64) -> u64) -> Away {
+        Away { asleep: of(self.asleep, other.asleep), displaced: of(self.displaced, other.displaced) }
+    }
+}
+
+/// What a process has used of a hart, and others while it was away from it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// By itself.
+    pub used: Usage,
+    /// Others.
+    pub away: Away,
+}
+
+impl Add for Spent {
+    type Output = Spent;
+
+    fn add(self, other: Spent) -> Spent {
+        let sum = |mine, others| mine + others;
+        Spent { used: self.used.combine(other.used, sum), away: self.away.combine(other.away, sum) }
+    }
+}
+
+impl Sub for Spent {
+    type Output = Spent;
+
+    fn sub(self, other: Spent) -> Spent {
+        let difference = |all, others| all - others;
+        Spent {
+            used: self.used.combine(other.used, difference),
+            away: self.away.combine(other.away, difference),
+        }
+    }
+}
+
+/// What was spent on a hart in MPI calls.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct InCalls {
+    /// In those that have been left.
+    left: Spent,
+    /// In all, when the one that it is in was entered.
+    entered: Option<Spent>,
+}
+
+impl InCalls {
+    /// So much has been spent in all where a call was entered, or left, as `is_in` says.
+    pub fn pass(&mut self, is_in: bool, spent: Spent) {
+        match self.entered.take() {
+            None if is_in => self.entered = Some(spent),
+            Some(entered) if !is_in => self.left = self.left + (spent - entered),
+            entered => self.entered = entered,
+        }
+    }
+
+    /// When so much has been spent in all.
+    fn so_far(&self, spent: Spent) -> Spent {
+        self.entered.map_or(self.left, |entered| self.left + (spent - entered))
+    }
+}
+
 /// What a process keeps while it is not on its hart.
 pub(crate) struct Descheduled {
     pub state: State,
@@ -202,6 +286,8 @@ pub(crate) struct NodeProcess {
     pub elsewhere: Usage,
     /// How long others had it until it came back.
     pub away: Away,
+    /// What it spent in MPI calls, by its thread's place.
+    pub in_calls: Vec<InCalls>,
     /// When it left its hart for the last time, if it did: it was shown on it when all was over.
     pub left: Option<Time>,
     /// `None`: it is on its hart.
@@ -213,6 +299,7 @@ impl NodeProcess {
     pub fn new(spec: ProcessSpec, symbols: Symbols) -> NodeProcess {
         NodeProcess {
             life: RankLife::new(spec.rank.0 as u16, spec.harts.len(), spec.timeline_max),
+            in_calls: vec![InCalls::default(); spec.harts.len()],
             symbols,
             process: spec.process,
             id: spec.id,
@@ -261,6 +348,11 @@ impl NodeProcess {
         self.life.finish(now.0);
         self.ended = Some((now, how));
         self.is_unannounced = true;
+    }
+
+    /// What others have used of its hart, and when, before it came back.
+    pub fn beside(&self) -> Spent {
+        Spent { used: self.elsewhere, away: self.away }
     }
 
     /// It has ended, and the devices have yet to hear it: once.
@@ -333,6 +425,14 @@ impl<'a> ProcessView<'a> {
     pub fn used(&self) -> Usage {
         let all = self.harts().map(Usage::of).fold(Usage::default(), Usage::add);
         all - self.process.elsewhere
+    }
+
+    /// The part of it in MPI calls, and how long others had its hart then.
+    pub fn spent_in_calls(&self) -> Spent {
+        let Spent { used: elsewhere, away } = self.process.beside();
+        let on = |core| Spent { used: Usage::of(core) - elsewhere, away };
+        let calls = self.harts().zip(&self.process.in_calls).map(|(core, calls)| calls.so_far(on(core)));
+        calls.fold(Spent::default(), Spent::add)
     }
 
     /// How long others had its hart until it came back; `None`: it shares none.
