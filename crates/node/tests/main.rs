@@ -5,6 +5,7 @@ mod cacheless;
 mod coherence;
 mod devices;
 mod directory;
+mod ends;
 mod guest;
 mod harts;
 mod interrupts;

@@ -429,7 +429,8 @@ impl Os {
 
     /// The process has ended, but not its kernel.
     fn outlive(&mut self, harts: &mut Harts, index: usize, status: u64) -> Option<Answer> {
-        self.note_end(harts, index, Ended::Exit(status as i32 & 0xff));
+        let now = harts[index].hart.now();
+        self.note_end_of(harts[index].process, now, Ended::Exit(status as i32 & 0xff));
         Some(OK)
     }
 
@@ -476,7 +477,8 @@ impl Os {
             Some(halt) => self.end_by_fault(harts, index, halt, position, memory),
             None => {
                 let what = format!("exception {cause:#x} of the process");
-                self.fault_at(harts, index, SIGABRT, &what, position.where_code_is());
+                let now = harts[index].hart.now();
+                self.fault_at(harts, index, (SIGABRT, &what), position.where_code_is(), now);
             }
         }
         None
@@ -493,12 +495,13 @@ impl Os {
         let mut text = vec![0; bytes.min(TEXT_MAX) as usize];
         harts[index].hart.port.peek_virtual(address, &mut text);
         let text = format!("the kernel gives up: {}", String::from_utf8_lossy(&text));
-        let (now, pc) = (harts[index].hart.now(), harts[index].hart.state.pc);
-        self.fault_at(harts, index, SIGABRT, &text, Position::at(pc));
+        let pc = harts[index].hart.state.pc;
+        let now = harts[index].hart.now();
+        self.fault_at(harts, index, (SIGABRT, &text), Position::at(pc), now);
         // Without their kernel no process of the node goes on.
         for number in 0..self.processes.len() {
             let process = &self.processes[number];
-            if process.ended.is_none() {
+            if !process.is_over() {
                 let text = format!("{} at {now}: {text}", process.rank);
                 self.note_end_of(number, now, Ended::Fault { signal: SIGABRT, text });
             }

@@ -338,11 +338,6 @@ impl Os {
         }
     }
 
-    /// The process on hart `index` has ended now.
-    fn note_end(&mut self, harts: &Harts, index: usize, how: Ended) {
-        self.note_end_of(harts[index].process, harts[index].hart.now(), how);
-    }
-
     /// Process `number` has ended at `now`.
     fn note_end_of(&mut self, number: usize, now: Time, how: Ended) {
         let ends_job = self.ends_job(&how);
@@ -363,10 +358,15 @@ impl Os {
         }
     }
 
+    /// The process on hart `index` ends there.
     fn end(&mut self, harts: &mut Harts, index: usize, how: Ended) {
-        self.note_end(harts, index, how);
+        self.end_at(harts, index, harts[index].hart.now(), how);
+    }
+
+    /// The process on hart `index` has ended at `now`.
+    fn end_at(&mut self, harts: &mut Harts, index: usize, now: Time, how: Ended) {
+        self.note_end_of(harts[index].process, now, how);
         let own = self.on(harts, index).harts.clone();
-        let now = harts[index].hart.now();
         if self.tell_kernel(harts, &own, now) {
             return;
         }
@@ -377,13 +377,6 @@ impl Os {
     fn stop_at(&mut self, time: Time, job: JobId) {
         self.stop = Some(self.stop.map_or(time, |stop| stop.min(time)));
         self.broken.push(job);
-    }
-
-    /// Ends the process on hart `index` by `signal`, because of what is said in `what`, if it has not ended.
-    fn fault_alive(&mut self, harts: &mut Harts, index: usize, signal: i32, what: &str) {
-        if self.on(harts, index).ended.is_none() {
-            self.fault(harts, index, signal, what);
-        }
     }
 
     /// `executed` more instructions were executed: tells the output how far the harts have come, now and then.

@@ -116,7 +116,8 @@ impl Os {
         // Where there is code the pc says where the program is.
         let is_lost = matches!(fault, Halt::Fault(Fault::Page { access: Access::Execute, .. }));
         let position = if is_lost { position } else { position.where_code_is() };
-        self.fault_at(harts, index, signal, &what, position);
+        let now = harts[index].hart.now();
+        self.fault_at(harts, index, (signal, &what), position, now);
     }
 }
 

@@ -21,23 +21,27 @@ fn is_fortran_binding(name: &str) -> bool {
 impl Os {
     /// Ends the process on hart `index` by `signal`, because of what is said in `what` and the hart does.
     pub(super) fn fault(&mut self, harts: &mut Harts, index: usize, signal: i32, what: &str) {
-        let position = match self.trapped_at(harts, index) {
-            Some(pc) => Position { registers: self.trapped_registers(harts, index), ..Position::at(pc) },
-            None => Position::of(&harts[index].hart).where_code_is(),
-        };
-        self.fault_at(harts, index, signal, what, position);
+        let (position, now) = (self.position(harts, index), harts[index].hart.now());
+        self.fault_at(harts, index, (signal, what), position, now);
     }
 
-    /// The same, of the instruction at `position`.
+    /// Where the process on hart `index` is.
+    pub(super) fn position(&self, harts: &Harts, index: usize) -> Position {
+        match self.trapped_at(harts, index) {
+            Some(pc) => Position { registers: self.trapped_registers(harts, index), ..Position::at(pc) },
+            None => Position::of(&harts[index].hart).where_code_is(),
+        }
+    }
+
+    /// The same, of the instruction at `position`, at `now`.
     pub(super) fn fault_at(
         &mut self,
         harts: &mut Harts,
         index: usize,
-        signal: i32,
-        what: &str,
+        (signal, what): (i32, &str),
         position: Position,
+        now: Time,
     ) {
-        let now = harts[index].hart.now();
         let process = self.on(harts, index);
         let on_hart = match process.harts.len() > 1 && harts.is_several() {
             true => format!(", hart {index},"),
@@ -46,7 +50,7 @@ impl Os {
         let port = &harts[index].hart.port;
         let place = position.text(&process.symbols, &mut |at, bytes| port.peek_virtual(at, bytes));
         let text = format!("{}{on_hart} at {now}: {what}, {place}", process.rank);
-        self.end(harts, index, Ended::Fault { signal, text });
+        self.end_at(harts, index, now, Ended::Fault { signal, text });
     }
 }
 

@@ -548,12 +548,15 @@ impl Os {
     ) {
         harts.settle_all(now);
         let ends_job = self.costs.software.fault_ends_job;
-        let Some(process) = self.processes.iter_mut().find(|process| process.id == id) else { return };
+        let mut alive = self.processes.iter_mut().filter(|process| !process.is_over());
+        let Some(process) = alive.find(|process| process.id == id) else { return };
         if process.descheduled.is_none() {
             let hart = if process.harts.contains(&hart) { hart } else { process.harts.start };
-            self.fault_alive(harts, hart, signal, what);
+            // The hart may be asleep, or wait for something.
+            let (position, now) = (self.position(harts, hart), now.max(harts[hart].hart.now()));
+            self.fault_at(harts, hart, (signal, what), position, now);
             self.gone(events, now);
-        } else if process.ended.is_none() {
+        } else {
             let text = format!("{} at {now}: {what}", process.rank);
             let job = process.job;
             process.end(now, Ended::Fault { signal, text });

@@ -81,6 +81,8 @@ pub enum Action {
     Deposit(Incoming, u32, [u64; 2]),
     /// Asserts this interrupt line.
     Interrupt(u32),
+    /// Finds a fault of this process.
+    Fault(ProcessId),
     /// Nothing that the processor could notice.
     Nothing,
 }
@@ -266,6 +268,7 @@ impl NetworkInterface for TestNi {
         match self.schedule[what as usize].1 {
             Action::Flag(value) => self.flag = value,
             Action::Interrupt(line) => c.interrupt(line, true),
+            Action::Fault(process) => c.fault(process, "found".into()),
             Action::Write(at, _) => c.bus(request(BusOperation::Write, self.data + at as u64, 8)),
             Action::Read(at) => c.bus(request(BusOperation::Read, self.data + at as u64, 64)),
             Action::Deposit(incoming, bytes, _) => {
@@ -689,6 +692,30 @@ pub fn run_with_two(
 
 /// Runs two processes on a node, each with a hart of its own; how each ended.
 pub fn run_two_processes(c: &NodeConfiguration, programs: [&Program; 2], ni: TestNi) -> Vec<Option<Ended>> {
+    let node = over(two_processes(c, programs, ni));
+    node.processes(JobId(0)).map(|process| process.ended().map(|(_, ended)| ended.clone())).collect()
+}
+
+/// What became of a process: when it ended by itself or by its fault, and when its job had it end.
+pub type End = (Option<Time>, Option<Time>);
+
+/// The same beside other jobs, so that the run goes on when this job breaks. Also when the run was stopped for that.
+pub fn run_two_of_a_job(c: &NodeConfiguration, programs: [&Program; 2], ni: TestNi) -> (Vec<End>, Vec<Time>) {
+    let mut engine = Engine::new(Lookahead::new(vec![vec![Time::NEVER]]));
+    engine.set_end(Time(1_000_000_000_000));
+    engine.add(0, Box::new(two_processes(c, programs, ni)));
+    let mut stops = vec![];
+    while let EngineEnded::Stopped(at) = engine.run(Threads::Exactly(1), &mut |_| true) {
+        stops.push(at);
+        assert!(engine.spread(at), "it goes on");
+    }
+    let node = engine.partitions().pop().expect("the node").into_any().downcast::<NodePartition>();
+    let node = node.expect("a node");
+    let ends = node.processes(JobId(0)).map(|p| (p.ended().map(|&(at, _)| at), p.closed())).collect();
+    (ends, stops)
+}
+
+fn two_processes(c: &NodeConfiguration, programs: [&Program; 2], ni: TestNi) -> NodePartition {
     let mut spec = spec(c, programs[0], ni, WatchPlan::default());
     assert_eq!(c.harts(), 2);
     spec.os.processes[0].harts = 0..1;
@@ -697,8 +724,7 @@ pub fn run_two_processes(c: &NodeConfiguration, programs: [&Program; 2], ni: Tes
     (second.id, second.rank, second.harts) = (ProcessId(1), Rank(1), 1..2);
     spec.os.processes.push(second);
     spec.places = 2;
-    let node = over(NodePartition::new(spec));
-    node.processes(JobId(0)).map(|process| process.ended().map(|(_, ended)| ended.clone())).collect()
+    NodePartition::new(spec)
 }
 
 /// A process that executes `program` on all harts of the node.
