@@ -72,6 +72,8 @@ pub(super) struct DmaEngine {
     /// Pieces that have been read, as packet data; the first may be crossing.
     pieces: VecDeque<Vec<u8>>,
     crossing: bool,
+    /// A credit has made room in the TxU, which the engine's control has yet to see.
+    sees_room_soon: bool,
     setup_cycles: u64,
     page_in_cycles: u64,
     packet_bytes: u64,
@@ -99,6 +101,7 @@ impl DmaEngine {
             transfer: None,
             pieces: VecDeque::new(),
             crossing: false,
+            sees_room_soon: false,
             setup_cycles: dma.setup.cycles(),
             page_in_cycles: dma.page_in.cycles(),
             packet_bytes: dma.packet_data.bytes(),
@@ -122,7 +125,7 @@ impl DmaEngine {
     }
 
     fn serve(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        if self.state == State::Read && self.pieces.is_empty() {
+        if self.waits_for_room() && !self.sees_room_soon {
             self.end(s);
         }
         if self.gives_way(s) {
@@ -159,6 +162,25 @@ impl DmaEngine {
     /// Room in the TxU is all that the request's end waits for.
     pub fn waits_to_notify(&self) -> bool {
         self.state == State::Read
+    }
+
+    /// The same, and all pieces have left.
+    fn waits_for_room(&self) -> bool {
+        self.state == State::Read && self.pieces.is_empty()
+    }
+
+    /// A credit may make room in the TxU. Control sees it after some cycles: a request's end may ask for the bus at once, for
+    /// the next request, which a processor notices no sooner than that ([`super::delays::Delays::input`]).
+    pub fn credited(&mut self, s: &Shared, c: &mut Context<'_, '_>) {
+        if self.waits_for_room() && !self.sees_room_soon {
+            self.sees_room_soon = true;
+            c.at(s.clock.after(c.now, s.nes.transmit.cycles()), NesEvent::Room.into());
+        }
+    }
+
+    /// Control sees what room there is.
+    pub fn sees_room(&mut self) {
+        self.sees_room_soon = false;
     }
 
     /// Turns to the next request, of processes in turn; to another if a process's are none.

@@ -15,6 +15,8 @@ chasqui_ni::events! {
         Prepared,
         /// A piece of a block has crossed the I-bus.
         Crossed,
+        /// The DMA engine sees that a credit has made room in the TxU.
+        Room,
         /// The pages that a received DMA packet goes to are there.
         PagesIn,
         /// An Express message has crossed the I-bus into the TxU.

@@ -613,6 +613,7 @@ impl NetworkInterface for Nes {
             NesEvent::PagesIn => self.receiver.pages_in(&mut self.shared, c),
             NesEvent::Prepared => self.dma.prepared(),
             NesEvent::Crossed => self.dma.crossed(&mut self.shared),
+            NesEvent::Room => self.dma.sees_room(),
             NesEvent::Refused => self.receiver.refuser.crossed(&mut self.shared),
             NesEvent::ExpressTransmitted => {
                 let slot = self.express.transmitted(&mut self.shared, c);
@@ -633,6 +634,7 @@ impl NetworkInterface for Nes {
             }
             NodeEvent::Credit { priority } => {
                 self.shared.link.credit(priority);
+                self.dma.credited(&self.shared, c);
                 self.go_on(c);
             }
         }
