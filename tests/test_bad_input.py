@@ -248,7 +248,7 @@ WRONG = {
     "illegal": (
         1, '__asm__ volatile(".word 0");', 128 + signal.SIGILL, "fault", ["rank 0", "main"],
     ),
-    "gives_up": (1, "abort();", 128 + signal.SIGABRT, "fault", ["rank 0"]),
+    "gives_up": (1, "abort();", 128 + signal.SIGABRT, "fault", ["rank 0", "raised SIGABRT"]),
     "deadlock": (
         2, "MPI_Recv(&number, 1, MPI_INT, 1 - rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);", 125,
         "deadlock", [f"rank {r} in MPI_Recv waits for a message from rank {1 - r}" for r in (0, 1)],
@@ -279,9 +279,13 @@ WRONG = {
         2, "if (rank == 1) sleep(4000000000u); MPI_Barrier(MPI_COMM_WORLD);", 124, "out of time",
         ["rank 0 in MPI_Barrier waits for a", "rank 1 waits for a time after the end"],
     ),
-    "aborts": (3, "if (rank == 2) MPI_Abort(MPI_COMM_WORLD, 7);", 7, "aborted", ["rank 2", "7"]),
+    "aborts": (
+        3, "if (rank == 2) MPI_Abort(MPI_COMM_WORLD, 7);", 7, "aborted",
+        ["rank 2", "status 7 by MPI_Abort, called at", "(main+"],
+    ),
     "mpi_error": (
-        1, "MPI_Send(&number, 1, MPI_INT, 99, 0, MPI_COMM_WORLD);", None, "aborted", ["MPI_Send"],
+        1, "MPI_Send(&number, 1, MPI_INT, 99, 0, MPI_COMM_WORLD);", None, "aborted",
+        ["rank 0: MPI_Send", "by an error in MPI_Send, called at", "(main+"],
     ),
     "returns_3": (2, "if (rank == 1) { MPI_Finalize(); return 3; }", 3, "finished", []),
     "no_finalize_3": (2, "return 3;", 3, "aborted", ["rank 0", "status 3 without MPI_Finalize"]),
@@ -404,6 +408,7 @@ def test_no_call_goes_on_outside_mpi(compile_c: Compiler, chasqui: Run, before: 
         # Before MPI_Init a process does not know its rank.
         rank = "" if before else "rank 0: "
         assert f"{rank}{name}: {reason}" in done.stderr, done.stderr
+        assert f"by an error in {name}, called at" in done.stderr, done.stderr
         assert done.returncode not in (0, 2, 125)
 
 

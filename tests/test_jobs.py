@@ -594,6 +594,9 @@ def test_each_job_has_its_timeline(traffic: Path, tmp_path: Path) -> None:
         assert "network" not in names
         end = int(str(summary(directory)["time_ps"])) / 1e6
         assert max(e["ts"] + e.get("dur", 0) for e in events if "ts" in e) <= end + 0.001
+    drawn = command("timeline", "run", "-o", "t.svg", directory=tmp_path)
+    assert drawn.returncode == 2
+    assert "run is of several jobs: name one, run/job0" in drawn.stderr
 
 
 REFUSED = {

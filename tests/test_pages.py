@@ -19,7 +19,7 @@ SVG_BYTES_MAX = 200_000
 # is still to be measured anew these are sizes, settings and years.
 UNCHECKED = {
     "netcache/receive-overhead.md": 6,
-    "netcache.md": 54,
+    "netcache.md": 53,
     "network-cache.md": 29,
     "replay.md": 34,
     "voyager.md": 132,

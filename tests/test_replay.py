@@ -405,7 +405,7 @@ def test_what_cannot_be_recorded_or_replayed_is_said(
         "nowhere: No such file": [*only, "nowhere", *laps],
         "is of 5 ranks; 0 to 4 are allowed": ["run", "--only-rank", "5", "--arrivals", file, *laps],
         "-np 3: ": [*only, file, "-np", "3", *laps],
-        "is of ring -l 2, not of these arguments: -l 3": [*only, file, "--", ring, "-l", "3"],
+        "is of ring -l 2, not of ring -l 3": [*only, file, "--", ring, "-l", "3"],
         "--ratio -1: a number from 0 to 1000000": [*only, file, "--ratio", "-1", *laps],
         "voyager/flush has no peers": [*only, file, "--machine", "voyager/flush", *laps],
         "belong together": ["run", "--arrivals", file, *laps],

@@ -29,22 +29,26 @@ from chasqui.text import abandon
 HELP = """\
 Usage: chasqui {language} [--toolchain zig|gnu] [COMPILER OPTIONS] FILES
 
-Compiles {name} programs with MPI for the simulated machines: static RV64GC Linux executables.
-All options are the compiler's own (clang's by default, GCC's with --toolchain gnu).
+Compiles {name} programs with MPI for the simulated machines: static RV64GC Linux
+executables. All options are the compiler's own (clang's by default, GCC's with
+--toolchain gnu).
 
-  --toolchain zig|gnu  zig and musl, pinned and installed with chasqui (default), or
-                       riscv64-linux-gnu-{gcc} and glibc, where installed.
+  --toolchain zig|gnu  zig and musl, pinned and installed with chasqui
+                       (default), or riscv64-linux-gnu-{gcc} and glibc, where installed.
                        Also: environment variable CHASQUI_TOOLCHAIN.
-  --stub-missing       link although functions are missing, MPI's that are not in this version or
-                       any others: the first that is called ends the job and is named
+  --stub-missing       link although functions are missing, MPI's that are not
+                       in this version or any others: the first that is called
+                       ends the job and is named
   -show, -showme       print the compiler's command line and do nothing
   -showme:compile, -showme:link, -showme:incdirs, -showme:libdirs, -showme:libs
                        print that part of it
   --help               this text
 
-Left out, with a warning where it matters: -march=, -mtune= and vector options of other processors,
--flto, -fopenmp and profiling (zig has no run-time for them), -fPIC, -pie, -rdynamic.
--fsanitize=undefined: what is undefined ends the run with a message. zig has no other sanitizer.
+Left out, with a warning where it matters: -march=, -mtune= and vector options
+of other processors, -flto, -fopenmp and profiling (zig has no run-time for
+them), -fPIC, -pie, -rdynamic.
+-fsanitize=undefined: what is undefined ends the run with a message. zig has no
+other sanitizer.
 Refused: -shared, the other sanitizers.
 
 Examples:
@@ -55,20 +59,21 @@ Examples:
 HELP_FORTRAN = """\
 Usage: chasqui fc [COMPILER OPTIONS] FILES
 
-Compiles Fortran programs with MPI (mpif.h, `use mpi`) for the simulated machines: static RV64GC
-Linux executables. Runs riscv64-linux-gnu-gfortran, where installed; all options are its own.
-What gfortran allowed until version 10 is allowed: one argument passed as different types,
-constants like X'7F'.
+Compiles Fortran programs with MPI (mpif.h, `use mpi`) for the simulated
+machines: static RV64GC Linux executables. Runs riscv64-linux-gnu-gfortran,
+where installed; all options are its own. What gfortran allowed until version 10
+is allowed: one argument passed as different types, constants like X'7F'.
 
-  --stub-missing       link although functions are missing, MPI's that are not in this version or
-                       any others: the first that is called ends the job and is named
+  --stub-missing       link although functions are missing, MPI's that are not
+                       in this version or any others: the first that is called
+                       ends the job and is named
   -show, -showme       print the compiler's command line and do nothing
   -showme:compile, -showme:link, -showme:incdirs, -showme:libdirs, -showme:libs
                        print that part of it
   --help               this text
 
-Left out, with a warning where it matters: -march=, -mtune= and vector options of other processors,
--mcmodel= of theirs, -flto, -fPIC, -pie, -rdynamic.
+Left out, with a warning where it matters: -march=, -mtune= and vector options
+of other processors, -mcmodel= of theirs, -flto, -fPIC, -pie, -rdynamic.
 Refused: -shared; -fdefault-integer-8, since MPI's INTEGERs have 4 bytes.
 
 Examples:

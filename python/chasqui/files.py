@@ -30,13 +30,21 @@ def check_regular(path: Path) -> None:
         raise InputError(f"{path}: {what}")
 
 
+def missing(path: Path, written_by: str) -> InputError:
+    """That there is no such file, which is in a run directory, or in one of its jobs'."""
+    jobs = sorted(job.parent.name for job in path.parent.glob(f"job*/{path.name}"))
+    if jobs:
+        return InputError(f"{path.parent} is of several jobs: name one, {path.parent / jobs[0]}")
+    return InputError(f"{path}: no such file; {written_by} writes it")
+
+
 def read_json(path: Path, written_by: str, parse_float: Callable[[str], Any] | None = None) -> Any:
     """What a JSON file holds, its fractions by `parse_float`. Raises InputError."""
     check_regular(path)
     try:
         return json.loads(path.read_text(), parse_float=parse_float)
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file; {written_by} writes it") from None
+        raise missing(path, written_by) from None
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
     except (ValueError, RecursionError) as error:

@@ -223,7 +223,7 @@ fn rank(p: &ProcessView<'_>, time_ps: u64) -> RankSummary {
 fn status_of(how: &chasqui_node::Ended) -> i32 {
     match how {
         chasqui_node::Ended::Exit(status) => *status,
-        chasqui_node::Ended::Abort(status) => *status & 0xff,
+        chasqui_node::Ended::Abort { status, .. } => *status & 0xff,
         chasqui_node::Ended::Fault { signal, .. } => 128 + signal,
         chasqui_node::Ended::TooMuchOutput => TOO_MUCH_OUTPUT,
     }
@@ -279,10 +279,11 @@ fn verdict(
                 );
                 (Outcome::Aborted, status_of(how), text)
             }
-            _ => {
-                let text = format!("{rank} at {at}: MPI_Abort with status {}", status_of(how));
+            chasqui_node::Ended::Abort { by, .. } => {
+                let text = format!("{rank} at {at}: status {} by {by}", status_of(how));
                 (Outcome::Aborted, status_of(how), text)
             }
+            chasqui_node::Ended::Exit(_) => unreachable!("it breaks no job"),
         };
     }
     if let Some((status, text)) = limit_reached(processes, job_end, end) {

@@ -67,10 +67,12 @@ pub(crate) fn replay(
         return Err(InputError(format!("-np {}: {file} is of {ranks} ranks", request.ranks)));
     }
     if request.args != recording.arguments {
+        let words = |program: &str, arguments: &[String]| format!("{program} {}", arguments.join(" "));
+        let program = request.program.file_name().unwrap_or_default().to_string_lossy();
         return Err(InputError(format!(
-            "{file} is of {}, not of these arguments: {}",
-            [std::slice::from_ref(&recording.program), &recording.arguments].concat().join(" "),
-            request.args.join(" ")
+            "{file} is of {}, not of {}",
+            words(&recording.program, &recording.arguments).trim_end(),
+            words(&program, &request.args).trim_end()
         )));
     }
     Ok(Some(Replay { rank: only.rank as u32, recording: Arc::new(recording), pace }))

@@ -8,6 +8,23 @@ use chasqui_placement::Rank;
 use super::{Ended, NodeProcess, Os, Output};
 use crate::harts::{Activity, Harts};
 
+/// That the process has raised `signal`, in words (Linux, include/uapi/asm-generic/signal.h).
+pub(super) fn raised(signal: i32) -> String {
+    let name = match signal {
+        2 => "SIGINT",
+        4 => "SIGILL",
+        5 => "SIGTRAP",
+        6 => "SIGABRT, as abort() does",
+        7 => "SIGBUS",
+        8 => "SIGFPE",
+        9 => "SIGKILL",
+        11 => "SIGSEGV",
+        15 => "SIGTERM",
+        other => return format!("the process raised signal {other}"),
+    };
+    format!("the process raised {name}")
+}
+
 impl Os {
     /// The thread on hart `index` makes a system call.
     pub(super) fn call(&mut self, harts: &mut Harts, index: usize, memory: &mut FlatMemory) {
@@ -42,7 +59,7 @@ impl Os {
                 id
             }
             Outcome::Signal(signal) => {
-                return self.fault(harts, index, signal, "the process raised a signal");
+                return self.fault(harts, index, signal, &raised(signal));
             }
             Outcome::Sleep { until, value } => {
                 core.activity = Activity::Sleeping(until.max(core.hart.now()));

@@ -327,7 +327,7 @@ impl Os {
                 self.end(harts, index, Ended::TooMuchOutput);
                 None
             }
-            Outcome::Signal(signal) => self.die(harts, index, signal, "the process raised a signal"),
+            Outcome::Signal(signal) => self.die(harts, index, signal, &super::call::raised(signal)),
             Outcome::OutOfMemory(fault) => self.die(harts, index, fault.signal(), &fault.to_string()),
             Outcome::Leave => Some([kernel::ENDED, 0, 0]),
         }

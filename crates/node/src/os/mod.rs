@@ -259,7 +259,8 @@ impl Os {
         recorders: &mut [Recorder],
     ) {
         if code == mark::ABORT {
-            return self.end(harts, index, Ended::Abort(value as i32));
+            let by = self.aborted_by(harts, index);
+            return self.end(harts, index, Ended::Abort { status: value as i32, by });
         }
         if code == mark::REGION {
             return self.region(harts, index, value != 0);
@@ -353,7 +354,7 @@ impl Os {
     fn ends_job(&self, how: &Ended) -> bool {
         match how {
             Ended::Exit(_) => false,
-            Ended::Abort(_) | Ended::TooMuchOutput => true,
+            Ended::Abort { .. } | Ended::TooMuchOutput => true,
             Ended::Fault { .. } => self.costs.software.fault_ends_job,
         }
     }

@@ -35,8 +35,13 @@ pub trait Output: TraceOutput {
 pub enum Ended {
     /// It exited, with this status.
     Exit(i32),
-    /// It called MPI_Abort, with this status.
-    Abort(i32),
+    /// It had its job end.
+    Abort {
+        /// With this status.
+        status: i32,
+        /// By what, and where that was called, in words: MPI_Abort, or the call in which an error was.
+        by: String,
+    },
     /// It would have written more than the run's processes may.
     TooMuchOutput,
     /// A guest fault: the signal that Linux would send, and what happened.

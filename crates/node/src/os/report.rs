@@ -8,10 +8,15 @@ use chasqui_watch::{Registers, callers};
 
 use super::position::Position;
 use super::{Ended, Os, ProcessView};
-use crate::harts::{Activity, Harts};
+use crate::harts::{Activity, Core, Harts};
 
 /// Calls that led to a call of MPI, as far as they are listed.
 const CALLS_LISTED: usize = 3;
+
+/// Whether a function is one that programs call, of the MPI library.
+fn is_of_mpi(name: &str) -> bool {
+    name.starts_with("MPI_") || name.starts_with("PMPI_") || is_fortran_binding(name)
+}
 
 /// Whether a function is one of Fortran's names of MPI's: it calls the function of C.
 fn is_fortran_binding(name: &str) -> bool {
@@ -23,6 +28,26 @@ impl Os {
     pub(super) fn fault(&mut self, harts: &mut Harts, index: usize, signal: i32, what: &str) {
         let (position, now) = (self.position(harts, index), harts[index].hart.now());
         self.fault_at(harts, index, (signal, what), position, now);
+    }
+
+    /// By what the process on hart `index` has its job end, in words: the MPI call that it is in, and where that was called.
+    pub(super) fn aborted_by(&self, harts: &Harts, index: usize) -> String {
+        let Core { hart, .. } = &harts[index];
+        let symbols = &self.on(harts, index).symbols;
+        let mut memory = |at, bytes: &mut [u8]| hart.port.peek_virtual(at, bytes);
+        let calls = callers(symbols, &Registers::of(hart), &mut memory);
+        let name = |&back: &u64| symbols.symbolize(back.saturating_sub(1)).map_or("", |(name, _)| name);
+        // The library calls itself: what the program has called is the last.
+        let Some(last) = calls.iter().rposition(|back| is_of_mpi(name(back))) else {
+            return "the MPI library".into();
+        };
+        let call = name(&calls[last]).trim_start_matches(['P', 'p']).to_string();
+        let what = if call == "MPI_Abort" { call } else { format!("an error in {call}") };
+        let places = calls[last + 1..].iter().take(CALLS_LISTED).map(|&back| symbols.caller(back));
+        match places.collect::<Vec<_>>() {
+            places if places.is_empty() => what,
+            places => format!("{what}, called at {}", places.join(", from ")),
+        }
     }
 
     /// Where the process on hart `index` is.
