@@ -34,7 +34,8 @@ executables. All options are the compiler's own (clang's by default, GCC's with
 --toolchain gnu).
 
   --toolchain zig|gnu  zig and musl, pinned and installed with chasqui
-                       (default), or riscv64-linux-gnu-{gcc} and glibc, where installed.
+                       (default), or riscv64-linux-gnu-{gcc} and glibc, where
+                       installed.
                        Also: environment variable CHASQUI_TOOLCHAIN.
   --stub-missing       link although functions are missing, MPI's that are not
                        in this version or any others: the first that is called
