@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Compiler
 from simulated import SEVERAL_JOBS, SWEEP, command, machines
+from test_determinism import differences
 from test_jobs import TRAFFIC, run, summary
 from test_voyager import NONE_RESIDENT
 from test_voyager_queues import HEADERS, REMOTE, SYSTEM
@@ -404,3 +405,32 @@ def test_blocks_of_two_processes_take_turns(compile_c: Compiler, tmp_path: Path,
         times.append(max(int(word) for word in done.stdout.split()))
     print(f"in turns and one after the other: {times} ns")
     assert times[0] < 1.15 * times[1]
+
+
+MIXED = (ROOT / "tests" / "voyager" / "mixed.c").read_text()
+
+
+@pytest.mark.parametrize(
+    ("machine", "seed", "status"), [("voyager/reclaim", 1, 0), ("voyager", 54, 124)]
+)
+def test_all_mechanisms_where_buffers_are_small(
+    compile_c: Compiler, tmp_path: Path, machine: str, seed: int, status: int
+) -> None:
+    """A request's end that a credit allows had the next ask for the bus sooner than promised."""
+    mixed = compile_c("mixed", MIXED, HEADERS, "-O2")
+    others = [(f"{seed}", 50), (f"1{seed}", 0), (f"2{seed}", 100)]
+    jobs = [f"-np 2 {mixed} {its} 2000 {deaf}" for its, deaf in others]
+    words = ["--limit-time", "20 ms", "--machine", machine, *SHORT, "-np", 2]
+    words += ["--set", "network.input_buffer=1", "--set", "voyager.dma.requests=2"]
+    words += [word for job in jobs for word in ("--job", job)]
+    ways: dict[str, list[str]] = {
+        "one": ["--threads", "1"],
+        "two": ["--threads", "2"],
+        "window": ["--set", "check.window=1 us"],
+    }
+    for name, way in ways.items():
+        done = run(tmp_path, name, *way, *words, "--", mixed, f"3{seed}", 2000, 0)
+        assert done.returncode == status, done.stderr
+        for job in range(4):
+            one, other = (tmp_path / each / f"job{job}" for each in ("one", name))
+            assert differences(one, other, way) == []
