@@ -477,7 +477,7 @@ def test_multicast_is_limited_by_the_link(results: Path) -> None:
 def test_two_jobs_take_what_their_parts_take(results: Path) -> None:
     """A switch 1500 cycles of 150 MHz; draining two marks to each of three others. Where all nodes
     switch together nothing else is left; where they don't, a fine-grained job gets on while all
-    run it."""
+    run it, and a round more in each turn: who comes first may be one ahead."""
     found = rows(results / "voyager-multitask" / "results.csv")
     assert len(found) == 2 * 4 * 2
     ends = {(row["jobs"], row["quantum_us"], row["nodes"]): float(row["last_us"]) for row in found}
@@ -507,8 +507,9 @@ def test_two_jobs_take_what_their_parts_take(results: Path) -> None:
         if row["jobs"] == "fine" and row["quantum_us"] == "3000" and not value["yields"]:
             # Nothing makes progress during a switch, and while caches are cold after it.
             parts = value["software_us"] + value["cold_us"] + value["drain_us"]
-            lost = parts / value["switches"] / 3000
-            assert value["slowdown"] == pytest.approx(1 / (value["common"] - lost), rel=0.05)
+            a_round = value["last_us"] / (2 * value["slowdown"]) / 500
+            gets_on = value["common"] - (parts / value["switches"] - a_round) / 3000
+            assert value["slowdown"] == pytest.approx(1 / gets_on, rel=0.02)
 
 
 @pytest.mark.core

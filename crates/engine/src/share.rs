@@ -356,7 +356,7 @@ impl Share {
         for (bounds, &earliest) in self.earliest.iter_mut().zip(&self.outputs) {
             let id = self.ids[p];
             assert!(
-                earliest > next || next == Time::NEVER,
+                earliest > next || earliest == Time::NEVER,
                 "partition {id} acts at {next}, and at {earliest} on others"
             );
             bounds.set(p, earliest);

@@ -1,13 +1,13 @@
 //! Faults that a device finds: of whom, and when.
 
-use chasqui_engine::Time;
+use chasqui_engine::{Ended as EngineEnded, Engine, Lookahead, Threads, Time};
 use chasqui_hart::Op;
-use chasqui_node::NodeConfiguration;
-use chasqui_placement::ProcessId;
+use chasqui_node::{NodeConfiguration, NodePartition};
+use chasqui_placement::{JobId, ProcessId};
 
 use crate::guest::register::START;
 use crate::guest::{
-    A0, Action, DATA_REGISTER, NI_REGISTER, Program, TestNi, ZERO, configuration, run_two_of_a_job,
+    A0, Action, DATA_REGISTER, NI_REGISTER, Program, TestNi, ZERO, configuration, two_processes,
 };
 
 /// `nanosleep` (Linux, arch/riscv).
@@ -15,6 +15,26 @@ const NANOSLEEP: i64 = 101;
 const A1: u8 = 11;
 /// The other processes of a job run on so long after one breaks.
 const LATER: Time = Time(100_000_000);
+
+/// What became of a process: when it ended by itself or by its fault, and when its job had it end.
+type End = (Option<Time>, Option<Time>);
+
+/// Runs two processes of a job beside other jobs, so that the run goes on when this one breaks. Also when the run was stopped
+/// for that.
+fn run_two_of_a_job(c: &NodeConfiguration, programs: [&Program; 2], ni: TestNi) -> (Vec<End>, Vec<Time>) {
+    let mut engine = Engine::new(Lookahead::new(vec![vec![Time::NEVER]]));
+    engine.set_end(Time(1_000_000_000_000));
+    engine.add(0, Box::new(two_processes(c, programs, ni)));
+    let mut stops = vec![];
+    while let EngineEnded::Stopped(at) = engine.run(Threads::Exactly(1), &mut |_| true) {
+        stops.push(at);
+        assert!(engine.spread(at), "it goes on");
+    }
+    let node = engine.partitions().pop().expect("the node").into_any().downcast::<NodePartition>();
+    let node = node.expect("a node");
+    let ends = node.processes(JobId(0)).map(|p| (p.ended().map(|&(at, _)| at), p.closed())).collect();
+    (ends, stops)
+}
 
 fn two_harts() -> NodeConfiguration {
     let mut c = configuration();

@@ -4,7 +4,7 @@ use chasqui_abi::mark;
 use chasqui_hart::{Hart, Marks, State};
 use chasqui_record::{RankLife, Recorder, Site};
 
-use super::process::{Away, InCalls, NodeProcess, SoftwareCycles, Spent, Usage};
+use super::usage::{Away, InCalls, SoftwareCycles, Spent, Usage};
 use crate::harts::Spin;
 
 /// What a hart's marks are told to.
@@ -36,33 +36,6 @@ pub(crate) struct Rules {
     pub yields: bool,
     /// There are other harts: between two instructions that take no time they may execute theirs.
     pub several: bool,
-}
-
-impl NodeProcess {
-    /// What the marks of hart `index` of its node are told to.
-    #[inline(always)]
-    pub fn marking<'a>(
-        &'a mut self,
-        index: usize,
-        recorder: &'a mut Recorder,
-        spin: &'a mut Spin,
-        software: SoftwareCycles,
-        rules: Rules,
-    ) -> Marking<'a> {
-        let index = self.thread(index);
-        Marking {
-            life: &mut self.life,
-            recorder,
-            spin,
-            in_calls: &mut self.in_calls[index],
-            software,
-            elsewhere: &self.elsewhere,
-            away: &self.away,
-            index,
-            follows: self.tracked.is_some(),
-            rules,
-        }
-    }
 }
 
 impl Marking<'_> {

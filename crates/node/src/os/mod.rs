@@ -14,6 +14,7 @@ mod process;
 mod report;
 mod scheduler;
 mod tracked;
+mod usage;
 
 use chasqui_abi::mark;
 use chasqui_config::Cycles;
@@ -31,9 +32,10 @@ use marking::Rules;
 pub(crate) use pager::Pages;
 use position::Position;
 pub(crate) use process::NodeProcess;
-use process::SoftwareCycles;
-pub use process::{Away, Ended, Output, ProcessSpec, ProcessView, Region, Spent, Usage};
+pub use process::{Ended, Output, ProcessSpec, ProcessView, Region};
 pub(crate) use scheduler::{Scheduler, Timer};
+use usage::SoftwareCycles;
+pub use usage::{Away, Spent, Usage};
 
 /// Signals (Linux include/uapi/asm-generic/signal.h).
 pub(crate) const SIGILL: i32 = 4;

@@ -37,12 +37,23 @@ impl Os {
         let mut memory = |at, bytes: &mut [u8]| hart.port.peek_virtual(at, bytes);
         let calls = callers(symbols, &Registers::of(hart), &mut memory);
         let name = |&back: &u64| symbols.symbolize(back.saturating_sub(1)).map_or("", |(name, _)| name);
-        // The library calls itself: what the program has called is the last.
-        let Some(last) = calls.iter().rposition(|back| is_of_mpi(name(back))) else {
+        let Some(first) = calls.iter().position(|back| is_of_mpi(name(back))) else {
             return "the MPI library".into();
         };
-        let call = name(&calls[last]).trim_start_matches(['P', 'p']).to_string();
-        let what = if call == "MPI_Abort" { call } else { format!("an error in {call}") };
+        // The library calls itself, and Fortran's names those of C: what the program has called is the last of all, or, of
+        // MPI_Abort, which others have not called, behind those next to it.
+        let c_name = |back: &u64| name(back).trim_start_matches('P').to_string();
+        let aborts = c_name(&calls[first]) == "MPI_Abort";
+        let within = |back: &&u64| is_of_mpi(name(back));
+        let last = match aborts {
+            true => first + calls[first..].iter().take_while(within).count() - 1,
+            false => calls.iter().rposition(|back| is_of_mpi(name(back))).unwrap_or(first),
+        };
+        let in_c = calls[first..=last].iter().rfind(|back| !is_fortran_binding(name(back)) && within(back));
+        let what = match (aborts, in_c) {
+            (true, _) => "MPI_Abort".into(),
+            (false, found) => format!("an error in {}", c_name(found.unwrap_or(&calls[first]))),
+        };
         let places = calls[last + 1..].iter().take(CALLS_LISTED).map(|&back| symbols.caller(back));
         match places.collect::<Vec<_>>() {
             places if places.is_empty() => what,

@@ -18,7 +18,8 @@ use chasqui_memory::{Bus, Observation};
 use chasqui_ni::{Leave, Turn};
 use chasqui_placement::{JobId, ProcessId};
 
-use super::process::{Descheduled, NodeProcess, Usage};
+use super::process::{Descheduled, NodeProcess};
+use super::usage::Usage;
 use super::{Ended, Os};
 use crate::events::{Events, Target, Urgency};
 use crate::harts::{Activity, Core, Harts, Spin};

@@ -696,26 +696,8 @@ pub fn run_two_processes(c: &NodeConfiguration, programs: [&Program; 2], ni: Tes
     node.processes(JobId(0)).map(|process| process.ended().map(|(_, ended)| ended.clone())).collect()
 }
 
-/// What became of a process: when it ended by itself or by its fault, and when its job had it end.
-pub type End = (Option<Time>, Option<Time>);
-
-/// The same beside other jobs, so that the run goes on when this job breaks. Also when the run was stopped for that.
-pub fn run_two_of_a_job(c: &NodeConfiguration, programs: [&Program; 2], ni: TestNi) -> (Vec<End>, Vec<Time>) {
-    let mut engine = Engine::new(Lookahead::new(vec![vec![Time::NEVER]]));
-    engine.set_end(Time(1_000_000_000_000));
-    engine.add(0, Box::new(two_processes(c, programs, ni)));
-    let mut stops = vec![];
-    while let EngineEnded::Stopped(at) = engine.run(Threads::Exactly(1), &mut |_| true) {
-        stops.push(at);
-        assert!(engine.spread(at), "it goes on");
-    }
-    let node = engine.partitions().pop().expect("the node").into_any().downcast::<NodePartition>();
-    let node = node.expect("a node");
-    let ends = node.processes(JobId(0)).map(|p| (p.ended().map(|&(at, _)| at), p.closed())).collect();
-    (ends, stops)
-}
-
-fn two_processes(c: &NodeConfiguration, programs: [&Program; 2], ni: TestNi) -> NodePartition {
+/// The node that they are on.
+pub fn two_processes(c: &NodeConfiguration, programs: [&Program; 2], ni: TestNi) -> NodePartition {
     let mut spec = spec(c, programs[0], ni, WatchPlan::default());
     assert_eq!(c.harts(), 2);
     spec.os.processes[0].harts = 0..1;

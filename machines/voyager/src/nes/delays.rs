@@ -25,7 +25,8 @@ pub(super) struct Delays {
     /// Anything else.
     pub other: Effects,
     /// From a packet or a credit to what a processor may notice: control that takes cycles comes first, or a packet on
-    /// the link, behind which a DMA request ends.
+    /// the link, behind which a DMA request ends. Where there are two priorities a credit may have the lines of a message of
+    /// the other one read at once.
     pub input: Time,
 }
 
@@ -47,6 +48,8 @@ impl Delays {
         received[FABRIC] = hop;
         // No packet lands sooner after its head.
         let landing = plan.port.link().serialization(shortest);
+        let has_high = plan.queues.high_express + plan.queues.high_basic > 0;
+        let control_first = plan.clock.edge(nes.transmit.cycles().min(nes.receive.cycles()));
         Delays {
             store,
             release,
@@ -56,7 +59,7 @@ impl Delays {
             received,
             nothing: [Time::NEVER; 2 * GROUPS],
             other: either(packet, release),
-            input: plan.clock.edge(nes.transmit.cycles().min(nes.receive.cycles())).min(landing),
+            input: if has_high { Time::ZERO } else { control_first.min(landing) },
         }
     }
 }

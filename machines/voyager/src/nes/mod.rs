@@ -470,6 +470,12 @@ impl Nes {
         }
     }
 
+    /// Room in the TxU may be all that the end of a DMA request waits for, or a message of the other priority than one that
+    /// waits itself: then the NES asks for the bus.
+    fn room_is_visible(&self) -> bool {
+        self.dma.waits_to_notify() || self.shared.homes.has_high()
+    }
+
     /// The units look for work: a packet left the TxU, or a message is there to be sent.
     fn go_on(&mut self, c: &mut Context<'_, '_>) {
         self.shared.start(c);
@@ -686,13 +692,13 @@ impl NetworkInterface for Nes {
     /// These move pointers that the processor reads, or ask for the bus.
     fn is_visible(&self, payload: Payload) -> bool {
         match payload.into() {
-            NesEvent::Start => self.dma.waits_to_notify(),
+            NesEvent::Start => self.room_is_visible(),
             event => event.is_visible(),
         }
     }
 
     fn network_is_visible(&self, event: &Event) -> bool {
-        matches!(event.payload.into(), NodeEvent::Credit { .. }) && self.dma.waits_to_notify()
+        matches!(event.payload.into(), NodeEvent::Credit { .. }) && self.room_is_visible()
     }
 
     fn output_latency(&self, cause: Cause<'_>) -> &[Time] {

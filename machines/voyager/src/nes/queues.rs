@@ -162,6 +162,11 @@ pub(super) struct Homes {
 }
 
 impl Homes {
+    /// There are queues of high priority.
+    pub fn has_high(&self) -> bool {
+        self.high != (0, 0)
+    }
+
     /// The first queues have slots, as long as there are some of their kind; of each process the last ones have high
     /// priority. Processes are of jobs one after the other, `of_job` of each.
     pub fn new(names: QueueNames, queues: &Queues, of_job: u32) -> Homes {
