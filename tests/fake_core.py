@@ -14,7 +14,7 @@ from typing import Any
 from chasqui import loggp
 
 STAGES = [
-    {"name": "send_overhead", "formula": "send_return - call", "count": 3, "mean_ps": 2000},
+    {"name": "send_call", "formula": "send_return - call", "count": 3, "mean_ps": 2000},
     {"name": "latency", "formula": "land - ready", "count": 3, "mean_ps": 10500},
     {"name": "first_use", "formula": "first_access - deliver", "count": 0, "mean_ps": 0},
 ]

@@ -66,8 +66,9 @@ macro_rules! differences {
 }
 
 differences! {
-    /// Send overhead, o_send: the sender's processor is in the call that sends.
-    send_overhead = "send_return - call", |m| between(m, Stage::Call, Stage::SendReturn);
+    /// The call that sends, from its entry to its return; of messages of collectives, all of the call. LogGP's o_send is
+    /// that of a call that sends one message and waits for nothing: `chasqui logp`.
+    send_call = "send_return - call", |m| between(m, Stage::Call, Stage::SendReturn);
     /// Software from the entry of the call to the NI's door.
     send_software = "ready - call", |m| between(m, Stage::Call, Stage::Ready);
     /// Queueing before the sender's NI.
@@ -92,8 +93,9 @@ differences! {
     delivery = "deliver - match", |m| between(m, Stage::Match, Stage::Deliver);
     /// From the data's delivery until the call returns that reports it.
     completion = "done - deliver", |m| between(m, Stage::Deliver, Stage::Done);
-    /// Receive overhead, o_recv: in the call that completes the receive, without the wait for the message.
-    receive_overhead = "done - max(land, wait_call or receive_call)", |m| {
+    /// The call that completes the receive, without the wait for the message; of messages of collectives, what is left of
+    /// the call. LogGP's o_recv: `chasqui logp`.
+    receive_call = "done - max(land, wait_call or receive_call)", |m| {
         let entered = m.time(Stage::WaitCall).or(m.time(Stage::ReceiveCall))?;
         Some(m.time(Stage::Done)?.wrapping_sub(m.time(Stage::Land)?.max(entered)) as i64)
     };
@@ -228,24 +230,24 @@ mod tests {
         let summary = Messages::of(vec![recorder]).summary();
         // (name, count, mean rounded down, min, median = the lower, max)
         let expected = [
-            ("send_overhead", 2, 23, 21, 21, 25),    // 35-10, 131-110
-            ("send_software", 2, 15, 10, 10, 20),    // 30-10, 120-110
-            ("ni_queueing", 2, 11, 2, 2, 20),        // 32-30, 140-120
-            ("ni_send", 2, 5, 2, 2, 8),              // 40-32, 142-140
-            ("network", 2, 29, 28, 28, 30),          // 70-40, 170-142
-            ("landing", 2, 20, 20, 20, 20),          // 90-70, 190-170
-            ("latency", 2, 65, 60, 60, 70),          // 90-30, 190-120
-            ("unexpected_wait", 2, 55, 0, 0, 110),   // the first was posted in time; 300-190
-            ("message_wait", 2, 25, 0, 0, 50),       // 90-40; the second was there
-            ("matching", 2, 4, 3, 3, 5),             // 95-90, 303-300
-            ("delivery", 2, 4, 2, 2, 7),             // 97-95, 310-303
-            ("completion", 2, 56, 3, 3, 110),        // 100-97, 420-310
-            ("receive_overhead", 2, 15, 10, 10, 20), // 100-max(90,20), 420-max(190,400)
-            ("end_to_end", 2, 200, 90, 90, 310),     // 100-10, 420-110
-            ("first_use", 1, 13, 13, 13, 13),        // 110-97
-            ("use_span", 1, 40, 40, 40, 40),         // 150-110
-            ("send_gap", 1, 102, 102, 102, 102),     // 142-40
-            ("receive_gap", 1, 100, 100, 100, 100),  // 190-90
+            ("send_call", 2, 23, 21, 21, 25),       // 35-10, 131-110
+            ("send_software", 2, 15, 10, 10, 20),   // 30-10, 120-110
+            ("ni_queueing", 2, 11, 2, 2, 20),       // 32-30, 140-120
+            ("ni_send", 2, 5, 2, 2, 8),             // 40-32, 142-140
+            ("network", 2, 29, 28, 28, 30),         // 70-40, 170-142
+            ("landing", 2, 20, 20, 20, 20),         // 90-70, 190-170
+            ("latency", 2, 65, 60, 60, 70),         // 90-30, 190-120
+            ("unexpected_wait", 2, 55, 0, 0, 110),  // the first was posted in time; 300-190
+            ("message_wait", 2, 25, 0, 0, 50),      // 90-40; the second was there
+            ("matching", 2, 4, 3, 3, 5),            // 95-90, 303-300
+            ("delivery", 2, 4, 2, 2, 7),            // 97-95, 310-303
+            ("completion", 2, 56, 3, 3, 110),       // 100-97, 420-310
+            ("receive_call", 2, 15, 10, 10, 20),    // 100-max(90,20), 420-max(190,400)
+            ("end_to_end", 2, 200, 90, 90, 310),    // 100-10, 420-110
+            ("first_use", 1, 13, 13, 13, 13),       // 110-97
+            ("use_span", 1, 40, 40, 40, 40),        // 150-110
+            ("send_gap", 1, 102, 102, 102, 102),    // 142-40
+            ("receive_gap", 1, 100, 100, 100, 100), // 190-90
         ];
         let found: Vec<_> =
             summary.iter().map(|d| (d.name, d.count, d.mean_ps, d.min_ps, d.median_ps, d.max_ps)).collect();
