@@ -217,7 +217,9 @@ impl<'a> Chain<'a> {
             Place::File(path) => match chasqui_files::read_to_string(path) {
                 Ok(text) => (text, path.display().to_string(), file_name(path)),
                 Err(error) => {
-                    let message = format!("machine file {name:?} can't be read: {error}");
+                    let file =
+                        if said.is_empty() { "its file".into() } else { format!("machine file {name:?}") };
+                    let message = format!("{file} can't be read: {error}");
                     return Err(Some(Problem::new(said, message)));
                 }
             },
@@ -259,6 +261,9 @@ fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
+/// What a part of the catalogue is, where a machine is wanted.
+const PART_ALONE: &str = "a part of machines (parts.node, parts.network), no machine";
+
 /// What `name` means, which is to give `scope`; `directory` is that of the file which says so (`Some(None)`: a file of the
 /// catalogue, which lies in no directory).
 fn locate(
@@ -271,9 +276,10 @@ fn locate(
         return Ok((Place::Catalogue(name.to_string()), None));
     }
     if catalogue.part_file(name).is_some() {
-        return match scope.is_machine() {
-            false => Ok((Place::Part(name.to_string()), None)),
-            true => Err(format!("{name:?} is a part of machines (parts.node, parts.network), no machine")),
+        return match (scope.is_machine(), directory) {
+            (false, _) => Ok((Place::Part(name.to_string()), None)),
+            (true, Some(_)) => Err(format!("{name:?} is {PART_ALONE}")),
+            (true, None) => Err(format!("it is {PART_ALONE}")),
         };
     }
     let (path, variant) = match name.rfind(".toml/") {
@@ -293,9 +299,12 @@ fn locate(
         let what = if scope.is_machine() { "machine" } else { "machine or part" };
         let hint = did_you_mean(name.split('/').next().unwrap_or_default(), names.iter().copied());
         let names = names.join(", ");
-        return Err(format!(
-            "there is no {what} {name:?}; there are {names}, or a path that ends in .toml{hint}"
-        ));
+        // What the command line asks for is named before the problem.
+        let none = match directory {
+            None => format!("there is no such {what}"),
+            Some(_) => format!("there is no {what} {name:?}"),
+        };
+        return Err(format!("{none}; there are {names}, or a path that ends in .toml{hint}"));
     }
     match directory {
         None => Ok((Place::File(PathBuf::from(path)), variant)),

@@ -225,7 +225,7 @@ const BANDWIDTH: Kind = Kind {
     ],
 };
 const CYCLES: Kind = Kind {
-    name: "number of cycles",
+    name: "cycles",
     example: "18 cycles",
     base: "cycles",
     units: &[unit("cycle", 1), unit("cycles", 1)],
@@ -286,14 +286,14 @@ impl Quantity for Cycles {
 
     /// The unit may be left out.
     fn parse(scalar: &Scalar) -> Result<Cycles, String> {
+        let is_number =
+            |text: &str| text.trim().starts_with(|c: char| c.is_ascii_digit() || "-.".contains(c));
         match scalar {
             Scalar::Integer(value) => {
                 u64::try_from(*value).map(Cycles).map_err(|_| format!("{value} is negative"))
             }
-            Scalar::Decimal(text) => {
-                Err(format!("{text} is not a whole number of cycles; allowed: 18 or \"18 cycles\""))
-            }
-            found => CYCLES.parse(found).map(Cycles),
+            Scalar::Text(text) if is_number(text) => CYCLES.parse(scalar).map(Cycles),
+            found => Err(format!("{found} is not a whole number of cycles; allowed: 18 or \"18 cycles\"")),
         }
     }
 
@@ -462,7 +462,9 @@ mod tests {
             (text("1.5 cycles"), Err("whole number of cycles")),
             (1.5.into(), Err("whole number of cycles")),
             ((-1).into(), Err("negative")),
-            (text("18 ns"), Err("\"ns\" is not a unit of number of cycles")),
+            (text("18 ns"), Err("\"ns\" is not a unit of cycles; allowed: cycle, cycles (as in")),
+            (text("abc"), Err("\"abc\" is not a whole number of cycles; allowed: 18 or \"18 cycles\"")),
+            (true.into(), Err("true is not a whole number of cycles; allowed: 18 or")),
         ];
         table::<Cycles>(&cycles, Cycles::cycles);
         let ratios = [

@@ -429,8 +429,9 @@ fn a_wrong_range_is_said_with_its_place() {
 
 #[test]
 fn wrong_names_and_settings() {
-    let cases: [(&str, &[&str], &str); 8] = [
-        ("voyeger", &[], "there is no machine \"voyeger\"; there are voyager"),
+    let cases: [(&str, &[&str], &str); 9] = [
+        ("xeon", &[], "machine \"xeon\": it is a part of machines (parts.node, parts.network), no machine"),
+        ("voyeger", &[], "machine \"voyeger\": there is no such machine; there are voyager"),
         ("voyager/", &[], "there is no variant \"\"; there are flush, reclaim"),
         (
             "modern/flush",
@@ -438,7 +439,7 @@ fn wrong_names_and_settings() {
             "variant \"flush\" is not declared here, and \"voyager/reclaim\" already chooses \"reclaim\"",
         ),
         ("ping", &[], "pong.toml:2: \"ping\" comes back to itself"),
-        ("none.toml", &[], "machine file \"none.toml\" can't be read"),
+        ("none.toml", &[], "machine \"none.toml\": its file can't be read"),
         ("voyager", &["node.clock"], "--set node.clock: write --set key=value"),
         ("voyager", &["node.clock=fast"], "--set node.clock=fast: node.clock: \"fast\" is not a frequency"),
         ("voyager", &["about.summary=x"], "about.summary is not a parameter"),
