@@ -259,7 +259,10 @@ WRONG = {
     ),
     "no_barrier": (
         2, "if (rank == 0) MPI_Barrier(MPI_COMM_WORLD);", 125, "deadlock",
-        ["rank 0 in MPI_Barrier waits for a barrier", "rank 1 in MPI_Finalize waits for the other"],
+        [
+            f"rank {rank} in {call} waits for a message of a collective from rank {1 - rank} in"
+            for rank, call in enumerate(("MPI_Barrier", "MPI_Finalize"))
+        ],
     ),
     "after_finalize": (
         2, "MPI_Finalize(); MPI_Barrier(MPI_COMM_WORLD); return 0;", None, "aborted",

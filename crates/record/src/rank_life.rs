@@ -520,13 +520,16 @@ impl RankLife {
         memory: &mut dyn FnMut(u64, &mut [u8]) -> bool,
     ) -> Option<String> {
         let thread = &self.threads[hart];
-        if let Some(text) = guest::text(thread.waiting, WAITING_BYTES_MAX, memory) {
+        let words = waiting::of_request(thread.blocked, memory);
+        // A call of several rounds says in the first alone what it waits for; its request says so in each.
+        if words.is_none()
+            && let Some(text) = guest::text(thread.waiting, WAITING_BYTES_MAX, memory)
+        {
             return Some(self.waiting_in_call(thread, &text, name, memory));
         }
         if thread.blocked == 0 {
             return None;
         }
-        let words = waiting::of_request(thread.blocked, memory);
         let (number, site) = &thread.entered;
         let call = name(u32::from(*number));
         let others = waiting::of_all_others(call, &site.arguments, thread.blocked, memory);
