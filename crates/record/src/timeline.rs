@@ -66,7 +66,7 @@ impl Timeline<'_> {
     /// # Errors
     /// When `out` can't be written.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut pen = Pen { out, line: Vec::new(), separator: "\n", tracks: 0 };
+        let mut pen = Pen { out, line: Vec::new(), separator: "\n", tracks: 0, named: FxHashMap::default() };
         // No displayTimeUnit: some versions of Perfetto take it for the unit of all times.
         pen.out.write_all(b"{\"traceEvents\": [")?;
         let calls = self.calls(&mut pen)?;
@@ -244,6 +244,8 @@ struct Pen<'a> {
     /// So many tracks there are. Their numbers are unique, whatever process they are of, and a process
     /// has that of its first track: to readers that is its main thread.
     tracks: u32,
+    /// So many tracks have this name in this process, but for the number behind it.
+    named: FxHashMap<(u32, String), u32>,
 }
 
 impl Pen<'_> {
@@ -310,11 +312,15 @@ impl Pen<'_> {
         self.end()
     }
 
+    /// A new track; from the second on of this name in the process it has a number: `NI sends (2)`.
     fn track(&mut self, process: u32, name: &str) -> io::Result<Track> {
         self.tracks += 1;
         let track = (process, self.tracks);
+        let alike = self.named.entry((process, name.to_string())).or_default();
+        *alike += 1;
+        let numbered = if *alike == 1 { name.to_string() } else { format!("{name} ({alike})") };
         self.begin("M");
-        self.place(track).text(",\"name\":\"thread_name\",\"args\":{\"name\":").quoted(name)?.text("}");
+        self.place(track).text(",\"name\":\"thread_name\",\"args\":{\"name\":").quoted(&numbered)?.text("}");
         self.end()?;
         self.begin("M");
         self.place(track)
@@ -430,6 +436,19 @@ mod tests {
                 r#"{"bp":"e","cat":"message","id":3,"name":"message","ph":"f","pid":2,"tid":2,"ts":8.9980001}"#,
             ]
         );
+    }
+
+    #[test]
+    fn no_two_tracks_of_a_process_have_one_name() {
+        let mut out = Vec::new();
+        let mut pen =
+            Pen { out: &mut out, line: vec![], separator: "", tracks: 0, named: FxHashMap::default() };
+        for (process, name) in [(1, "NI sends"), (1, "NI sends"), (2, "NI sends"), (1, "NI sends")] {
+            pen.track(process, name).expect("memory can be written");
+        }
+        let text = String::from_utf8(out).expect("text");
+        let names: Vec<&str> = text.split('"').filter(|part| part.starts_with("NI")).collect();
+        assert_eq!(names, ["NI sends", "NI sends (2)", "NI sends", "NI sends (3)"]);
     }
 
     /// A call that never returns lasts until the end, also where no more are kept.
