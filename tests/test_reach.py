@@ -290,6 +290,21 @@ def test_simulated_time_ends_at_its_limit(chasqui: Run, reacher: Path, tmp_path:
 
 
 @pytest.mark.core
+def test_what_a_rank_had_begun_before_the_limit_is_named(
+    chasqui: Run, reacher: Path, tmp_path: Path
+) -> None:
+    """A system call, here one of the program's start, goes on to its end."""
+    limit = ("--limit-time", "10 us", "--out", "run")
+    done = chasqui("run", "--machine", "voyager", *limit, "--", str(reacher), "spin", "")
+    assert done.returncode == OUT_OF_TIME, done.stderr
+    found = summary(tmp_path / "run")
+    end = f"{found['time_ps'] / 10**6:.3f} us"
+    said = f"stopped at 10.000 us by --limit-time; what ranks had begun before lasts until {end}, "
+    assert found["message"].startswith(f"{said}and is in the results\n  rank 0, pc")
+    assert found["time_ps"] > 10_000_000
+
+
+@pytest.mark.core
 @pytest.mark.parametrize("limit", [("--limit-time", "3 ms"), ("--limit-host-time", "2 s")])
 def test_a_job_that_has_ended_knows_of_no_limit(
     chasqui: Run, reacher: Path, tmp_path: Path, limit: tuple[str, str]

@@ -364,7 +364,12 @@ fn limit_reached(processes: &[ProcessView<'_>], job_end: &JobEnd, end: End) -> O
             Some((OUT_OF_TIME, format!("stopped at {at} by --limit-host-time {limit} s{places}")))
         }
         (None, Some(limit)) if end.ended == Ended::OutOfTime => {
-            Some((OUT_OF_TIME, format!("stopped at {limit} by --limit-time{places}")))
+            // Nothing begins after it, but a system call, as a write, may last longer.
+            let later = match at > limit {
+                true => format!("; what ranks had begun before lasts until {at}, and is in the results"),
+                false => String::new(),
+            };
+            Some((OUT_OF_TIME, format!("stopped at {limit} by --limit-time{later}{places}")))
         }
         _ => None,
     }
