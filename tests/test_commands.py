@@ -170,6 +170,7 @@ def test_the_exit_status_is_the_summarys(
         (["run", "--machine", "nosuch", "./x"], "unknown machine 'nosuch'; there are: loggp"),
         (["compare", "loggp", "-np", "2"], "name the machines, then -- and the program"),
         (["compare", "loggp", "loggp", "--", "./x"], "a machine was named twice"),
+        (["compare", "loggp", "--json", "--csv", "--", "./x"], "--json and --csv: only one of"),
         (["logp", "--sizes", "1,x"], "'x' is not a number of bytes"),
         (["logp", "--sizes", ""], "1 to 4000 sizes are allowed"),
         (["info", "loggp", "ni.q"], "loggp has no parameter 'ni.q'; did you mean ni.g"),

@@ -63,6 +63,22 @@ def test_experiments_are_chosen_by_name_or_machine() -> None:
         running.choose(["voy"])
 
 
+def test_why_a_name_means_no_experiment(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "notes").write_text("")
+    for name, why in (
+        ("empty/nofile.py", "no such file"),
+        ("empty", "the folder has no experiment, a file that ends in .py"),
+        ("notes", "no experiment: it would be a Python file, and end in .py"),
+    ):
+        with pytest.raises(InputError) as refused:
+            running.choose([str(tmp_path / name)])
+        assert str(refused.value) == f"{tmp_path / name}: {why}"
+    for name, near in (("voyger", "voyager?"), ("voyager/mechanism", "voyager/mechanisms")):
+        with pytest.raises(InputError, match=f"no experiment '{name}'.*; did you mean {near}"):
+            running.choose([name])
+
+
 def test_what_is_computed_from_samples() -> None:
     assert median([5, 1, 9]) == 5
     assert median([1, 2]) == Fraction(3, 2)

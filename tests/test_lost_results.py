@@ -123,18 +123,26 @@ def test_a_picture_is_not_left_half_drawn(program: Path, tmp_path: Path) -> None
     done = run_limited(1_000, tmp_path, "timeline", "kept", "-o", "a.svg")
     assert (done.returncode, done.stderr) == (2, "chasqui: a.svg: File too large\n")
     assert not list(tmp_path.glob("a.svg*"))
-    (tmp_path / "a.svg").write_text("older")
+    (tmp_path / "a.svg").write_text("<svg older")
     assert run_limited(1_000, tmp_path, "timeline", "kept", "-o", "a.svg").returncode == 2
-    assert [path.read_text() for path in tmp_path.glob("a.svg*")] == ["older"]
+    assert [path.read_text() for path in tmp_path.glob("a.svg*")] == ["<svg older"]
+    # Nothing but a picture is replaced.
+    (tmp_path / "a.c").write_text("int main(void);")
+    done = run_limited(1 << 30, tmp_path, "timeline", "kept", "-o", "a.c")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "chasqui: -o a.c: is there already, and no picture of a timeline; name another file\n"
+    )
+    assert (tmp_path / "a.c").read_text() == "int main(void);"
 
 
 def test_a_picture_takes_no_other_file_s_place(program: Path, tmp_path: Path) -> None:
     assert run_limited(1 << 30, tmp_path, "run", "--out", "kept", "--", program).returncode == 0
     (tmp_path / "a.svg.part").write_text("mine")
-    (tmp_path / "far.svg").write_text("older")
+    (tmp_path / "far.svg").write_text("<svg older")
     (tmp_path / "link.svg").symlink_to("far.svg")
     (tmp_path / "loop.svg").symlink_to("loop.svg")
-    (tmp_path / "a.svg").write_text("older")
+    (tmp_path / "a.svg").write_text("<svg older")
     (tmp_path / "a.svg").chmod(0o600)
     for name in ("a.svg", "link.svg"):
         done = run_limited(1 << 30, tmp_path, "timeline", "kept", "-o", name)

@@ -85,6 +85,18 @@ def write_together(texts: Mapping[Path, str]) -> None:
             partial.unlink(missing_ok=True)
 
 
+def check_replaced(path: Path, begins: bytes, what: str) -> None:
+    """Raises InputError where a file would be replaced that does not begin with `begins` as `what`
+    does: a program or a source, by a slip of the hand. What can't be looked at is left to who
+    writes it."""
+    with contextlib.suppress(PermissionError):
+        if path.is_file() and path.stat().st_size > 0:
+            with path.open("rb") as file:
+                if file.read(len(begins)) != begins:
+                    other = f"is there already, and no {what}; name another file"
+                    raise InputError(f"-o {path}: {other}")
+
+
 def check_writable(path: Path) -> None:
     """Raises InputError if a regular file can't be written: tries to make one beside it, or where
     its folder would be."""

@@ -78,6 +78,8 @@ def compare(
     from chasqui import comparison, simulation
     from chasqui.text import say
 
+    if as_json and as_csv:
+        raise InputError("--json and --csv: only one of them can be printed; choose one")
     words = ctx.meta.get("chasqui.program", ())
     if not machines or not words:
         raise InputError(

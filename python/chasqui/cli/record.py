@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from pathlib import Path
 from typing import Any
@@ -58,12 +57,12 @@ def record(
     program: tuple[str, ...],
 ) -> int:
     from chasqui import simulation
-    from chasqui.files import check_writable
+    from chasqui.files import check_replaced, check_writable
     from chasqui.text import say
 
     name, arguments = options.check_program(program)
     place = Path(file) if file else Path(f"{Path(name).name}.recording")
-    _check_overwritten(place)
+    check_replaced(place, PARQUET, "recording")
     if file and place.parent.is_dir() and not place.exists():
         check_writable(place)
     job = simulation.Job(
@@ -87,16 +86,3 @@ def record(
     for line in lines:
         say(f"chasqui: {line}")
     return result.status
-
-
-def _check_overwritten(place: Path) -> None:
-    """Nothing but Parquet is: not the program, nor a source, by a slip of the hand. What can't be
-    looked at is left to who writes it."""
-    from chasqui.errors import InputError
-
-    with contextlib.suppress(PermissionError):
-        if place.is_file() and place.stat().st_size > 0:
-            with place.open("rb") as file:
-                if file.read(len(PARQUET)) != PARQUET:
-                    what = "is there already, and no recording; name another file"
-                    raise InputError(f"-o {place}: {what}")

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from chasqui.cli import options
-from chasqui.files import write_text
+from chasqui.files import check_replaced, write_text
 
 HELP = """Draws the timeline of a run as SVG: a track for each rank, the activity of NIs and links,
 messages as arrows.
@@ -22,6 +22,8 @@ Examples:
   chasqui timeline runs/ring-voyager-1 --window 310us..330us > ring.svg
 """
 
+SVG = b"<svg"  # what the pictures begin with
+
 
 def commands() -> dict[str, click.Command]:
     return {"timeline": timeline}
@@ -32,11 +34,13 @@ def commands() -> dict[str, click.Command]:
 @click.option("--window", metavar="FROM..TO", default="..", help="Draw this part only.")
 @click.option(
     "--output", "-o", metavar="FILE", type=click.Path(path_type=Path),
-    help="Write FILE (default: stdout).",
+    help="Write FILE (default: stdout). Another such picture there is overwritten.",
 )  # fmt: skip
 def timeline(directory: Path, window: str, output: Path | None) -> None:
     from chasqui import timeline as timelines
 
+    if output is not None:
+        check_replaced(output, SVG, "picture of a timeline")
     found = timelines.read(directory)
     picture = timelines.draw(found, *timelines.window(window, found.extent()))
     if output is None:

@@ -159,10 +159,7 @@ def choose(wanted: Sequence[str]) -> list[str]:
         matching = [text] if text in every else [name for name in every if name.startswith(family)]
         matching = matching or own(text)
         if not matching:
-            raise InputError(
-                f"no experiment {text!r}; there are: {', '.join(every)}, "
-                "or a file of yours that ends in .py, or a folder of such"
-            )
+            raise InputError(unknown(text, every))
         chosen += [name for name in matching if name not in chosen]
     return chosen
 
@@ -173,6 +170,23 @@ def own(text: str) -> list[str]:
     if path.is_dir():
         return sorted(str(each) for each in path.iterdir() if shown(each))
     return [text] if is_own(text) and path.is_file() else []
+
+
+def unknown(text: str, every: Sequence[str]) -> str:
+    """Why `text` means no experiment."""
+    import difflib
+
+    if is_own(text):
+        return f"{text}: {'no regular file' if Path(text).exists() else 'no such file'}"
+    if Path(text).is_dir():
+        return f"{text}: the folder has no experiment, a file that ends in .py"
+    if Path(text).exists():
+        return f"{text}: no experiment: it would be a Python file, and end in .py"
+    machines = dict.fromkeys(name.partition("/")[0] for name in every)
+    near = difflib.get_close_matches(text, [*every, *machines], 3)
+    hint = f"; did you mean {', '.join(near)}?" if near else ""
+    more = "or a file of yours that ends in .py, or a folder of such"
+    return f"no experiment {text!r}; there are: {', '.join(every)}, {more}{hint}"
 
 
 def carry_out(
