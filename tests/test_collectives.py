@@ -90,3 +90,6 @@ def test_a_forced_algorithm_that_cannot_is_an_error(
     )
     assert done.returncode != 0
     assert "MPI_Barrier: the forced algorithm can't do this case" in done.stderr
+    assert "\n  forced algorithms: --mpi coll.barrier=ni\n" in done.stderr
+    shown = chasqui("info", "loggp", "mpi.coll.barrier").stdout
+    assert "ni only where the network interface takes the case." in " ".join(shown.split())

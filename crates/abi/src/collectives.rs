@@ -49,6 +49,13 @@ needs! {
     Ni = "NEED_NI",
 }
 
+impl Need {
+    /// What it is that a case must have, a sentence.
+    pub fn doc(self) -> &'static str {
+        NEEDS[self as usize].1
+    }
+}
+
 /// `collective { algorithm, …; }`: the function is `chq_<collective>_<algorithm>`, or `= function` without its `chq_`;
 /// in brackets what it needs.
 macro_rules! collectives {

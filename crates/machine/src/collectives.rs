@@ -4,7 +4,7 @@
 use std::iter;
 use std::sync::LazyLock;
 
-use chasqui_abi::collectives::{Algorithm, COLLECTIVES, Collective};
+use chasqui_abi::collectives::{Algorithm, COLLECTIVES, Collective, Need};
 use chasqui_config::{Alternative, Declaration, Quantity, Resolved, Scalar, Schema, Text};
 
 /// Where the parameters are: `mpi.coll.allreduce`.
@@ -24,22 +24,53 @@ static ALTERNATIVES: LazyLock<Vec<&'static [Alternative]>> = LazyLock::new(|| {
     COLLECTIVES.iter().map(words).collect()
 });
 
+/// What is said of each collective's parameter: also which algorithms do not do every case.
+static DOCS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+    COLLECTIVES
+        .iter()
+        .map(|collective| {
+            let some = collective.algorithms.iter().filter(|algorithm| !algorithm.needs.is_empty());
+            let limits: Vec<String> = some.map(limit).collect();
+            let end = if limits.is_empty() { String::new() } else { format!(" {}.", limits.join("; ")) };
+            &*format!(
+                "Algorithm of this MPI collective; auto: what the library selects by size and ranks.{end}"
+            )
+            .leak()
+        })
+        .collect()
+});
+
+/// `ring only where the operator commutes`.
+fn limit(algorithm: &Algorithm) -> String {
+    let words = |need: &Need| {
+        let sentence = need.doc().trim_end_matches('.');
+        sentence[..1].to_lowercase() + &sentence[1..]
+    };
+    let needs: Vec<String> = algorithm.needs.iter().map(words).collect();
+    format!("{} only where {}", algorithm.name, needs.join(" and "))
+}
+
 /// Adds the parameters to a machine's.
 #[must_use]
 pub fn with_collectives(schema: Schema) -> Schema {
-    let declaration = |(c, alternatives): (&Collective, &&'static [Alternative])| Declaration {
-        name: c.name,
-        type_name: "choice",
-        units: "",
-        default: Scalar::from(SELECTED),
-        range: None,
-        doc: "Algorithm of this MPI collective; auto: what the library selects by size and ranks.",
-        source: "guest/mpi/coll/select.h",
-        alternatives,
-        check: |value, _| Text::parse(value).map(|text| text.scalar()),
-    };
+    let declaration =
+        |((c, alternatives), doc): ((&Collective, &&'static [Alternative]), &&'static str)| Declaration {
+            name: c.name,
+            type_name: "choice",
+            units: "",
+            default: Scalar::from(SELECTED),
+            range: None,
+            doc,
+            source: "guest/mpi/coll/select.h",
+            alternatives,
+            check: |value, _| Text::parse(value).map(|text| text.scalar()),
+        };
     let doc = "Collective algorithms of the MPI library. A case that a forced one can't do is an MPI error.";
-    schema.with_group(PREFIX, doc, COLLECTIVES.iter().zip(&*ALTERNATIVES).map(declaration).collect())
+    schema.with_group(
+        PREFIX,
+        doc,
+        COLLECTIVES.iter().zip(&*ALTERNATIVES).zip(&*DOCS).map(declaration).collect(),
+    )
 }
 
 /// What is forced: collectives and algorithms.
@@ -61,5 +92,8 @@ mod tests {
         let words: Vec<_> = ALTERNATIVES[allreduce].iter().map(|a| a.word).collect();
         assert_eq!(words, ["auto", "recursive_doubling", "ring", "rabenseifner", "ni"]);
         assert_eq!(with_collectives(Schema::new()).mistakes(), Vec::<String>::new());
+        let said = "by size and ranks. ring only where the operator commutes and there is at least one element a rank; \
+                    rabenseifner only where";
+        assert!(DOCS[allreduce].contains(said), "{}", DOCS[allreduce]);
     }
 }

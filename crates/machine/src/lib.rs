@@ -35,6 +35,7 @@ mod library;
 mod on_network;
 pub mod replay;
 
+pub use collectives::forced as forced_collectives;
 pub use firmware::Firmware;
 pub use library::{LocalUnit, WaitUnit, library_settings, shared_bytes, wait_polls, with_library};
 pub use on_network::{OnNetwork, build_on_network};

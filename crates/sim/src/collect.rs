@@ -113,6 +113,9 @@ impl<'a> Results<'a> {
         let time_ps = job_end.time.0.min(found);
         let (outcome, exit_status, mut message) = verdict(&processes, &job_end, broken_machine, end);
         let others_until = job_end.others_until(&processes);
+        if let Some(forced) = forced(&processes, resolved) {
+            message += &format!("\n  {forced}");
+        }
         if let Some(until) = others_until {
             message += &format!("\n{}", went_on(until));
         }
@@ -243,6 +246,17 @@ fn broken<'a>(processes: &[ProcessView<'a>]) -> Option<(Time, Rank, &'a chasqui_
         Some((at, how)) => Some((*at, p.rank(), how)),
     });
     broken.min_by_key(|(at, rank, _)| (*at, *rank))
+}
+
+/// Which algorithms of collectives are forced, if an error in an MPI call ended the job: one of them may not do the case,
+/// and the library does not say which it is.
+fn forced(processes: &[ProcessView<'_>], resolved: &Resolved) -> Option<String> {
+    let (_, _, chasqui_node::Ended::Abort { by, .. }) = broken(processes)? else { return None };
+    let forced = chasqui_machine::forced_collectives(resolved);
+    let option = |(name, word): &(&str, String)| format!("--mpi coll.{name}={word}");
+    let options: Vec<String> = forced.iter().map(option).collect();
+    (by.starts_with("an error in") && !options.is_empty())
+        .then(|| format!("forced algorithms: {}", options.join(", ")))
 }
 
 /// What was found broken in the machine first: when, and what.
