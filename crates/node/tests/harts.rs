@@ -575,6 +575,53 @@ fn running_ahead_changes_nothing() {
     assert!(runs > 1000 && taken_back > 100, "{counts:?}");
 }
 
+/// Hart 0 loads a word again and again and counts; hart 1 polls it and is parked, and its turns are of another length; hart 2
+/// changes it after `before` turns of a loop and `more` instructions.
+fn parked_beside_one_that_runs_ahead(before: i64, more: i64) -> Program {
+    let (x, left, value, one, turns) = (21, 5, 6, 7, 8);
+    let mut p = Program::new();
+    p.add(x, DATA_REGISTER, 0x100).add(one, ZERO, 1).threads(3, NUMBER);
+    meet(&mut p, 3);
+    let others = p.branch_ahead(Op::Bne, NUMBER, ZERO);
+    p.add(turns, ZERO, 0);
+    let again = p.here();
+    p.load(value, x, 0).add(turns, turns, 1).branch(Op::Beq, value, ZERO, again).add(A0, turns, 0).exit();
+    p.land(others).add(value, NUMBER, -1);
+    let third = p.branch_ahead(Op::Bne, value, ZERO);
+    let poll = p.here();
+    p.pause().load(value, x, 0).add(left, ZERO, 0).branch(Op::Beq, value, ZERO, poll).add(A0, ZERO, 0).exit();
+    p.land(third).add(left, ZERO, before);
+    let work = p.here();
+    p.add(left, left, -1).branch(Op::Bne, left, ZERO, work);
+    (0..more).for_each(|_| {
+        p.add(left, left, 1);
+    });
+    p.atomic(Op::AmoaddD, value, one, x).add(A0, ZERO, 0).exit();
+    p
+}
+
+/// Of instructions that start when another hart's transaction is asked for, and granted, those of lower harts come before, also
+/// where a parked hart catches up with the grant in between.
+#[test]
+fn who_catches_up_does_not_change_what_came_before() {
+    let mut c = harts(3);
+    c.checks.coherence = false;
+    let mut taken_back = 0;
+    for more in 0..24 {
+        let program = parked_beside_one_that_runs_ahead(600, more);
+        let [threaded, translated, by_steps] =
+            [Executor::Threaded, Executor::Translated, Executor::Reference].map(|executor| {
+                (c.checks.executor, c.checks.translate_after) = (executor, 1);
+                go(&c, &program)
+            });
+        assert_eq!(end(&threaded), end(&by_steps), "{more}");
+        assert!(threaded == by_steps && translated == by_steps, "{more}");
+        c.checks.executor = Executor::Threaded;
+        taken_back += runs_ahead(&c, &program, TestNi::new(vec![]))[1];
+    }
+    assert!(taken_back > 0, "no hart was taken back");
+}
+
 /// Hart 1 has hart 0 see a store, and waits for its answer. The line that hart 0 polls gives way to another in each of its turns,
 /// which are long.
 fn polls_what_it_has_lost(before: i64, turn: i64) -> Program {

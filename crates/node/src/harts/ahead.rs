@@ -95,10 +95,18 @@ impl Ahead {
     }
 }
 
-/// The instruction that was executed last in the order of time: its start, and its hart. Of two that start at a time the
+/// The last instruction in the order of time that was executed: its start, and its hart. Of two that start at a time the
 /// lower hart's comes first.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Latest {
     pub start: Time,
     pub hart: usize,
+}
+
+impl Latest {
+    /// Hart `hart` has executed an instruction that starts at `start`. It may come before the latest: a hart that repeats itself
+    /// catches up with an event that follows from that.
+    pub fn execute(&mut self, start: Time, hart: usize) {
+        *self = (*self).max(Latest { start, hart });
+    }
 }

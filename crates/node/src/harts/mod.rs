@@ -14,7 +14,7 @@ use chasqui_engine::Time;
 use chasqui_hart::{CodeReads, Halt};
 use chasqui_memory::{Bus, Snoop};
 
-pub(crate) use ahead::Latest;
+use ahead::Latest;
 pub(crate) use core_state::{Activity, Filling};
 pub use core_state::{Core, HartSoftwareStatistics};
 pub(crate) use rest::Rest;
@@ -37,7 +37,7 @@ pub struct Harts {
     /// Harts up to this one have had threads: the caches of the others are empty.
     started: usize,
     /// Of several harts.
-    pub(crate) latest: Latest,
+    latest: Latest,
 }
 
 impl Harts {
@@ -163,7 +163,7 @@ impl Harts {
     /// taken back, tables may lead elsewhere.
     pub(crate) fn read_code(&mut self, index: usize) {
         let now = self[index].hart.now();
-        self.latest = Latest { start: now, hart: index };
+        self.latest.execute(now, index);
         while let Some(other) = self.stores_to_code(index) {
             self.settle(other, now);
         }
@@ -183,12 +183,13 @@ impl Harts {
     /// has to catch up first.
     pub(crate) fn meet(&mut self, index: usize, halt: Halt, bus: Option<&mut Bus>) -> bool {
         let now = self[index].hart.now();
-        self.latest = Latest { start: self[index].hart.latest_start(halt), hart: index };
+        let start = self[index].hart.latest_start(halt);
+        self.latest.execute(start, index);
         if matches!(halt, Halt::Call) && self.announce(index, bus, now) {
             return false;
         }
         if halt.asks_for_software() {
-            self.settle_others(index, self.latest.start);
+            self.settle_others(index, start);
         }
         true
     }
