@@ -219,7 +219,7 @@ impl NodePartition {
             }
             os.halted(harts, index, halt, &mut domain.memory, recorders);
             if SEVERAL {
-                end = harts.halted(index, timed, until);
+                end = harts.halted(index, timed, until, system.bus_mut());
             }
             // Before the next observation begins. At a mark within a call, or when it has run for long, it goes on.
             let goes_on = match halt {

@@ -4,7 +4,7 @@
 use crate::guest::register::{DOORBELL, FLAG, LOOK, NOTE, START};
 use crate::guest::{
     A0, Action, DATA_REGISTER, ENTER, LEAVE, NI_REGISTER, Outcome, Program, Seen, TestNi, ZERO,
-    configuration, frequency, run, runs_ahead,
+    configuration, frequency, run, run_in_rounds, runs_ahead,
 };
 use chasqui_config::{Bytes, Quantity};
 use chasqui_engine::Time;
@@ -462,7 +462,7 @@ fn the_order_of_untimed_instructions_is_the_models() {
     }
 }
 
-/// `count` threads, each of which works on lines of its own and, now and then, on those of others.
+/// `count` threads, each of which works on lines of its own and, now and then, on those of others, and waits for them.
 fn sharing(count: usize, random: &mut Random) -> Program {
     let (mine, shared, counter, one, left, value, scaled) = (21, 22, 23, 24, 5, 6, 7);
     let mut p = Program::new();
@@ -474,7 +474,8 @@ fn sharing(count: usize, random: &mut Random) -> Program {
     p.add(scaled, ZERO, stride);
     p.push(Insn { op: Op::Mul, rd: scaled, rs1: NUMBER, rs2: scaled, ..decode(0x13) });
     p.push(Insn { op: Op::Add, rd: mine, rs1: DATA_REGISTER, rs2: scaled, ..decode(0x13) });
-    for _ in 0..6 {
+    let waits = random.once_in(2);
+    for round in 1..=6 {
         p.add(left, ZERO, 1 + random.below(300) as i64);
         let again = p.here();
         for _ in 0..1 + random.below(4) {
@@ -517,6 +518,21 @@ fn sharing(count: usize, random: &mut Random) -> Program {
         if is_call {
             p.mark(LEAVE);
         }
+        if waits && random.once_in(2) {
+            // One that waits for all others is parked, while one that waits without a pause runs ahead.
+            p.add(left, ZERO, round * count as i64).add(value, NUMBER, -(random.below(count as u64) as i64));
+            let others = p.branch_ahead(Op::Bne, value, ZERO);
+            let again = p.here();
+            p.load(value, counter, 0).branch(Op::Blt, value, left, again);
+            let done = p.branch_ahead(Op::Beq, ZERO, ZERO);
+            p.land(others);
+            let again = p.here();
+            p.pause();
+            (0..random.below(4)).for_each(|_| {
+                p.add(scaled, ZERO, 0);
+            });
+            p.load(value, counter, 0).branch(Op::Blt, value, left, again).land(done);
+        }
     }
     if random.once_in(4) {
         // One of them has a fault, while the others go on.
@@ -537,6 +553,7 @@ fn sharing(count: usize, random: &mut Random) -> Program {
 fn running_ahead_changes_nothing() {
     let mut random = Random::for_test(0xa4ead);
     let mut counts = [0, 0];
+    let long = Time(100_000_000);
     for round in 0..200 {
         let count = 2 + random.below(3) as usize;
         let mut c = harts(count);
@@ -554,18 +571,20 @@ fn running_ahead_changes_nothing() {
             let action = if random.once_in(2) { Action::Read(place) } else { Action::Write(place, 7) };
             schedule.push((Time(random.below(20_000_000)), action));
         }
-        let mut outcome = |executor| {
+        let mut outcome = |executor, window| {
             (c.checks.executor, c.checks.translate_after) = (executor, 1);
-            run(&c, &program, TestNi::new(schedule.clone())).0
+            run_in_rounds(&c, &program, TestNi::new(schedule.clone()), window)
         };
-        let by_steps = outcome(Executor::Reference);
+        let by_steps = outcome(Executor::Reference, long);
         let what = format!("round {round}: {count} threads, {clocks:?}");
-        for executor in [Executor::Threaded, Executor::Translated] {
-            let ahead = outcome(executor);
+        let short = Time(1000 + random.below(100_000));
+        let [threaded, translated] = [Executor::Threaded, Executor::Translated];
+        for (executor, window) in [(threaded, long), (translated, long), (threaded, short)] {
+            let ahead = outcome(executor, window);
             for (a, b) in ahead.statistics.iter().zip(&by_steps.statistics) {
-                assert_eq!(a, b, "{what}, {executor:?}");
+                assert_eq!(a, b, "{what}, {executor:?}, {window}");
             }
-            assert!(ahead == by_steps, "{what}, {executor:?}");
+            assert!(ahead == by_steps, "{what}, {executor:?}, {window}");
         }
         let found = runs_ahead(&c, &program, TestNi::new(schedule.clone()));
         counts = [counts[0] + found[0], counts[1] + found[1]];
@@ -761,6 +780,32 @@ fn a_call_that_takes_no_time_is_answered_in_time() {
     assert!(threaded == by_steps && translated == by_steps);
     c.checks.executor = Executor::Threaded;
     assert!(runs_ahead(&c, &asks_in_calls(), TestNi::new(vec![]))[1] > 0, "no hart was taken back");
+}
+
+/// Hart 0 polls for what hart 1 stores in a call that takes no time, and is parked.
+#[test]
+fn a_store_in_a_call_that_takes_no_time_is_seen_by_a_parked_hart() {
+    let (x, left, value, one) = (21, 5, 6, 7);
+    let mut p = Program::new();
+    p.free_calls = true;
+    p.add(x, DATA_REGISTER, 0x100).add(one, ZERO, 1).threads(2, NUMBER);
+    meet(&mut p, 2);
+    let second = p.branch_ahead(Op::Bne, NUMBER, ZERO);
+    let poll = p.here();
+    p.pause().load(value, x, 0).branch(Op::Beq, value, ZERO, poll);
+    p.store(one, x, LINE).add(A0, ZERO, 7).exit();
+    p.land(second).add(left, ZERO, 500);
+    let work = p.here();
+    p.add(left, left, -1).branch(Op::Bne, left, ZERO, work);
+    p.mark(ENTER).store(one, x, 0).mark(LEAVE);
+    let poll = p.here();
+    p.load(value, x, LINE).branch(Op::Beq, value, ZERO, poll).add(A0, ZERO, 7).exit();
+    for executor in [Executor::Threaded, Executor::Reference] {
+        let mut c = harts(2);
+        (c.checks.executor, c.checks.coherence) = (executor, false);
+        let ended = go(&c, &p).ended;
+        assert!(matches!(ended, Some((_, Ended::Exit(7)))), "{executor:?}: {ended:?}");
+    }
 }
 
 /// Hart 0 writes one function after the other to one place, each of which returns a greater number; hart 1 calls it. So many

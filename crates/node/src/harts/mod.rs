@@ -171,10 +171,17 @@ impl Harts {
     }
 
     /// Hart `index` has halted, and system software has dealt with it; `was_timed`: before, what it did took time. The cycle at
-    /// which it stops, `until` at the latest: others may have been taken back.
-    pub(crate) fn halted(&mut self, index: usize, was_timed: bool, until: Time) -> u64 {
+    /// which it stops, `until` at the latest: others may have been taken back, or have to catch up before what it stores in no
+    /// time, past the caches.
+    pub(crate) fn halted(
+        &mut self,
+        index: usize,
+        was_timed: bool,
+        until: Time,
+        bus: Option<&mut Bus>,
+    ) -> u64 {
         if was_timed && !self[index].hart.port.is_timed() {
-            self.settle_others(index, self[index].hart.now());
+            self.announce(index, bus, self[index].hart.now());
         }
         self.end_among_others(index, until)
     }

@@ -621,6 +621,17 @@ pub fn run_until(c: &NodeConfiguration, program: &Program, ni: TestNi, end: Time
     (left(node, &record).0, ended)
 }
 
+/// As [`run`], in rounds of this length.
+pub fn run_in_rounds(c: &NodeConfiguration, program: &Program, ni: TestNi, window: Time) -> Outcome {
+    let record = ni.record.clone();
+    let mut engine = Engine::new(Lookahead::new(vec![vec![Time::NEVER]]));
+    engine.set_window(window);
+    engine.add(0, Box::new(NodePartition::new(spec(c, program, ni, WatchPlan::default()))));
+    engine.run(Threads::Exactly(1), &mut |_| true);
+    let node = engine.partitions().swap_remove(0).into_any().downcast::<NodePartition>().expect("a node");
+    left(node, &record).0
+}
+
 /// Runs `program` on a node that `change` has changed before.
 pub fn run_changed(
     c: &NodeConfiguration,
