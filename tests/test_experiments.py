@@ -22,7 +22,7 @@ import pytest
 from conftest import Run as Command
 from fake_core import FakeCore
 
-from chasqui import compiler
+from chasqui import cache, compiler
 from chasqui.cli import invoke
 from chasqui.errors import InputError
 from chasqui.experiment import (
@@ -173,7 +173,7 @@ def squares(outputs: Mapping[str, Output]) -> Report:
 @pytest.fixture
 def made_up(fake_core: FakeCore, monkeypatch: pytest.MonkeyPatch) -> FakeCore:
     """One experiment, on the stand-in for the simulator."""
-    every = [Run(f"run/{i}", "loggp", 2, "square", arguments=[str(i)]) for i in range(5)]
+    every = [Run(f"run/{i}", "loggp", 2, "examples/ring", arguments=[str(i)]) for i in range(5)]
     made = Experiment(
         "What is a square? It has sides.", lambda quick: every[: 2 if quick else 5], squares
     )
@@ -202,7 +202,7 @@ def test_results_are_written(made_up: FakeCore, capsys: pytest.CaptureFixture[st
     assert sorted(each["directory"] for each in made_up.requests) == [
         f"{place}/runs/run-{i}" for i in range(5)
     ]
-    assert made_up.requests[0]["program"] == "built/square"
+    assert made_up.requests[0]["program"] == "built/ring"
     assert (place / "picture.png").read_bytes().startswith(b"\x89PNG")
     assert "squares</text>" in (place / "picture.svg").read_text()
     shown = capsys.readouterr().out
@@ -646,3 +646,58 @@ def test_a_mistake_in_ones_own_experiment_is_a_line(
     assert shown.startswith(f"chasqui: {mine}:{line}: in r")
     assert "Error: " in shown
     assert shown.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("runs", "why"),
+    [
+        ([("100 MHz", "examples/ring")] * 2, 'two runs are named "100 MHz"'),
+        (
+            [("a/b", "examples/ring"), ("a b", "examples/ring")],
+            'runs "a/b" and "a b" would have the same directory, a-b',
+        ),
+        (
+            [("a", "examples/ring"), ("b", "examples/rng")],
+            'no program "examples/rng" ({examples}/rng.c: no such file); did you mean '
+            "examples/ring?",
+        ),
+        (
+            [("a", "ring")],
+            'no program "ring" ({here}/ring.c: no such file); did you mean examples/ring?',
+        ),
+        (
+            [("a", "mime")],
+            'no program "mime" ({here}/mime.c: no such file); did you mean mine?',
+        ),
+        ([("a", "odd")], 'no program "odd" ({here}/odd.c: no regular file)'),
+        ([("a", "/nosuch/xyz")], 'no program "/nosuch/xyz" (/nosuch/xyz: no such file)'),
+    ],
+)
+def test_runs_that_can_not_be_are_said_before_any(
+    fake_core: FakeCore,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    runs: list[tuple[str, str]],
+    why: str,
+) -> None:
+    """Names that two runs have, and programs that are not there."""
+    monkeypatch.setattr(compiler, "compiled", lambda source, _: Path("built") / source.stem)
+    (tmp_path / "mine.c").touch()
+    (tmp_path / "odd.c").mkdir()
+    mine = tmp_path / "mine.py"
+    mine.write_text(
+        "from chasqui.experiment import Experiment, Run\n\n"
+        f"RUNS = [Run(name, 'loggp', 2, program) for name, program in {runs}]\n"
+        "EXPERIMENT = Experiment('What?', lambda quick: RUNS, print)\n"
+    )
+    assert invoke(["experiment", str(mine)]) == 2
+    text = why.format(here=tmp_path, examples=cache.EXAMPLES)
+    assert capsys.readouterr().err == f"chasqui: {mine}: {text}\n"
+    assert not fake_core.requests
+
+
+@pytest.mark.core
+def test_the_runs_of_each_experiment_have_names_of_their_own() -> None:
+    for name in running.names():
+        assert running.runs_of(name, quick=False)

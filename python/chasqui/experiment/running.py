@@ -128,7 +128,17 @@ def load_own(path: Path) -> ModuleType:
 
 def runs_of(name: str, *, quick: bool) -> list[Run]:
     with blamed(name, InputError):
-        return list(load(name).runs(quick))
+        runs = list(load(name).runs(quick))
+    names: dict[str, str] = {}  # by the directory
+    for run in runs:
+        place = simulation.short_name(run.name)
+        if names.get(place) == run.name:
+            raise InputError(f'{name}: two runs are named "{run.name}"')
+        if place in names:
+            both = f'"{names[place]}" and "{run.name}"'
+            raise InputError(f"{name}: runs {both} would have the same directory, {place}")
+        names[place] = run.name
+    return runs
 
 
 @contextlib.contextmanager
@@ -284,6 +294,8 @@ def build(name: str, runs: Iterable[Run]) -> dict[tuple[str, tuple[str, ...]], P
     """The executables of runs of an experiment, by program and flags."""
     folder, elsewhere = folder_of(name), load(name).elsewhere
     wanted = dict.fromkeys((program, tuple(run.flags)) for run in runs for program in run.programs)
+    for program, _ in wanted:
+        check_program(name, program, elsewhere)
     return {each: executable(folder, *each, elsewhere) for each in wanted}
 
 
@@ -346,8 +358,35 @@ def executable(
 
 def source_of(folder: Path, program: str) -> Path:
     kind, _, name = program.rpartition("/")
-    folders = {"examples": cache.EXAMPLES, "bench": toolchain.GUEST / "bench"}
-    return folders.get(kind, folder) / f"{name}.c"
+    return folders_of_programs(folder).get(kind, folder) / f"{name}.c"
+
+
+def folders_of_programs(folder: Path) -> dict[str, Path]:
+    """By KIND, where `Run.program` is KIND/NAME; the experiment's own has none."""
+    return {"": folder, "examples": cache.EXAMPLES, "bench": toolchain.GUEST / "bench"}
+
+
+def check_program(name: str, program: str, elsewhere: Mapping[str, Elsewhere]) -> None:
+    """Raises InputError where an experiment's program is not there. What `elsewhere` lacks it says
+    itself."""
+    import difflib
+
+    folder, path = folder_of(name), Path(program)
+    if not path.is_absolute():
+        if program.partition("/")[0] in elsewhere:
+            return
+        path = source_of(folder, program)
+    if path.is_file():
+        return
+    known: dict[str, list[str]] = {}  # by what stands behind the last slash
+    for kind, place in folders_of_programs(folder).items():
+        for source in sorted(each for each in place.glob("*.c") if each.is_file()):
+            known.setdefault(source.stem, []).append(f"{kind}/{source.stem}".lstrip("/"))
+    near = difflib.get_close_matches(program.rpartition("/")[2], known, 3)
+    hint = ", ".join(each for stem in near for each in known[stem])
+    why = f"{path}: {'no regular file' if path.exists() else 'no such file'}"
+    mean = f"; did you mean {hint}?" if hint else ""
+    raise InputError(f'{name}: no program "{program}" ({why}){mean}')
 
 
 # --- results -------------------------------------------------------------------------------------
