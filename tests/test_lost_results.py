@@ -134,6 +134,11 @@ def test_a_picture_is_not_left_half_drawn(program: Path, tmp_path: Path) -> None
         "chasqui: -o a.c: is there already, and no picture of a timeline; name another file\n"
     )
     assert (tmp_path / "a.c").read_text() == "int main(void);"
+    # It is SVG, and no name says otherwise.
+    for name, status in (("w.png", 2), ("w.pdf", 2), ("w.SVG", 0), ("w", 0)):
+        done = run_limited(1 << 30, tmp_path, "timeline", "kept", "-o", name)
+        assert (done.returncode, (tmp_path / name).exists()) == (status, status == 0)
+        assert done.stderr.startswith(f"chasqui: -o {name}: the picture is SVG; ") == (status == 2)
 
 
 def test_a_picture_takes_no_other_file_s_place(program: Path, tmp_path: Path) -> None:

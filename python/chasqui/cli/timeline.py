@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from chasqui.cli import options
+from chasqui.errors import InputError
 from chasqui.files import check_replaced, write_text
 
 HELP = """Draws the timeline of a run as SVG: a track for each rank, the activity of NIs and links,
@@ -34,13 +35,19 @@ def commands() -> dict[str, click.Command]:
 @click.option("--window", metavar="FROM..TO", default="..", help="Draw this part only.")
 @click.option(
     "--output", "-o", metavar="FILE", type=click.Path(path_type=Path),
-    help="Write FILE (default: stdout). Another such picture there is overwritten.",
+    help="Write FILE (default: stdout), whose name ends in .svg or has no ending. Another such "
+    "picture there is overwritten.",
 )  # fmt: skip
 def timeline(directory: Path, window: str, output: Path | None) -> None:
     from chasqui import timeline as timelines
 
     if output is not None:
         check_replaced(output, SVG, "picture of a timeline")
+        if output.suffix.lower() not in ("", ".svg"):
+            raise InputError(
+                f"-o {output}: the picture is SVG; a name that ends in .svg, or has no ending, is "
+                "expected"
+            )
     found = timelines.read(directory)
     picture = timelines.draw(found, *timelines.window(window, found.extent()))
     if output is None:
