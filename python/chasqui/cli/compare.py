@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,8 +87,9 @@ def compare(
             "name the machines, then -- and the program: "
             "chasqui compare loggp voyager -np 4 -- ./ring"
         )
-    if len(set(machines)) < len(machines):
-        raise InputError("a machine was named twice")
+    twice = [each for each, count in Counter(machines).items() if count > 1]
+    if twice:
+        raise InputError(f"named more than once: {', '.join(twice)}")
     name, arguments = options.check_program(words)
     jobs = [
         simulation.Job(

@@ -63,6 +63,7 @@ def commands() -> dict[str, click.Command]:
     help="Keep the run directories, one a size, in DIR; must be new or empty.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; times in ps.")
+@click.argument("words", nargs=-1, metavar="")
 @options.sandbox
 def logp(
     machine: str,
@@ -70,11 +71,16 @@ def logp(
     sizes: str | None,
     directory: str | None,
     as_json: bool,
+    words: tuple[str, ...],
     sandbox: Sandbox,
 ) -> int:
     from chasqui import measurement
     from chasqui.text import Counter
 
+    if words:
+        raise InputError(
+            f"logp {words[0]}: a machine is named by an option: chasqui logp --machine {words[0]}"
+        )
     chosen = parse_sizes(sizes) if sizes is not None else list(measurement.DEFAULT_SIZES)
     with Counter(f"sizes of {machine}") as progress:
         found = measurement.measure(

@@ -381,6 +381,8 @@ def check_job(text: str) -> tuple[int, str, list[str]]:
     except ValueError as error:
         raise InputError(f"{form} ({error})") from None
     ranks = 1
+    if words in (["-np"], ["-n"]):  # the shell took the rest for arguments of their own
+        raise InputError(f"--job {text!r}: quote the whole job: --job '{text} 4 ./ring'")
     if words[:1] in (["-np"], ["-n"]):
         number = words[1] if len(words) > 1 else ""
         digits = number.lstrip("0") or number[:1]
