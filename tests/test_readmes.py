@@ -7,8 +7,11 @@ Use this when a README's command changes, or a figure in its comment: `6.433 us 
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,6 +79,35 @@ def test_what_the_page_on_profiling_prints_is_what_its_commands_do(
     assert len(blocks) == 2
     lines = [line for block in blocks for line in block.splitlines() if line != "…"]
     assert not [line for line in lines if line not in printed]
+
+
+PROGRAMS = ROOT / "docs" / "programs.md"
+
+
+@pytest.mark.parametrize("part", ["A sweep over a parameter", "Several jobs on the same nodes"])
+def test_what_the_page_on_programs_has_one_type_can_be_typed_twice(
+    part: str, examples: Path, tmp_path: Path
+) -> None:
+    """In a shell, beside the machine file that it shows."""
+    text = PROGRAMS.read_text().partition(f"\n## {part}\n")[2].partition("\n## ")[0]
+    blocks = FENCED.findall(text)
+    typed = "".join(block for language, block in blocks if language == "sh")
+    (tmp_path / "clocks.toml").write_text(
+        "".join(block for kind, block in blocks if kind == "toml")
+    )
+    (tmp_path / "ring").symlink_to(examples / "ring")
+    (tmp_path / "chasqui").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m chasqui "$@"\n')
+    (tmp_path / "chasqui").chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    for _ in range(2):
+        done = subprocess.run(
+            ["sh", "-e"], input=typed, cwd=tmp_path, env={**os.environ, "PATH": path},
+            capture_output=True, text=True, timeout=600, check=False,
+        )  # fmt: skip
+        printed = done.stdout + done.stderr
+        assert done.returncode == 0, printed
+        assert "PASSED" in printed or " us" in printed
+        assert not [each for each in re.findall(r"# `([^`]+)`", typed) if each not in printed]
 
 
 def documents() -> list[Path]:
