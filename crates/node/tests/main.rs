@@ -1,5 +1,6 @@
 //! The crate's tests outside of its modules: one executable, so that what they share is compiled and linked once.
 
+mod ahead;
 mod attach;
 mod cacheless;
 mod coherence;

@@ -106,7 +106,7 @@ pub(crate) struct Latest {
 impl Latest {
     /// Hart `hart` has executed an instruction that starts at `start`. It may come before the latest: a hart that repeats itself
     /// catches up with an event that follows from that.
-    pub fn execute(&mut self, start: Time, hart: usize) {
+    pub fn note(&mut self, start: Time, hart: usize) {
         *self = (*self).max(Latest { start, hart });
     }
 }

@@ -163,7 +163,7 @@ impl Harts {
     /// taken back, tables may lead elsewhere.
     pub(crate) fn read_code(&mut self, index: usize) {
         let now = self[index].hart.now();
-        self.latest.execute(now, index);
+        self.latest.note(now, index);
         while let Some(other) = self.stores_to_code(index) {
             self.settle(other, now);
         }
@@ -191,7 +191,7 @@ impl Harts {
     pub(crate) fn meet(&mut self, index: usize, halt: Halt, bus: Option<&mut Bus>) -> bool {
         let now = self[index].hart.now();
         let start = self[index].hart.latest_start(halt);
-        self.latest.execute(start, index);
+        self.latest.note(start, index);
         if matches!(halt, Halt::Call) && self.announce(index, bus, now) {
             return false;
         }
