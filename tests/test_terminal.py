@@ -298,6 +298,20 @@ def test_other_signals_keep_what_ctrl_c_keeps(
     check_kept(tmp_path / "kept", STATUSES[number])
 
 
+@pytest.mark.parametrize("number", STATUSES, ids=lambda number: number.name)
+def test_a_job_that_had_finished_is_not_interrupted(
+    chatter: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    words = ["run", "-q", "-m", "voyager", "-np", "1", "--out", "kept"]
+    words += ["--job", f"-np 1 {chatter} {FOREVER} 1000", "--", str(chatter), "1", "1000"]
+    status, _, errors = signalled(tmp_path, words, number, ready="kept/job1/stdout.0")
+    assert status == STATUSES[number], errors
+    assert "job 0" not in errors
+    kept = [json.loads((tmp_path / f"kept/job{job}/summary.json").read_text()) for job in range(2)]
+    found = [(each["outcome"], each["exit_status"]) for each in kept]
+    assert found == [("finished", 0), ("interrupted", STATUSES[number])]
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["SIGTERM", "SIGHUP"])
 def test_other_signals_end_a_comparison(
     chatter: Path, tmp_path: Path, number: signal.Signals

@@ -303,8 +303,8 @@ fn verdict(
     if let Some((status, text)) = limit_reached(processes, job_end, end) {
         return (Outcome::Aborted, status, text);
     }
-    // A job that had ended before a limit was reached knows nothing of it.
-    if end.ended == Ended::Interrupted && end.reached.is_none() {
+    // A job that had ended before that, or before a limit was reached, knows nothing of it.
+    if end.ended == Ended::Interrupted && end.reached.is_none() && !all_ended(processes) {
         let signal = end.signal.unwrap_or(SIGINT);
         let by = match signal {
             SIGINT => "the user".to_string(),
