@@ -181,20 +181,19 @@ static void receive(unsigned name)
         keep(name);
 }
 
-/* The oldest of `waiting` packets of the miss queue comes from `site` and is for `name`. One that no process has is an error
- * in the table: the message is dropped. */
+/* The oldest of a job's `waiting` packets of the miss queue comes from `site` and is for `name`. */
 void serve_miss(unsigned name, unsigned site, unsigned waiting)
 {
-    bool is_received = name < queue_count && !is_over(queues[name].process);
-    if (is_received) {
-        /* First, for meanwhile more come. */
-        hold_if_full(queues[name].process, site, waiting);
+    check(name < queue_count); /* The NES drops what is for none. */
+    unsigned process = queues[name].process;
+    bool is_received = !is_over(process);
+    hold_if_full(process, site, waiting); /* First, for meanwhile more come. */
+    if (is_received)
         receive(name);
-    }
     nes_store(CHASQUI_SP_MISS_POP, 0);
     if (is_received)
         hand_over(name);
-    missed_is_taken(waiting == 1);
+    missed_is_taken(process, waiting == 1);
 }
 
 void serve_room(unsigned name)

@@ -40,7 +40,7 @@
 #define CHASQUI_SP_HOLD 0x130ull /* Stored: the job in the low half is held up; with HOLD_OVER it goes on. */
 #define CHASQUI_SP_HOLD_OVER 0x100000000ull /* Of HOLD. */
 #define CHASQUI_SP_KIND_ACCESS 0x1ull /* Event: an access of an application processor to a queue that is not resident, or by system software. */
-#define CHASQUI_SP_KIND_MISS 0x2ull /* Event: the miss queue has a packet; this is about the oldest of the highest priority. */
+#define CHASQUI_SP_KIND_MISS 0x2ull /* Event: the miss queue has a packet; this is about the oldest, of the highest priority, of the job whose turn it is. */
 #define CHASQUI_SP_KIND_ROOM 0x3ull /* Event: there may be room in the resident queue for what DELIVER or TAG could not place. */
 #define CHASQUI_SP_KIND_LAUNCHED 0x4ull /* Event: a message has left. */
 #define CHASQUI_SP_KIND_QUIESCENT 0x5ull /* Event: the hardware has nothing more to do with the queue that was watched. */
@@ -83,7 +83,7 @@
 #define CHASQUI_SP_SETTING_SITE 0xe0ull /* Setting: this site's number. */
 #define CHASQUI_SP_MESSAGE_BYTES 0x70ull /* What the firmware takes of the sP's memory for a message that it keeps [bytes]. */
 #define CHASQUI_SP_SETTING_SHARES 0xe8ull /* Setting: parts of the sP's memory, of which no process may take another's: as many as there are processes, if these */
-#define CHASQUI_SP_SETTING_HOLD 0xf0ull /* Setting: packets of the miss queue from which on a job that sends more is held up at its source; 0: never. */
+#define CHASQUI_SP_SETTING_HOLD 0xf0ull /* Setting: packets of a job in the miss queue from which on it is held up at their source; 0: never. */
 #define CHASQUI_SP_SETTING_JOB_PROCESSES 0xf8ull /* Setting: processes of a job at a site, at most; numbers of processes are those of jobs one after the other. */
 #define CHASQUI_SP_BASIC_TRANSMIT_PRODUCER 0x400ull /* Registers of the hardware's Basic slots, BASIC_STRIDE bytes each, loaded and stored: slots composed. */
 #define CHASQUI_SP_BASIC_TRANSMIT_CONSUMER 0x408ull /* Slots sent. */

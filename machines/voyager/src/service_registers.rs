@@ -5,7 +5,7 @@ use chasqui_abi::header::{GuestStruct, defines, file, functions};
 
 chasqui_abi::guest_constants! {
     /// Loaded: the next event; the load is held until there is one. Kind in bits 0 to 7; ACCESS: what in bits 8
-    /// to 15; MISS: how many packets wait in bits 8 to 31, the site that the packet comes from in bits 48 to 63; queue, or
+    /// to 15; MISS: how many packets of the job wait in bits 8 to 31, the site that the packet comes from in bits 48 to 63; queue, or
     /// phantom queue (OnePoll), in bits 32 to 47.
     pub const EVENT: u64 = 0x00;
     /// Stored: the kinds of events that are wanted, by `1 << kind`.
@@ -74,7 +74,7 @@ chasqui_abi::guest_constants! {
 
     /// Event: an access of an application processor to a queue that is not resident, or by system software.
     pub const KIND_ACCESS: u64 = 1;
-    /// Event: the miss queue has a packet; this is about the oldest of the highest priority.
+    /// Event: the miss queue has a packet; this is about the oldest, of the highest priority, of the job whose turn it is.
     pub const KIND_MISS: u64 = 2;
     /// Event: there may be room in the resident queue for what DELIVER or TAG could not place.
     pub const KIND_ROOM: u64 = 3;
@@ -169,7 +169,7 @@ chasqui_abi::guest_constants! {
     /// Setting: parts of the sP's memory, of which no process may take another's: as many as there are processes, if these
     /// are of several jobs; else 1.
     pub const SETTING_SHARES: u64 = 0xe8;
-    /// Setting: packets of the miss queue from which on a job that sends more is held up at its source; 0: never.
+    /// Setting: packets of a job in the miss queue from which on it is held up at their source; 0: never.
     pub const SETTING_HOLD: u64 = 0xf0;
     /// Setting: processes of a job at a site, at most; numbers of processes are those of jobs one after the other.
     pub const SETTING_JOB_PROCESSES: u64 = 0xf8;

@@ -1,5 +1,7 @@
-//! The processor's accesses that wait for the firmware. Each job has a mailbox of its own, so that one whose accesses wait
-//! takes no other's room; jobs take turns.
+//! The processor's accesses that wait for the firmware. Each job has mailboxes of its own, so that one whose accesses wait
+//! takes no other's room: one for what it sends, which waits while the job is held up, and one for the rest, which keeps its
+//! order. The rest goes first, since a processor waits for its loads; one that sends goes after each load, and after so many
+//! stores.
 
 use chasqui_ni::{Mailbox, MessageKey};
 use chasqui_placement::JobId;
@@ -21,7 +23,7 @@ pub(super) struct Access {
     pub queue: Option<QueueName>,
     /// Of a store that is a message: its name.
     pub name: MessageKey,
-    /// It sends a message: an Express or a Tag-On one.
+    /// It is a message: an Express or a Tag-On one.
     pub sends: bool,
 }
 
@@ -43,72 +45,111 @@ pub(super) fn description(names: QueueNames, access: &Access) -> (u64, u64) {
     }
 }
 
+/// Accesses of one job.
+struct OfJob {
+    sends: Mailbox<Access>,
+    others: Mailbox<Access>,
+    /// Others that may go before the next one that sends.
+    others_left: usize,
+}
+
+impl OfJob {
+    fn mailbox(&self, sends: bool) -> &Mailbox<Access> {
+        if sends { &self.sends } else { &self.others }
+    }
+
+    fn mailbox_mut(&mut self, sends: bool) -> &mut Mailbox<Access> {
+        if sends { &mut self.sends } else { &mut self.others }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Access> {
+        self.sends.iter().chain(self.others.iter())
+    }
+
+    /// What is next; nothing that sends if the job `is_held` up.
+    fn next(&self, is_held: bool) -> Option<&Access> {
+        let send = self.sends.front().filter(|_| !is_held);
+        let other = self.others.front();
+        if self.others_left == 0 { send.or(other) } else { other.or(send) }
+    }
+}
+
 /// Accesses that wait.
 pub(super) struct Accesses {
-    /// By job.
-    mailboxes: Vec<Mailbox<Access>>,
-    /// The job whose access the firmware deals with, until that is over.
-    current: usize,
+    jobs: Vec<OfJob>,
+    /// The job whose oldest access, of those that send or of the others, the firmware deals with, until that is over.
+    current: Option<(JobId, bool)>,
+    /// Of a job: others that may go before one that sends.
+    others_max: usize,
 }
 
 impl Accesses {
-    /// Of so many `jobs`, room for `slots` accesses of each.
-    pub fn new(jobs: usize, slots: usize) -> Accesses {
-        Accesses { mailboxes: (0..jobs).map(|_| Mailbox::new(slots)).collect(), current: 0 }
+    /// Of so many `jobs`; of each, room for so many accesses that send (`sends`), and for `slots` others.
+    pub fn new(jobs: usize, slots: usize, sends: usize) -> Accesses {
+        let of_job =
+            |_| OfJob { sends: Mailbox::new(sends), others: Mailbox::new(slots), others_left: slots };
+        Accesses { jobs: (0..jobs).map(of_job).collect(), current: None, others_max: slots }
     }
 
     pub fn is_empty(&self) -> bool {
-        self.mailboxes.iter().all(Mailbox::is_empty)
+        self.jobs.iter().all(|job| job.sends.is_empty() && job.others.is_empty())
     }
 
-    /// There is no room for one of `job`.
-    pub fn is_full(&self, job: JobId) -> bool {
-        self.mailboxes[job.index()].is_full()
+    /// There is no room for an access of `job` that `sends`, or for another one.
+    pub fn is_full(&self, job: JobId, sends: bool) -> bool {
+        self.jobs[job.index()].mailbox(sends).is_full()
     }
 
     /// A store of `job` to `queue` waits: later ones must not overtake it.
     pub fn has_store(&self, job: JobId, queue: QueueName) -> bool {
-        self.mailboxes[job.index()].iter().any(|a| a.value.is_some() && a.queue == Some(queue))
+        self.jobs[job.index()].iter().any(|a| a.value.is_some() && a.queue == Some(queue))
     }
 
     /// A load of `job` from `address` waits.
     pub fn has_load(&self, job: JobId, address: u64) -> bool {
-        self.mailboxes[job.index()].iter().any(|a| a.address == address && a.value.is_none())
+        self.jobs[job.index()].iter().any(|a| a.address == address && a.value.is_none())
     }
 
-    /// One of `job` waits behind its others. A store that takes no time has not waited for room.
+    /// One of `job` waits behind those of its mailbox. A store that takes no time has not waited for room.
     pub fn put(&mut self, job: JobId, access: Access) {
-        self.mailboxes[job.index()].put_beyond(access);
+        self.jobs[job.index()].mailbox_mut(access.sends).put_beyond(access);
     }
 
-    /// The job whose oldest access is next, and that: the one which the firmware deals with, or of the next job in turn.
-    /// What a job sends that `is_held` up waits, and what it does behind that.
-    pub fn next(&self, is_held: impl Fn(JobId) -> bool) -> Option<(JobId, &Access)> {
-        let jobs = self.mailboxes.len();
-        let mut in_turn = (0..jobs).map(|i| JobId(((self.current + i) % jobs) as u32));
-        in_turn.find_map(|job| {
-            let access = self.mailboxes[job.index()].front()?;
-            (!access.sends || !is_held(job)).then_some((job, access))
-        })
+    /// The next access of `job`: the one that the firmware deals with, until that is over, or the next in turn. What the job
+    /// sends waits while it `is_held` up.
+    pub fn next(&self, job: JobId, is_held: bool) -> Option<&Access> {
+        let begun = self.current().filter(|_| self.current_job() == Some(job));
+        let begun = begun.filter(|access| !(is_held && access.sends));
+        begun.or_else(|| self.jobs[job.index()].next(is_held))
     }
 
-    /// The firmware deals with what is next.
-    pub fn begin_next(&mut self, is_held: impl Fn(JobId) -> bool) {
-        if let Some((job, _)) = self.next(is_held) {
-            self.current = job.index();
-        }
+    /// The firmware deals with what is next of `job`.
+    pub fn begin(&mut self, job: JobId, is_held: bool) {
+        self.current = self.next(job, is_held).map(|access| (job, access.sends));
+    }
+
+    /// The job whose access the firmware deals with.
+    pub fn current_job(&self) -> Option<JobId> {
+        Some(self.current?.0)
     }
 
     /// What the firmware deals with.
     pub fn current(&self) -> Option<&Access> {
-        self.mailboxes[self.current].front()
+        let (job, sends) = self.current?;
+        self.jobs[job.index()].mailbox(sends).front()
     }
 
-    /// That is over: it is taken, and the next job has its turn.
+    /// That is over: it is taken.
     pub fn take(&mut self) -> Option<Access> {
-        let access = self.mailboxes[self.current].take();
-        self.current = (self.current + 1) % self.mailboxes.len();
-        access
+        let (job, sends) = self.current.take()?;
+        let of_job = &mut self.jobs[job.index()];
+        let access = of_job.mailbox_mut(sends).take()?;
+        of_job.others_left = match access.value {
+            None => 0,
+            Some(_) if sends => self.others_max,
+            Some(_) => of_job.others_left.saturating_sub(1),
+        };
+        Some(access)
     }
 }
 
@@ -116,51 +157,72 @@ impl Accesses {
 mod tests {
     use super::*;
 
-    fn access(address: u64, sends: bool) -> Access {
-        Access { address, value: sends.then_some(0), wide: None, queue: Some(0), name: None, sends }
+    const JOBS: [JobId; 2] = [JobId(0), JobId(1)];
+
+    fn load(address: u64) -> Access {
+        Access { address, value: None, wide: None, queue: Some(0), name: None, sends: false }
     }
 
-    fn next(accesses: &mut Accesses, held: &[JobId]) -> Option<u64> {
-        let is_held = |job| held.contains(&job);
-        let address = accesses.next(is_held)?.1.address;
-        accesses.begin_next(is_held);
-        assert_eq!(accesses.take().map(|access| access.address), Some(address));
-        Some(address)
+    fn store(address: u64) -> Access {
+        Access { value: Some(0), ..load(address) }
+    }
+
+    fn send(address: u64) -> Access {
+        Access { sends: true, ..store(address) }
+    }
+
+    /// Of a job: addresses of the accesses that the firmware gets, until it gets none.
+    fn served(accesses: &mut Accesses, job: JobId, is_held: bool) -> Vec<u64> {
+        let next = || {
+            accesses.next(job, is_held)?;
+            accesses.begin(job, is_held);
+            accesses.take().map(|access| access.address)
+        };
+        std::iter::from_fn(next).collect()
     }
 
     #[test]
-    fn jobs_take_turns_and_have_room_each() {
-        let mut accesses = Accesses::new(2, 2);
-        for (job, address) in [(0, 1), (0, 2), (1, 3)] {
-            accesses.put(JobId(job), access(address, true));
+    fn jobs_and_what_they_send_have_room_of_their_own() {
+        let mut accesses = Accesses::new(2, 1, 2);
+        for (job, access) in [(0, send(1)), (0, send(2)), (1, load(3))] {
+            accesses.put(JOBS[job], access);
         }
-        assert!(accesses.is_full(JobId(0)) && !accesses.is_full(JobId(1)));
-        assert!(accesses.has_store(JobId(0), 0) && !accesses.has_load(JobId(0), 1));
-        let found: Vec<_> = std::iter::from_fn(|| next(&mut accesses, &[])).collect();
-        assert_eq!(found, [1, 3, 2]);
+        let full = JOBS.map(|job| [true, false].map(|sends| accesses.is_full(job, sends)));
+        assert_eq!(full, [[true, false], [false, true]]);
+        assert!(accesses.has_store(JOBS[0], 0) && !accesses.has_load(JOBS[0], 1));
+        assert!(accesses.has_load(JOBS[1], 3) && !accesses.has_store(JOBS[1], 0));
+        assert_eq!(served(&mut accesses, JOBS[0], false), [1, 2]);
+        assert_eq!(served(&mut accesses, JOBS[1], false), [3]);
         assert!(accesses.is_empty());
     }
 
     #[test]
-    fn what_a_job_sends_that_is_held_up_waits_and_what_is_behind_it() {
-        let mut accesses = Accesses::new(2, 4);
-        for (job, address, sends) in [(0, 1, false), (0, 2, true), (0, 3, false), (1, 4, true)] {
-            accesses.put(JobId(job), access(address, sends));
+    fn what_sends_goes_after_a_load_or_so_many_stores() {
+        let mut accesses = Accesses::new(1, 2, 4);
+        for access in [send(1), send(2), send(3), load(4), load(5), store(6), store(7), store(8)] {
+            accesses.put(JOBS[0], access);
         }
-        let held = [JobId(0)];
-        let found: Vec<_> = std::iter::from_fn(|| next(&mut accesses, &held)).collect();
-        assert_eq!(found, [1, 4]);
-        assert!(!accesses.is_empty());
-        let found: Vec<_> = std::iter::from_fn(|| next(&mut accesses, &[])).collect();
-        assert_eq!(found, [2, 3]);
+        assert_eq!(served(&mut accesses, JOBS[0], false), [4, 1, 5, 2, 6, 7, 3, 8]);
+    }
+
+    #[test]
+    fn nothing_is_sent_for_a_job_that_is_held_up_and_the_rest_keeps_its_order() {
+        let mut accesses = Accesses::new(1, 2, 4);
+        for access in [send(1), load(2), store(3), load(4)] {
+            accesses.put(JOBS[0], access);
+        }
+        assert_eq!(served(&mut accesses, JOBS[0], true), [2, 3, 4]);
+        assert_eq!(served(&mut accesses, JOBS[0], false), [1]);
     }
 
     #[test]
     fn an_access_that_is_not_over_is_next_again() {
-        let mut accesses = Accesses::new(3, 4);
-        accesses.put(JobId(2), access(1, false));
-        accesses.begin_next(|_| false);
-        accesses.put(JobId(0), access(2, false));
-        assert_eq!(accesses.next(|_| false).unwrap().1.address, 1);
+        let mut accesses = Accesses::new(2, 4, 4);
+        accesses.put(JOBS[1], send(1));
+        accesses.begin(JOBS[1], false);
+        accesses.put(JOBS[0], load(2));
+        accesses.put(JOBS[1], load(3));
+        assert_eq!((accesses.current_job(), accesses.current().unwrap().address), (Some(JOBS[1]), 1));
+        assert_eq!(served(&mut accesses, JOBS[1], false), [1, 3]);
     }
 }

@@ -59,6 +59,11 @@ pub(super) const ORDERS: usize = (registers::ONEPOLLS * registers::ONEPOLL_STRID
 pub(super) const HALVES: usize = QUEUES + ONEPOLLS;
 
 impl Register {
+    /// A store to it is a message.
+    pub fn sends(self) -> bool {
+        matches!(self, Register::Express(_) | Register::Tag(_))
+    }
+
     pub fn at(names: QueueNames, address: u64) -> Register {
         const SENT_END: u64 = registers::EXPRESS_SENT + 8 * registers::EXPRESS_QUEUES;
         match address {

@@ -113,7 +113,7 @@ fn is_message(packet: &[u8]) -> bool {
 impl Nes {
     /// The message of the command `value`, as a packet, and perhaps more.
     fn message(&self, value: u64) -> &[u8] {
-        let missed = self.receiver.missed().filter(|_| value & sp::COMMAND_MISSED != 0);
+        let missed = self.receiver.missed.shown().filter(|_| value & sp::COMMAND_MISSED != 0);
         let staging = self.service.as_ref().map_or(&[][..], |service| &service.staging);
         missed.map_or(staging, |packet| &packet.bytes)
     }

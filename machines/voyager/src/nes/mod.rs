@@ -17,6 +17,7 @@ mod drain;
 mod events;
 mod express;
 mod inbox;
+mod missed;
 mod onepoll;
 mod plan;
 mod pointers;
@@ -236,16 +237,16 @@ impl Nes {
         let Layout { transmit, receive, own, service_places, memory } = Layout::new(names, &plan);
         let window = Window::new(plan.placement.ranks_max());
         let delays = Delays::new(&plan);
-        let (express_slots, basic_slots) = (queues.resident_express as usize, queues.resident_basic as usize);
+        let slots = [queues.resident_basic, queues.resident_express].map(|slots| slots as usize);
         let rings = |of: fn(&OwnRings) -> Ring| own.iter().map(of).collect::<Vec<_>>();
-        let receiver = Receiver::new(receive, &rings(|own| own.tags), (basic_slots, express_slots), &plan);
-        let limits = plan.job_limits();
         let homes = Homes::new(names, &queues, plan.placement.per_node());
+        let receiver = Receiver::new(receive, &rings(|own| own.tags), slots, homes.jobs(), &plan);
+        let limits = plan.job_limits();
         let service = plan.processor.map(|processor| {
             let sites = (plan.placement.nodes(), plan.port.node());
             let settings =
                 service::settings(names, &queues, &plan.service, &plan.express, receive, sites, limits);
-            Service::new(processor, plan.service, settings, homes.jobs())
+            Service::new(processor, plan.service, settings, homes.jobs(), limits.sends)
         });
         let here = NodeId(plan.port.node());
         // What can happen when, `Delays` say more exactly.
@@ -255,13 +256,13 @@ impl Nes {
             delays,
             memory,
             limits: plan.mpi.limits(),
-            transmitter: Transmitter::new(names, transmit, basic_slots, plan.line_bytes),
+            transmitter: Transmitter::new(names, transmit, slots[0], plan.line_bytes),
             express: ExpressTransmitter::new(
                 names,
                 [rings(|own| own.places), vec![service_places]].concat(),
                 window,
                 &plan.express,
-                express_slots,
+                slots[1],
                 plan.line_bytes,
             ),
             express_slots: plan.express.slots,

@@ -10,6 +10,7 @@ use chasqui_placement::Placement;
 use super::SLOT;
 use super::service::JobLimits;
 use crate::parameters::{self, Basic, Dma, Express, Mpi, Queues, Sharing};
+use crate::registers::EXPRESS_QUEUES;
 
 /// What an NES is made from.
 pub(crate) struct NesPlan {
@@ -53,11 +54,16 @@ impl NesPlan {
     /// What keeps jobs from each other's share of the sP. One that has the network to itself is not held up.
     pub(super) fn job_limits(&self) -> JobLimits {
         let is_shared = self.has_several_jobs() && self.queues.sharing == Sharing::Own;
+        let processes = self.placement.per_node();
+        let messages = u64::from(processes) * EXPRESS_QUEUES * self.express.slots;
+        let slots = self.service.access_slots;
         JobLimits {
             shares: self.shares(),
             // At most what one priority has places for.
             hold: if is_shared { self.service.hold.min(self.service.miss_slots) } else { 0 },
-            processes: self.placement.per_node(),
+            // No store waits on the bus for as long as its job is held up: it would keep the processor from other jobs.
+            sends: if is_shared { slots.max(messages) } else { slots } as usize,
+            processes,
         }
     }
 

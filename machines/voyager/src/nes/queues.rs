@@ -79,7 +79,7 @@ impl QueueNames {
     pub fn of(self, process: ProcessId, own: QueueName) -> QueueName {
         let index = usize::from(own);
         if index >= self.own_count() {
-            (self.count() + index - self.own_count()) as QueueName
+            (self.count() + index - self.own_count()).min(usize::from(QueueName::MAX)) as QueueName
         } else if u64::from(own) < EXPRESS_QUEUES {
             self.express(process, own.into())
         } else {
@@ -201,6 +201,11 @@ impl Homes {
     /// The job of `process`.
     pub fn job_of(&self, process: ProcessId) -> JobId {
         JobId(process.0 / self.of_job)
+    }
+
+    /// Whose queue it is: the job.
+    pub fn job_of_queue(&self, name: QueueName) -> JobId {
+        self.job_of(self.names.process(name))
     }
 
     /// `job` is held up.
@@ -387,6 +392,8 @@ mod tests {
         let second: Vec<_> = (0..7).map(|own| names.of(SECOND, own)).collect();
         assert_eq!(second, [2, 3, 7, 8, 9, 10, 11], "the last two are nobody's");
         assert!((0..7).all(|own| names.own(names.of(SECOND, own)) == own));
+        let nobodys = |own| usize::from(names.of(SECOND, own)) >= names.count();
+        assert!((5..=QueueName::MAX).all(nobodys), "none of the greatest is another process's");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use chasqui_placement::ProcessId;
 use chasqui_record::Stage;
 
 use super::inbox::{Inbox, OwnQueue, came, composed};
+use super::missed::MissQueue;
 use super::queues::{Homes, QueueName, SP};
 use super::refusal::{self, Refuser};
 use super::tags::TagSlots;
@@ -65,8 +66,6 @@ struct Lane {
     /// Packets that have landed, oldest first.
     landed: VecDeque<Box<Packet>>,
     oldest: Oldest,
-    /// Packets that the firmware deals with, oldest first.
-    missed: VecDeque<Box<Packet>>,
 }
 
 impl Lane {
@@ -87,10 +86,8 @@ pub(super) struct Receiver {
     pub own: OwnQueue,
     /// By priority.
     lanes: [Lane; PRIORITIES],
-    /// Places of the miss queue for each priority.
-    missed_max: usize,
-    /// Priority of the packet of the miss queue that the firmware sees.
-    shown: usize,
+    /// Packets that the firmware deals with.
+    pub missed: MissQueue,
     state: State,
     writers: [Writer; WRITERS],
     /// Priority of the packet that is dealt with.
@@ -117,7 +114,8 @@ impl Receiver {
     pub fn new(
         rings: Rings,
         tags: &[Ring],
-        (basic_slots, express_slots): (usize, usize),
+        [basic_slots, express_slots]: [usize; 2],
+        jobs: usize,
         plan: &NesPlan,
     ) -> Receiver {
         let of_service = |places: u64| if plan.processor.is_some() { places as usize } else { 0 };
@@ -128,8 +126,7 @@ impl Receiver {
             tags: tags.iter().map(|&ring| TagSlots::new(ring)).collect(),
             own: OwnQueue::new(of_service(plan.express.slots)),
             lanes: Default::default(),
-            missed_max: of_service(plan.service.miss_slots),
-            shown: 0,
+            missed: MissQueue::new(jobs, of_service(plan.service.miss_slots)),
             state: State::Idle,
             writers: [part_tag::<0>, part_tag::<1>]
                 .map(|tag| Writer { lines: DmaWriter::new(tag, plan.line_bytes), piece: None }),
@@ -212,8 +209,9 @@ impl Receiver {
         let queue = VoyagerPacket::from_bytes(&packet.bytes).queue;
         let receives = s.homes.receives(queue) && !self.refuser.has_refused(packet);
         let kind = u64::from(packet.bytes[0]);
-        // The table may lead to a queue that nobody has: then the memory is nobody's either.
-        if kind == PACKET_DMA && s.homes.all().contains(&queue) && receives {
+        // The table may lead to a queue that nobody has: then the memory is nobody's either, nor a message.
+        let has_process = s.homes.all().contains(&queue);
+        if kind == PACKET_DMA && has_process && receives {
             return self.place(s, c);
         }
         let packet = self.pop();
@@ -231,16 +229,18 @@ impl Receiver {
                 false => self.hold(packet, s, c),
             };
         }
+        if !has_process {
+            return self.finish(s, c);
+        }
         if let Some(slot) = s.homes.accepts(queue)
             && self.deliver((queue, slot), &packet.bytes, packet.message, s, c)
         {
             c.stamp(s.homes.names.process(queue), packet.message, Stage::Land, c.now);
             return self.finish(s, c);
         }
-        let lane = &mut self.lanes[self.current];
-        if lane.missed.len() < self.missed_max {
+        if self.missed.has_room(self.current) {
             let message = packet.message;
-            lane.missed.push_back(packet);
+            self.missed.put(packet, &s.homes);
             s.homes.divert(queue, message);
             s.counters.missed += 1;
             c.stamp(s.homes.names.process(queue), message, Stage::Land, c.now);
@@ -382,36 +382,10 @@ impl Receiver {
         self.retry(cycles, s, c);
     }
 
-    /// The packet of the miss queue that the firmware sees, if there is one.
-    pub fn missed(&self) -> Option<&Packet> {
-        self.lanes[self.shown].missed.front().map(|packet| &**packet)
-    }
-
-    /// The next packet of the miss queue: the oldest of the highest priority.
-    pub fn next_missed(&self) -> Option<&Packet> {
-        self.lanes.iter().rev().find_map(|lane| lane.missed.front()).map(|packet| &**packet)
-    }
-
-    /// Packets that wait in the miss queue.
-    pub fn missed_count(&self) -> usize {
-        self.lanes.iter().map(|lane| lane.missed.len()).sum()
-    }
-
-    /// The firmware sees the next packet of the miss queue until it is done with it.
-    pub fn show_missed(&mut self) {
-        self.shown = (0..PRIORITIES).rev().find(|&p| !self.lanes[p].missed.is_empty()).unwrap_or(0);
-    }
-
     /// The firmware is done with the packet of the miss queue that it sees.
     pub fn pop_missed(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        self.lanes[self.shown].missed.pop_front();
+        self.missed.pop();
         self.retry(0, s, c);
-    }
-
-    /// A packet of `queue` waits in the miss queue.
-    pub fn has_missed(&self, queue: QueueName) -> bool {
-        let mut missed = self.lanes.iter().flat_map(|lane| &lane.missed);
-        missed.any(|packet| VoyagerPacket::from_bytes(&packet.bytes).queue == queue)
     }
 
     /// A process is over: nobody need wait for room in its queues.

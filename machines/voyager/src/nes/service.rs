@@ -3,7 +3,7 @@
 //!
 //! The processor's accesses to queues that are not resident, and to system software's registers, wait here for
 //! the firmware: a store is kept, a load is retried on the bus until it has been answered. Packets wait in the
-//! miss queue (`receive.rs`). The firmware hears of both by loads of EVENT, which are held while there is nothing.
+//! miss queue (`missed.rs`). The firmware hears of both by loads of EVENT, which are held while there is nothing.
 
 use std::collections::VecDeque;
 
@@ -19,7 +19,7 @@ use super::queues::{QueueName, QueueNames};
 use super::{Loaded, Nes, NesEvent, Register, Rings};
 use crate::parameters::{self, RESIDENT_BASIC_MAX};
 use crate::registers as r;
-use crate::service_registers::{self as sp, VoyagerPacket};
+use crate::service_registers as sp;
 
 const SSRAM: usize = sp::SSRAM_BYTES as usize;
 const SETTING_BYTES: u64 = size_of::<u64>() as u64;
@@ -82,8 +82,10 @@ pub(super) struct Service {
     /// Queue and hardware slot of which the firmware wants to hear when nothing is under way there.
     watched: Option<(QueueName, usize)>,
     mask: u64,
-    /// Whose turn it is among the kinds of events.
-    turns: Turns,
+    /// Whose turn it is among the jobs, for their accesses and the packets that have missed their queues.
+    job: JobId,
+    /// Of each job: whose turn it is among the kinds of events.
+    turns: Vec<Turns>,
     /// Where the next command's data go.
     pub address: u64,
     pub command: Option<Command>,
@@ -98,8 +100,10 @@ pub(super) struct Service {
 pub(super) struct JobLimits {
     /// Parts of its memory.
     pub shares: usize,
-    /// Packets of the miss queue from which on a job is held up; 0: never.
+    /// Packets of a job in the miss queue from which on it is held up; 0: never.
     pub hold: u64,
+    /// Accesses of a job that send, of which the NES keeps so many for the firmware.
+    pub sends: usize,
     /// Processes of a job at a site, at most.
     pub processes: u32,
 }
@@ -145,6 +149,7 @@ impl Service {
         parameters: parameters::Service,
         settings: Settings,
         jobs: usize,
+        sends: usize,
     ) -> Result<Service, String> {
         while let Some(at) = processor.run(Time::ZERO)? {
             match processor.takes_place(at) {
@@ -161,7 +166,7 @@ impl Service {
         Ok(Service {
             processor,
             settings,
-            accesses: Accesses::new(jobs, parameters.access_slots as usize),
+            accesses: Accesses::new(jobs, parameters.access_slots as usize, sends),
             answers: Vec::new(),
             room: VecDeque::new(),
             over: VecDeque::new(),
@@ -169,7 +174,8 @@ impl Service {
             has_left: false,
             watched: None,
             mask: u64::MAX,
-            turns: Turns::new(1..=sp::KIND_OVER),
+            job: JobId(0),
+            turns: vec![Turns::new(1..=sp::KIND_OVER); jobs],
             address: 0,
             command: None,
             result: None,
@@ -241,7 +247,7 @@ impl Nes {
         let service = self.service.as_ref()?;
         let register = self.register(address);
         let job = self.shared.homes.job_of(self.process_of(register));
-        let has_room = !service.accesses.is_full(job);
+        let has_room = !service.accesses.is_full(job, access == Uncached::Store && register.sends());
         let after = self.shared.clock.edge(service.parameters.retry.cycles());
         match access {
             Uncached::Store if has_room || !self.is_served(register) => return None,
@@ -283,7 +289,8 @@ impl Nes {
     /// The firmware serves stores to `register` and has no room for one.
     pub(super) fn is_overrun(&self, register: Register) -> bool {
         let job = self.shared.homes.job_of(self.process_of(register));
-        self.service.as_ref().is_some_and(|s| s.accesses.is_full(job)) && self.is_served(register)
+        self.service.as_ref().is_some_and(|s| s.accesses.is_full(job, register.sends()))
+            && self.is_served(register)
     }
 
     fn keep(&mut self, address: u64, value: Option<u64>, wide: Option<[u64; 8]>, name: MessageKey) {
@@ -296,7 +303,7 @@ impl Nes {
             }
             _ => value,
         });
-        let sends = value.is_some() && matches!(register, Register::Express(_) | Register::Tag(_));
+        let sends = value.is_some() && register.sends();
         let access = Access { address, value, wide, queue: self.queue_of(register), name, sends };
         let job = self.shared.homes.job_of(self.process_of(register));
         self.shared.counters.served += 1;
@@ -390,7 +397,7 @@ impl Nes {
             sp::EXPRESS_SENT..sp::MISSED if self.is_valid(address, 0) => self.express_load(address),
             sp::ONEPOLL_ORDER.. if self.is_valid(address, 0) => self.orders.word(order_word(address)),
             sp::MISSED..sp::STAGING => {
-                let packet = self.receiver.missed();
+                let packet = self.receiver.missed.shown();
                 packet.map_or(0, |packet| word(&packet.bytes, (address - sp::MISSED) as usize))
             }
             _ => {
@@ -461,7 +468,7 @@ impl Nes {
             }
             sp::MISS_POP => self.receiver.pop_missed(&mut self.shared, c),
             sp::MAP => self.map(name, (value >> 16) as u8, value & sp::MAP_RESIDENT != 0),
-            sp::UNDIVERT if self.receiver.has_missed(name) => {}
+            sp::UNDIVERT if self.receiver.missed.has(name, self.shared.homes.job_of_queue(name)) => {}
             sp::UNDIVERT => self.shared.homes.undivert(name),
             sp::WATCH => service.watched = Some((name, usize::from((value >> 16) as u8))),
             sp::COMMAND => self.command(c, value),
@@ -506,13 +513,21 @@ impl Nes {
         if !self.may_have_event() {
             return None;
         }
-        let mut turns = self.service_mut().turns.clone();
-        let (kind, event) = turns.next(|kind| self.event_of(kind))?;
+        let job = self.next_job();
+        let mut turns = self.service_mut().turns[job.index()].clone();
+        let (kind, event) = turns.next(|kind| self.event_of(kind, job))?;
+        let next_turn = JobId((job.0 + 1) % self.shared.homes.jobs() as u32);
         let service = self.service.as_mut().expect("the firmware runs");
-        service.turns = turns;
+        service.turns[job.index()] = turns;
         match kind {
-            sp::KIND_ACCESS => service.accesses.begin_next(|job| self.shared.homes.is_held(job)),
-            sp::KIND_MISS => self.receiver.show_missed(),
+            sp::KIND_ACCESS => {
+                service.accesses.begin(job, self.shared.homes.is_held(job));
+                service.job = next_turn;
+            }
+            sp::KIND_MISS => {
+                self.receiver.missed.show(job);
+                service.job = next_turn;
+            }
             sp::KIND_ROOM => drop(service.room.pop_front()),
             sp::KIND_LAUNCHED => service.launched = false,
             sp::KIND_QUIESCENT => service.watched = None,
@@ -535,23 +550,34 @@ impl Nes {
             || !service.over.is_empty()
             || self.receiver.own.messages() > 0
             || service.watched.is_some()
-            || self.receiver.next_missed().is_some()
+            || !self.receiver.missed.is_empty()
     }
 
-    /// The event of a `kind`, without the kind, if there is one.
-    fn event_of(&self, kind: u64) -> Option<u64> {
+    /// The job whose access or missed packet is the next event of these kinds: the one whose access the firmware deals with,
+    /// or the next in turn that has any.
+    fn next_job(&self) -> JobId {
+        let service = self.service.as_ref().expect("the firmware runs");
+        let jobs = self.shared.homes.jobs() as u32;
+        let mut in_turn = (0..jobs).map(|i| JobId((service.job.0 + i) % jobs));
+        let has = |kind, job| self.event_of(kind, job).is_some();
+        let dealt_with = service.accesses.current_job().filter(|&job| has(sp::KIND_ACCESS, job));
+        let next = || in_turn.find(|&job| has(sp::KIND_ACCESS, job) || has(sp::KIND_MISS, job));
+        dealt_with.or_else(next).unwrap_or(service.job)
+    }
+
+    /// The event of a `kind`, without the kind, if there is one. Accesses and missed packets: of `job`.
+    fn event_of(&self, kind: u64, job: JobId) -> Option<u64> {
         let service = self.service.as_ref().filter(|service| service.mask >> kind & 1 != 0)?;
         let queue = |name: QueueName| u64::from(name) << 32;
         match kind {
             sp::KIND_ACCESS => {
-                let (_, access) = service.accesses.next(|job| self.shared.homes.is_held(job))?;
+                let access = service.accesses.next(job, self.shared.homes.is_held(job))?;
                 let (what, queue) = description(self.shared.homes.names, access);
                 Some(what << 8 | queue << 32)
             }
             sp::KIND_MISS => {
-                let packet = self.receiver.next_missed()?;
-                let name = VoyagerPacket::from_bytes(&packet.bytes).queue;
-                let (waiting, site) = (self.receiver.missed_count() as u64, u64::from(packet.source));
+                let (packet, name, waiting) = self.receiver.missed.next(job)?;
+                let (waiting, site) = (waiting as u64, u64::from(packet.source));
                 Some(waiting << 8 | queue(name) | site << 48)
             }
             sp::KIND_ROOM => service.room.front().copied().map(queue),
