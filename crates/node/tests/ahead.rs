@@ -16,7 +16,7 @@ use chasqui_random::Random;
 /// All `count` threads wait until what lies at `counter` is `value`: one of them without a pause, so that it runs ahead, while
 /// the others are parked.
 fn wait_until(p: &mut Program, counter: u8, value: i64, count: usize, random: &mut Random) {
-    let (expected, found, unused) = (5, 6, 24);
+    let (expected, found, unused) = (5, 6, 7);
     p.add(expected, ZERO, value).add(found, NUMBER, -(random.below(count as u64) as i64));
     let others = p.branch_ahead(Op::Bne, found, ZERO);
     let again = p.here();
