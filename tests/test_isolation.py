@@ -378,9 +378,8 @@ int main(int argc, char **argv)
 
 
 def test_no_job_is_held_up_for_as_long_as_others_come(compile_c: Compiler, tmp_path: Path) -> None:
-    """The flood's queues are served, so that all it sends goes through the miss queue, which is
-    hardly ever empty. Bursts of the other job, whose queues are resident, find theirs full now and
-    then."""
+    """The flood's queues are served, so that all it sends goes through the miss queue. Bursts of
+    the other job, whose queues are resident, find theirs full now and then."""
     programs = compile_c("bursts", BURSTS), compile_c("neighbour", NEIGHBOUR)
     homes = [f"voyager.queues.resident_{kind}=2" for kind in ("basic", "express")]
     options = ["-m", "voyager", "--set", homes[0], "--set", homes[1]]

@@ -1,7 +1,8 @@
 /* Moving queues between the hardware's slots and the firmware, while messages flow.
  *
- * From the moment at which a queue leaves its slot (MAP), no access is served until the request is, and packets for it wait in the miss queue. What the hardware still had to send goes first. A queue that
- * gets a slot is diverted until all its older packets have been delivered. So no message passes another.
+ * From the moment at which a queue leaves its slot (MAP), no access is served until the request for that is, and
+ * packets for it wait in the miss queue. What the hardware still had to send goes first. A queue that gets a slot
+ * is diverted until all its older packets have been delivered. So no message passes another.
  */
 #include "firmware.h"
 

@@ -129,11 +129,11 @@ chasqui_config::parameters! {
         dram: Bytes = "16 MiB", range "1 MiB" ..= "1 GiB", source "assumption: room for some 100,000 messages";
         /// Packets of each priority that the miss queue holds, times the jobs; any may take the places.
         miss_slots: Count = 64, range 1 ..= 1024, source "assumption: a part of the sSRAM, with room for what comes until a job is held up";
-        /// With several jobs: when one has so many packets in the miss queue, at most all places, the firmware stops its sending
+        /// With several jobs: when one has so many packets in the miss queue, at least two and at most `miss_slots`, the firmware stops its sending
         /// at the site that the next one comes from, until they, or 256 packets, have been taken; 0: never.
         hold: Count = 4, range 0 ..= 2048, source "assumption: what comes until the source has heard of it finds room";
-        /// Accesses of application processors that the NES keeps for it, of each job: so many that send, and as many others.
-        /// With several jobs those that send have room for as many as their Express queues take messages, if that is more.
+        /// Accesses of application processors that the NES keeps for it, of each job: so many that are messages, and as many others.
+        /// With several jobs there is room for as many messages as their Express queues take, if that is more.
         access_slots: Count = 8, range 1 ..= 1024, source "assumption";
         /// An application processor whose access the sP has not answered tries again after so many clocks.
         retry: Cycles = 4, range 1 ..= 1000, source "assumption: a 60X master that is retried arbitrates anew";

@@ -1,5 +1,5 @@
 //! Packets that have missed their queues and wait for the firmware (section 5.2). Each job's wait behind its own alone (ours):
-//! of a single queue only have they an order, and so no job waits for what another one has sent.
+//! only packets of one queue have an order, and so no job waits for what another one has sent.
 
 use std::collections::VecDeque;
 

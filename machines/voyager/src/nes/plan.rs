@@ -59,8 +59,11 @@ impl NesPlan {
         let slots = self.service.access_slots;
         JobLimits {
             shares: self.shares(),
-            // At most what one priority has places for.
-            hold: if is_shared { self.service.hold.min(self.service.miss_slots) } else { 0 },
+            // One packet has none behind it for which its job would be held up.
+            hold: match self.service.hold {
+                hold if is_shared && hold > 0 => hold.min(self.service.miss_slots).max(2),
+                _ => 0,
+            },
             // No store waits on the bus for as long as its job is held up: it would keep the processor from other jobs.
             sends: if is_shared { slots.max(messages) } else { slots } as usize,
             processes,

@@ -425,6 +425,7 @@ impl Nes {
         let (low, high) = (value as QueueName, (value >> 32) as QueueName);
         match address {
             sp::MAP | sp::WATCH => self.has_slot(low, (value >> 16) as u8),
+            sp::UNDIVERT => self.shared.homes.all().contains(&low),
             sp::LAUNCH => self.shared.homes.all().contains(&high) && self.shared.homes.names.is_basic(high),
             sp::COMMAND if value & 0xff == sp::COMMAND_FETCH => self.fetcher.has_place(value),
             sp::COMMAND => self.shared.homes.all().contains(&high) && self.has_message(value),
