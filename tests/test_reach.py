@@ -396,7 +396,9 @@ def test_experiments_pass_them_on(
     fake_core: FakeCore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sandbox = simulation.Sandbox(binds=("a",), limit_output="1 GiB")
-    run = ExperimentRun("one", "loggp", 1, "/some/program")
+    program = tmp_path / "program"
+    program.touch()
+    run = ExperimentRun("one", "loggp", 1, str(program))
     running.run_all("voyager/am", [run], tmp_path, 1, lambda _done, _of: None, sandbox)
     assert fake_core.requests[0]["sandbox"]["binds"] == ["a"]
     assert fake_core.requests[0]["sandbox"]["limit_output"] == "1 GiB"
