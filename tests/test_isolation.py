@@ -327,13 +327,19 @@ def test_messages_to_a_queue_that_nobody_has_stop_no_job(
         found = [(tmp_path / "run" / job / f"stdout.{rank}").read_text() for rank in range(2)]
         assert found == ["rank 0: PASSED\n", "rank 1: PASSED\n"]
     assert held_up(tmp_path / "run" / "job0") > 0
+    assert ni_count(tmp_path / "run" / "job0", "dropped") == 800 * words.count("1")
+
+
+def ni_count(job: Path, counter: str) -> int:
+    """Of all nodes."""
+    statistics = json.loads((job / "stats.json").read_text())
+    nodes = [found for name, found in statistics.items() if name.startswith("node")]
+    return sum(int(node["ni"][counter]["value"]) for node in nodes)
 
 
 def held_up(job: Path) -> int:
-    """How often jobs were held up, on all nodes."""
-    statistics = json.loads((job / "stats.json").read_text())
-    nodes = [found for name, found in statistics.items() if name.startswith("node")]
-    return sum(int(node["ni"]["held_up"]["value"]) for node in nodes)
+    """How often jobs were held up."""
+    return ni_count(job, "held_up")
 
 
 def test_without_holding_jobs_up_a_flood_stops_others(compile_c: Compiler, tmp_path: Path) -> None:

@@ -169,6 +169,37 @@ def test_a_load_comes_after_the_stores_before_it(
     assert done.stdout == f"{name}: PASSED\n" * (1 if name == "told" else 2)
 
 
+def test_when_jobs_are_held_up_and_go_on(compile_c: Compiler, chasqui: Run) -> None:
+    voyager = ROOT / "machines" / "voyager"
+    program = compile_c(
+        "held", (SOURCES / "held.c").read_text(), f"-I{voyager}", f"-I{voyager / 'firmware'}"
+    )
+    done = chasqui("run", "-q", "-np", "1", "--machine", "loggp", "--", program)
+    assert (done.returncode, done.stdout) == (0, "held: PASSED\n")
+
+
+@pytest.mark.parametrize("machine", VARIANTS)
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_queue_takes_no_more_than_it_holds_wherever_it_is(
+    compile_c: Compiler, chasqui: Run, machine: str, jobs: int
+) -> None:
+    """So what waits for the firmware finds room when the queue gets a slot, and one process's
+    messages do not fill its job's mailbox."""
+    program = compile_c("full", (SOURCES / "full.c").read_text(), HEADERS)
+    sets = [*SYSTEM, "--set", "node.harts=2", "--set", "voyager.express.slots=16"]
+    others = [f"--job=-np 2 {program}"] * (jobs - 1)
+    run = ["run", "-q", "-np", "2", "--machine", machine, *sets, *others]
+    done = chasqui(*run, "--", program)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("PASSED") == 2 * jobs
+    if jobs == 1:  # A store waits on the bus.
+        return
+    done = chasqui(*run, "--", program, "overrun")
+    assert done.returncode == 139, done.stdout + done.stderr
+    assert "a store into Express transmit queue 0, which is full" in done.stderr
+    assert done.stdout.count("PASSED") == 2
+
+
 def test_moving_queues_has_the_same_bits(compile_c: Compiler, tmp_path: Path) -> None:
     program = compile_c("migrate", MIGRATE)
     names = ("again", "loops executed", "by the reference", "translated", *THREADS)

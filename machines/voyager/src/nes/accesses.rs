@@ -62,10 +62,6 @@ impl OfJob {
         if sends { &mut self.sends } else { &mut self.others }
     }
 
-    fn iter(&self) -> impl Iterator<Item = &Access> {
-        self.sends.iter().chain(self.others.iter())
-    }
-
     /// What is next; nothing that sends if the job `is_held` up.
     fn next(&self, is_held: bool) -> Option<&Access> {
         let send = self.sends.front().filter(|_| !is_held);
@@ -74,9 +70,26 @@ impl OfJob {
     }
 }
 
+/// Stores to one queue that wait.
+#[derive(Clone, Copy, Default)]
+struct ToQueue {
+    stores: usize,
+    /// Those of them that are messages.
+    sends: usize,
+}
+
+impl ToQueue {
+    fn of(access: &Access) -> ToQueue {
+        let is_store = access.value.is_some();
+        ToQueue { stores: is_store.into(), sends: (is_store && access.sends).into() }
+    }
+}
+
 /// Accesses that wait.
 pub(super) struct Accesses {
     jobs: Vec<OfJob>,
+    /// By queue.
+    waiting: Vec<ToQueue>,
     /// The job whose oldest access, of those that send or of the others, the firmware deals with, until that is over.
     current: Option<(JobId, bool)>,
     /// Of a job: others that may go before one that sends.
@@ -84,11 +97,12 @@ pub(super) struct Accesses {
 }
 
 impl Accesses {
-    /// Of so many `jobs`; of each, room for so many accesses that send (`sends`), and for `slots` others.
-    pub fn new(jobs: usize, slots: usize, sends: usize) -> Accesses {
+    /// Of so many `jobs` and `queues`; of each job, room for so many accesses that send (`sends`), and for `slots` others.
+    pub fn new((jobs, queues): (usize, usize), slots: usize, sends: usize) -> Accesses {
         let of_job =
             |_| OfJob { sends: Mailbox::new(sends), others: Mailbox::new(slots), others_left: slots };
-        Accesses { jobs: (0..jobs).map(of_job).collect(), current: None, others_max: slots }
+        let jobs = (0..jobs).map(of_job).collect();
+        Accesses { jobs, waiting: vec![ToQueue::default(); queues], current: None, others_max: slots }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -100,18 +114,28 @@ impl Accesses {
         self.jobs[job.index()].mailbox(sends).is_full()
     }
 
-    /// A store of `job` to `queue` waits: later ones must not overtake it.
-    pub fn has_store(&self, job: JobId, queue: QueueName) -> bool {
-        self.jobs[job.index()].iter().any(|a| a.value.is_some() && a.queue == Some(queue))
+    /// A store to `queue` waits: later ones must not overtake it.
+    pub fn has_store(&self, queue: QueueName) -> bool {
+        self.waiting[usize::from(queue)].stores > 0
+    }
+
+    /// Messages for `queue` that wait.
+    pub fn sends(&self, queue: QueueName) -> usize {
+        self.waiting[usize::from(queue)].sends
     }
 
     /// A load of `job` from `address` waits.
     pub fn has_load(&self, job: JobId, address: u64) -> bool {
-        self.jobs[job.index()].iter().any(|a| a.address == address && a.value.is_none())
+        self.jobs[job.index()].others.iter().any(|a| a.address == address && a.value.is_none())
     }
 
     /// One of `job` waits behind those of its mailbox. A store that takes no time has not waited for room.
     pub fn put(&mut self, job: JobId, access: Access) {
+        if let Some(queue) = access.queue {
+            let (waiting, one) = (&mut self.waiting[usize::from(queue)], ToQueue::of(&access));
+            waiting.stores += one.stores;
+            waiting.sends += one.sends;
+        }
         self.jobs[job.index()].mailbox_mut(access.sends).put_beyond(access);
     }
 
@@ -144,6 +168,11 @@ impl Accesses {
         let (job, sends) = self.current.take()?;
         let of_job = &mut self.jobs[job.index()];
         let access = of_job.mailbox_mut(sends).take()?;
+        if let Some(queue) = access.queue {
+            let (waiting, one) = (&mut self.waiting[usize::from(queue)], ToQueue::of(&access));
+            waiting.stores -= one.stores;
+            waiting.sends -= one.sends;
+        }
         of_job.others_left = match access.value {
             None => 0,
             Some(_) if sends => self.others_max,
@@ -183,22 +212,35 @@ mod tests {
 
     #[test]
     fn jobs_and_what_they_send_have_room_of_their_own() {
-        let mut accesses = Accesses::new(2, 1, 2);
+        let mut accesses = Accesses::new((2, 1), 1, 2);
         for (job, access) in [(0, send(1)), (0, send(2)), (1, load(3))] {
             accesses.put(JOBS[job], access);
         }
         let full = JOBS.map(|job| [true, false].map(|sends| accesses.is_full(job, sends)));
         assert_eq!(full, [[true, false], [false, true]]);
-        assert!(accesses.has_store(JOBS[0], 0) && !accesses.has_load(JOBS[0], 1));
-        assert!(accesses.has_load(JOBS[1], 3) && !accesses.has_store(JOBS[1], 0));
+        assert!(accesses.has_load(JOBS[1], 3) && !accesses.has_load(JOBS[0], 1));
         assert_eq!(served(&mut accesses, JOBS[0], false), [1, 2]);
         assert_eq!(served(&mut accesses, JOBS[1], false), [3]);
         assert!(accesses.is_empty());
     }
 
     #[test]
+    fn stores_and_messages_that_wait_are_counted_by_queue() {
+        let mut accesses = Accesses::new((1, 2), 4, 4);
+        for access in [send(1), store(2), load(3), Access { queue: Some(1), ..send(4) }] {
+            accesses.put(JOBS[0], access);
+        }
+        let waiting = |accesses: &Accesses| [0, 1].map(|q| (accesses.has_store(q), accesses.sends(q)));
+        assert_eq!(waiting(&accesses), [(true, 1), (true, 1)]);
+        assert_eq!(served(&mut accesses, JOBS[0], true), [2, 3]);
+        assert_eq!(waiting(&accesses), [(true, 1), (true, 1)]);
+        assert_eq!(served(&mut accesses, JOBS[0], false), [1, 4]);
+        assert_eq!(waiting(&accesses), [(false, 0), (false, 0)]);
+    }
+
+    #[test]
     fn what_sends_goes_after_a_load_or_so_many_stores() {
-        let mut accesses = Accesses::new(1, 2, 4);
+        let mut accesses = Accesses::new((1, 1), 2, 4);
         for access in [send(1), send(2), send(3), load(4), load(5), store(6), store(7), store(8)] {
             accesses.put(JOBS[0], access);
         }
@@ -207,7 +249,7 @@ mod tests {
 
     #[test]
     fn nothing_is_sent_for_a_job_that_is_held_up_and_the_rest_keeps_its_order() {
-        let mut accesses = Accesses::new(1, 2, 4);
+        let mut accesses = Accesses::new((1, 1), 2, 4);
         for access in [send(1), load(2), store(3), load(4)] {
             accesses.put(JOBS[0], access);
         }
@@ -217,7 +259,7 @@ mod tests {
 
     #[test]
     fn an_access_that_is_not_over_is_next_again() {
-        let mut accesses = Accesses::new(2, 4, 4);
+        let mut accesses = Accesses::new((2, 1), 4, 4);
         accesses.put(JOBS[1], send(1));
         accesses.begin(JOBS[1], false);
         accesses.put(JOBS[0], load(2));

@@ -225,9 +225,14 @@ impl ExpressTransmitter {
         Entry { queue, destination, word, data: Data::Wide(count, data), name }
     }
 
+    /// Messages in `slot`.
+    pub fn messages(&self, slot: usize) -> usize {
+        self.slots[slot].messages.len()
+    }
+
     /// There is room for one more message in `slot`.
-    pub fn has_room(&self, slot: usize) -> bool {
-        self.slots[slot].messages.len() < self.messages_max
+    fn has_room(&self, slot: usize) -> bool {
+        self.messages(slot) < self.messages_max
     }
 
     /// The message that a store into the Tag-On window is; `name` as above.

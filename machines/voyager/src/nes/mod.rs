@@ -31,6 +31,7 @@ mod service;
 mod table;
 mod tags;
 mod transmit;
+mod turns;
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -100,6 +101,8 @@ counters! {
         pages_in: "pages";
         /// Packets that went to the miss queue.
         missed: "packets";
+        /// Packets for queues that nobody has.
+        dropped: "packets";
         /// Times that a job was held up here, since it filled a site's miss queue.
         held_up: "times";
         /// Accesses of the processor that the service processor served.
@@ -246,7 +249,7 @@ impl Nes {
             let sites = (plan.placement.nodes(), plan.port.node());
             let settings =
                 service::settings(names, &queues, &plan.service, &plan.express, receive, sites, limits);
-            Service::new(processor, plan.service, settings, homes.jobs(), limits.sends)
+            Service::new(processor, plan.service, settings, (homes.jobs(), names.count()), limits.sends)
         });
         let here = NodeId(plan.port.node());
         // What can happen when, `Delays` say more exactly.
@@ -425,6 +428,14 @@ impl Nes {
         }
     }
 
+    /// The Express queue has room for one more message, with those for it that wait for the firmware: wherever it is when they
+    /// go into it, they find room.
+    fn has_room(&self, queue: QueueName) -> bool {
+        let held = self.shared.homes.slot(queue).map_or(0, |slot| self.express.messages(slot));
+        let waiting = self.service.as_ref().map_or(0, |service| service.waiting(queue));
+        ((held + waiting) as u64) < self.express_slots
+    }
+
     /// A 64-byte store is a message; the queue that it goes to, if there is no room for it.
     fn store_wide(
         &mut self,
@@ -442,8 +453,7 @@ impl Nes {
             return Ok(());
         };
         let queue = self.express.window.above(offset) as QueueName;
-        let is_full = self.shared.homes.slot(queue).is_some_and(|slot| !self.express.has_room(slot));
-        if is_full || self.is_overrun(register) {
+        if !self.has_room(queue) || self.is_overrun(register) {
             return Err(queue);
         }
         let name = carried(c, self.process_of(register), register);

@@ -1,14 +1,17 @@
-//! Pointers that a process stores: how far it has come in its rings. One that goes where it can't is a fault.
+//! Pointers that a process stores: how far it has come in its rings. One that goes where it can't is a fault, and so is a
+//! message for which its queue has no room.
 
 use chasqui_ni::Context;
 
 use super::Nes;
 use super::address::{Register, TAG_RELEASE_END};
-use super::queues::Stored;
+use super::express::full;
+use super::queues::{QueueName, Stored};
 use crate::registers;
 
 impl Nes {
-    /// A Basic queue's pointer moves by no more than a ring, wherever the queue is: the firmware takes it as it comes.
+    /// A Basic queue's pointer moves by no more than a ring, and an Express queue takes no more messages than it holds, wherever
+    /// the queue is: the firmware takes what comes.
     ///
     /// # Errors
     /// It would: what the process did wrong, in words.
@@ -16,9 +19,17 @@ impl Nes {
         let (name, which) = match register {
             Register::Pointer(name, registers::TRANSMIT_PRODUCER) => (name, Stored::TransmitProducer),
             Register::Pointer(name, registers::RECEIVE_CONSUMER) => (name, Stored::ReceiveConsumer),
+            Register::Express(_) | Register::Tag(_) => return self.check_room(self.queue_of(register)),
             _ => return Ok(()),
         };
         self.shared.homes.store(name, which, pointer, &self.transmit_rings.first)
+    }
+
+    fn check_room(&self, queue: Option<QueueName>) -> Result<(), String> {
+        match queue {
+            Some(queue) if !self.has_room(queue) => Err(full(self.shared.homes.names.own(queue))),
+            _ => Ok(()),
+        }
     }
 
     /// A store to a pointer, which counts slots modulo 2^32.

@@ -211,6 +211,7 @@ impl Receiver {
         let kind = u64::from(packet.bytes[0]);
         // The table may lead to a queue that nobody has: then the memory is nobody's either, nor a message.
         let has_process = s.homes.all().contains(&queue);
+        s.counters.dropped += u64::from(!has_process && queue != SP);
         if kind == PACKET_DMA && has_process && receives {
             return self.place(s, c);
         }

@@ -9,13 +9,14 @@ use std::collections::VecDeque;
 
 use chasqui_engine::Time;
 use chasqui_memory::PAGE_BYTES;
-use chasqui_ni::{Context, DeviceAccess, FirmwareProcessor, MessageKey, Reply, Turns, Uncached};
+use chasqui_ni::{Context, DeviceAccess, FirmwareProcessor, MessageKey, Reply, Uncached};
 use chasqui_placement::{JobId, ProcessId};
 
 use super::accesses::{Access, Accesses, description};
 use super::command::Command;
 use super::drain::Drain;
 use super::queues::{QueueName, QueueNames};
+use super::turns::EventTurns;
 use super::{Loaded, Nes, NesEvent, Register, Rings};
 use crate::parameters::{self, RESIDENT_BASIC_MAX};
 use crate::registers as r;
@@ -82,10 +83,7 @@ pub(super) struct Service {
     /// Queue and hardware slot of which the firmware wants to hear when nothing is under way there.
     watched: Option<(QueueName, usize)>,
     mask: u64,
-    /// Whose turn it is among the jobs, for their accesses and the packets that have missed their queues.
-    job: JobId,
-    /// Of each job: whose turn it is among the kinds of events.
-    turns: Vec<Turns>,
+    turns: EventTurns,
     /// Where the next command's data go.
     pub address: u64,
     pub command: Option<Command>,
@@ -139,8 +137,8 @@ pub(super) fn settings(
 }
 
 impl Service {
-    /// Has the firmware begin, until it waits for an event. That is over before anybody could notice. `jobs`: so many have
-    /// processes here.
+    /// Has the firmware begin, until it waits for an event. That is over before anybody could notice. So many `jobs` have
+    /// processes here, which have so many `queues`; each job has room for so many accesses that send (`sends`).
     ///
     /// # Errors
     /// The firmware did something else.
@@ -148,7 +146,7 @@ impl Service {
         mut processor: FirmwareProcessor,
         parameters: parameters::Service,
         settings: Settings,
-        jobs: usize,
+        (jobs, queues): (usize, usize),
         sends: usize,
     ) -> Result<Service, String> {
         while let Some(at) = processor.run(Time::ZERO)? {
@@ -166,7 +164,7 @@ impl Service {
         Ok(Service {
             processor,
             settings,
-            accesses: Accesses::new(jobs, parameters.access_slots as usize, sends),
+            accesses: Accesses::new((jobs, queues), parameters.access_slots as usize, sends),
             answers: Vec::new(),
             room: VecDeque::new(),
             over: VecDeque::new(),
@@ -174,14 +172,18 @@ impl Service {
             has_left: false,
             watched: None,
             mask: u64::MAX,
-            job: JobId(0),
-            turns: vec![Turns::new(1..=sp::KIND_OVER); jobs],
+            turns: EventTurns::new(jobs),
             address: 0,
             command: None,
             result: None,
             staging: [0; SSRAM],
             parameters,
         })
+    }
+
+    /// Messages for the Express queue that wait for the firmware.
+    pub fn waiting(&self, queue: QueueName) -> usize {
+        self.accesses.sends(queue)
     }
 
     /// Takes the answer to a load from `address`, if the firmware has given one.
@@ -202,7 +204,7 @@ impl Nes {
     }
 
     /// The queue that `register` belongs to, if it is one's.
-    fn queue_of(&self, register: Register) -> Option<QueueName> {
+    pub(super) fn queue_of(&self, register: Register) -> Option<QueueName> {
         match register {
             // The upper half of a message that was taken is with the hardware, wherever the queue is.
             Register::Pointer(name, _) | Register::Sent(name) | Register::Receive(name) => Some(name),
@@ -226,8 +228,7 @@ impl Nes {
     /// The firmware serves accesses to the queue, or has yet to take a store to it.
     pub(super) fn serves(&self, name: QueueName) -> bool {
         let Some(service) = &self.service else { return false };
-        let homes = &self.shared.homes;
-        homes.is_served(name) || service.accesses.has_store(homes.job_of(homes.names.process(name)), name)
+        self.shared.homes.is_served(name) || service.accesses.has_store(name)
     }
 
     /// The firmware may have to serve an access to `address`, or have one served before.
@@ -509,26 +510,21 @@ impl Nes {
         }
     }
 
-    /// The next event, of the kinds in turn.
+    /// The next event: that of the access that the firmware has begun to deal with, or the one whose turn it is.
     fn next_event(&mut self) -> Option<u64> {
         if !self.may_have_event() {
             return None;
         }
-        let job = self.next_job();
-        let mut turns = self.service_mut().turns[job.index()].clone();
-        let (kind, event) = turns.next(|kind| self.event_of(kind, job))?;
-        let next_turn = JobId((job.0 + 1) % self.shared.homes.jobs() as u32);
+        let mut turns = self.service_mut().turns.clone();
+        let (kind, event, job) = match self.begun() {
+            Some(begun) => begun,
+            None => turns.next(|kind, job| self.event_of(kind, job))?,
+        };
         let service = self.service.as_mut().expect("the firmware runs");
-        service.turns[job.index()] = turns;
+        service.turns = turns;
         match kind {
-            sp::KIND_ACCESS => {
-                service.accesses.begin(job, self.shared.homes.is_held(job));
-                service.job = next_turn;
-            }
-            sp::KIND_MISS => {
-                self.receiver.missed.show(job);
-                service.job = next_turn;
-            }
+            sp::KIND_ACCESS => service.accesses.begin(job, self.shared.homes.is_held(job)),
+            sp::KIND_MISS => self.receiver.missed.show(job),
             sp::KIND_ROOM => drop(service.room.pop_front()),
             sp::KIND_LAUNCHED => service.launched = false,
             sp::KIND_QUIESCENT => service.watched = None,
@@ -538,6 +534,14 @@ impl Nes {
             _ => {}
         }
         Some(event | kind)
+    }
+
+    /// The event of the access that the firmware has begun to deal with, its kind, and its job: it may be heard of again.
+    fn begun(&self) -> Option<(u64, u64, JobId)> {
+        let accesses = &self.service.as_ref()?.accesses;
+        let (job, access) = (accesses.current_job()?, accesses.current()?);
+        let goes = !(access.sends && self.shared.homes.is_held(job));
+        Some((sp::KIND_ACCESS, self.event_of(sp::KIND_ACCESS, job).filter(|_| goes)?, job))
     }
 
     /// There may be an event: looked for whenever anything happens in the NES, and mostly there is none.
@@ -552,18 +556,6 @@ impl Nes {
             || self.receiver.own.messages() > 0
             || service.watched.is_some()
             || !self.receiver.missed.is_empty()
-    }
-
-    /// The job whose access or missed packet is the next event of these kinds: the one whose access the firmware deals with,
-    /// or the next in turn that has any.
-    fn next_job(&self) -> JobId {
-        let service = self.service.as_ref().expect("the firmware runs");
-        let jobs = self.shared.homes.jobs() as u32;
-        let mut in_turn = (0..jobs).map(|i| JobId((service.job.0 + i) % jobs));
-        let has = |kind, job| self.event_of(kind, job).is_some();
-        let dealt_with = service.accesses.current_job().filter(|&job| has(sp::KIND_ACCESS, job));
-        let next = || in_turn.find(|&job| has(sp::KIND_ACCESS, job) || has(sp::KIND_MISS, job));
-        dealt_with.or_else(next).unwrap_or(service.job)
     }
 
     /// The event of a `kind`, without the kind, if there is one. Accesses and missed packets: of `job`.
