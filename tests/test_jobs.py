@@ -10,6 +10,7 @@ import json
 import subprocess
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from conftest import ROOT, Compiler
 from simulated import SEVERAL_JOBS, SWEEP, command, machines, two_at_a_time
@@ -160,6 +161,19 @@ def test_a_turn_together_needs_an_empty_network(traffic: Path, tmp_path: Path) -
     # firmware is instructions.
     assert counter(directory, "node00000.ni.sp.instructions") > 1000 * switches[0]
     assert counter(directory, "node00000.ni.drain_ps") > 100_000_000 * switches[0]
+
+
+def test_messages_that_wait_beyond_a_turn_keep_their_names(
+    compile_c: Compiler, tmp_path: Path
+) -> None:
+    """Queues that are swapped out have some that nobody has read."""
+    late = compile_c("late", (ROOT / "tests" / "jobs" / "late.c").read_text())
+    machine = ["--machine", "voyager/onequeue", *SHORT, "-np", 2]
+    done = run(tmp_path, "run", *machine, "--job", f"-np 2 {late}", "--", late)
+    assert (done.returncode, done.stdout) == (0, "late: PASSED\n" * 2), done.stderr
+    for job in ("job0", "job1"):
+        messages = pq.read_table(tmp_path / "run" / job / "messages.parquet")
+        assert messages["done_ps"].null_count == 0
 
 
 # What watches single harts is for one job.

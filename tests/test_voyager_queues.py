@@ -200,6 +200,19 @@ def test_a_queue_takes_no_more_than_it_holds_wherever_it_is(
     assert done.stdout.count("PASSED") == 2
 
 
+@pytest.mark.parametrize("machine", VARIANTS)
+@pytest.mark.parametrize("options", [[], ["--fast-forward"], ["--set", "node.harts=2"]], ids=str)
+def test_a_served_queue_takes_as_many_posted_stores_as_it_holds(
+    compile_c: Compiler, chasqui: Run, machine: str, options: list[str]
+) -> None:
+    """Before, one that found no place among the accesses was at fault where stores take no time:
+    there none waits on the bus."""
+    program = compile_c("burst", (SOURCES / "burst.c").read_text(), HEADERS)
+    run = ["run", "-q", "-np", "2", "--machine", machine, *NONE_RESIDENT, *options, "--", program]
+    done = chasqui(*run)
+    assert (done.returncode, done.stdout) == (0, "burst: PASSED\n" * 2), done.stderr
+
+
 def test_moving_queues_has_the_same_bits(compile_c: Compiler, tmp_path: Path) -> None:
     program = compile_c("migrate", MIGRATE)
     names = ("again", "loops executed", "by the reference", "translated", *THREADS)

@@ -12,8 +12,8 @@
 
 enum { LIMIT = 4, HERE = 0, SITES = 100 };
 
-/* What each site was told last, and what this site's NES holds up. */
-static uint64_t told[SITES], held_here;
+/* What each site has heard last, and what this site's NES holds up. */
+static uint64_t heard[SITES], held_here;
 static bool has_room;
 static struct chasqui_voyager_packet missed;
 
@@ -54,7 +54,7 @@ static bool own_has_room(void) { return has_room; }
 static void own_send(unsigned site, uint64_t word, uint64_t tag)
 {
     (void)tag;
-    told[site] = word >> 32;
+    heard[site] = word >> 32;
 }
 
 static void launch_next(void) {}
@@ -82,7 +82,7 @@ static void take(unsigned job, unsigned packets)
 
 static void begin(void)
 {
-    __builtin_memset(told, 0, sizeof told);
+    __builtin_memset(heard, 0, sizeof heard);
     missed = (struct chasqui_voyager_packet){.kind = CHASQUI_SP_PACKET_EXPRESS};
     has_room = true;
 }
@@ -91,14 +91,14 @@ static void a_job_is_held_until_its_last_packet_is_taken(void)
 {
     begin();
     hold_if_full(5, 1, LIMIT - 1);
-    EXPECT(told[1] == 0);
+    EXPECT(heard[1] == 0);
     hold_if_full(5, 1, LIMIT);
-    EXPECT(told[1] == CHASQUI_SP_HOLD_JOB);
+    EXPECT(heard[1] == CHASQUI_SP_HOLD_JOB);
     take(5, 10);
     missed_is_taken(6, true);
-    EXPECT(told[1] == CHASQUI_SP_HOLD_JOB);
+    EXPECT(heard[1] == CHASQUI_SP_HOLD_JOB);
     missed_is_taken(5, true);
-    EXPECT(told[1] == CHASQUI_SP_RELEASE_JOB);
+    EXPECT(heard[1] == CHASQUI_SP_RELEASE_JOB);
 }
 
 static void one_of_which_there_always_are_packets_goes_on_after_so_many(void)
@@ -107,15 +107,15 @@ static void one_of_which_there_always_are_packets_goes_on_after_so_many(void)
     hold_if_full(5, 1, LIMIT);
     take(5, HELD_FOR - 1);
     take(6, HELD_FOR);
-    EXPECT(told[1] == CHASQUI_SP_HOLD_JOB);
+    EXPECT(heard[1] == CHASQUI_SP_HOLD_JOB);
     take(5, 1);
-    EXPECT(told[1] == CHASQUI_SP_RELEASE_JOB);
+    EXPECT(heard[1] == CHASQUI_SP_RELEASE_JOB);
     /* Anew, not after what is left of the count. */
     hold_if_full(5, 2, LIMIT);
     take(5, HELD_FOR - 1);
-    EXPECT(told[2] == CHASQUI_SP_HOLD_JOB);
+    EXPECT(heard[2] == CHASQUI_SP_HOLD_JOB);
     take(5, 1);
-    EXPECT(told[2] == CHASQUI_SP_RELEASE_JOB);
+    EXPECT(heard[2] == CHASQUI_SP_RELEASE_JOB);
 }
 
 static void without_room_in_the_own_queue_all_is_told_later(void)
@@ -123,15 +123,30 @@ static void without_room_in_the_own_queue_all_is_told_later(void)
     begin();
     has_room = false;
     hold_if_full(5, 1, LIMIT);
-    EXPECT(told[1] == 0);
+    EXPECT(heard[1] == 0);
     has_room = true;
     hold_if_full(5, 1, LIMIT);
     has_room = false;
     missed_is_taken(5, true);
-    EXPECT(told[1] == CHASQUI_SP_HOLD_JOB);
+    EXPECT(heard[1] == CHASQUI_SP_HOLD_JOB);
     has_room = true;
     release_on();
-    EXPECT(told[1] == CHASQUI_SP_RELEASE_JOB);
+    EXPECT(heard[1] == CHASQUI_SP_RELEASE_JOB);
+}
+
+static void a_hold_that_begins_before_another_is_told_its_end_lasts_as_long(void)
+{
+    begin();
+    hold_if_full(5, 1, LIMIT);
+    has_room = false;
+    take(5, HELD_FOR);
+    has_room = true;
+    hold_if_full(5, 2, LIMIT);
+    release_on();
+    take(5, HELD_FOR - 1);
+    EXPECT(heard[1] == CHASQUI_SP_RELEASE_JOB && heard[2] == CHASQUI_SP_HOLD_JOB);
+    take(5, 1);
+    EXPECT(heard[2] == CHASQUI_SP_RELEASE_JOB);
 }
 
 static void answers_of_an_sp_hold_nobody_up(void)
@@ -139,7 +154,7 @@ static void answers_of_an_sp_hold_nobody_up(void)
     begin();
     missed.flags = CHASQUI_SP_PACKET_OWN;
     hold_if_full(5, 1, LIMIT);
-    EXPECT(told[1] == 0);
+    EXPECT(heard[1] == 0);
 }
 
 static void there_are_places_for_so_many(void)
@@ -147,11 +162,11 @@ static void there_are_places_for_so_many(void)
     begin();
     for (unsigned site = 1; site <= HELD_MAX + 1; site++)
         hold_if_full(5, site, LIMIT);
-    EXPECT(told[HELD_MAX] == CHASQUI_SP_HOLD_JOB && told[HELD_MAX + 1] == 0);
+    EXPECT(heard[HELD_MAX] == CHASQUI_SP_HOLD_JOB && heard[HELD_MAX + 1] == 0);
     missed_is_taken(5, true);
     unsigned released = 0;
     for (unsigned site = 0; site < SITES; site++)
-        released += told[site] == CHASQUI_SP_RELEASE_JOB;
+        released += heard[site] == CHASQUI_SP_RELEASE_JOB;
     EXPECT(released == HELD_MAX);
 }
 
@@ -173,6 +188,7 @@ int main(void)
     a_job_is_held_until_its_last_packet_is_taken();
     one_of_which_there_always_are_packets_goes_on_after_so_many();
     without_room_in_the_own_queue_all_is_told_later();
+    a_hold_that_begins_before_another_is_told_its_end_lasts_as_long();
     answers_of_an_sp_hold_nobody_up();
     there_are_places_for_so_many();
     a_job_goes_on_when_nobody_holds_it_any_more();

@@ -124,7 +124,7 @@ impl<T> Mailbox<T> {
 /// assert_eq!(turns.next(ready), Some((1, 10)));
 /// assert_eq!(turns.next(|_| None::<()>), None);
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Turns {
     first: u64,
     count: u64,

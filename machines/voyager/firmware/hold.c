@@ -96,6 +96,7 @@ void missed_is_taken(unsigned process, bool is_last)
         return;
     for (unsigned i = 0; i < held_count; i++)
         held[i].goes_on |= held[i].job == job;
+    held_for[job] = 0; /* of sites where it is held up before these are told */
     release_on();
 }
 

@@ -111,6 +111,14 @@ static void give_express(unsigned name)
     }
 }
 
+/* All of the queue is in its slot: what waits for that may follow. */
+static void settle(unsigned name)
+{
+    queues[name].place = RESIDENT;
+    serve_room(name);
+    hand_over(name);
+}
+
 static void give(unsigned name, unsigned slot)
 {
     queues[name].slot = slot;
@@ -118,10 +126,8 @@ static void give(unsigned name, unsigned slot)
         give_basic(name);
     else
         give_express(name);
-    queues[name].place = RESIDENT;
     map(name, true);
-    serve_room(name);
-    hand_over(name);
+    settle(name);
 }
 
 /* The queue gets a slot, if one is free. */
@@ -143,24 +149,28 @@ static unsigned first_express(unsigned process) { return process * CHASQUI_VOYAG
 
 static unsigned first_basic(unsigned process) { return express_count + process * basic_queues(); }
 
-static void leave_at_once(unsigned name)
-{
-    map(name, false);
-    take(name);
-}
-
+/* Nothing is under way, so that an Express queue is mapped while its messages are moved: the NES knows whose they are. */
 void swap_out(unsigned process)
 {
-    for (unsigned i = 0; i < CHASQUI_VOYAGER_EXPRESS_QUEUES; i++)
-        leave_at_once(first_express(process) + i);
-    for (unsigned i = 0; i < basic_queues(); i++)
-        leave_at_once(first_basic(process) + i);
+    for (unsigned i = 0; i < CHASQUI_VOYAGER_EXPRESS_QUEUES; i++) {
+        take(first_express(process) + i);
+        map(first_express(process) + i, false);
+    }
+    for (unsigned i = 0; i < basic_queues(); i++) {
+        map(first_basic(process) + i, false);
+        take(first_basic(process) + i);
+    }
 }
 
 void swap_in(unsigned process)
 {
-    for (unsigned i = 0; i < CHASQUI_VOYAGER_EXPRESS_QUEUES; i++)
-        give(first_express(process) + i, i);
+    for (unsigned i = 0; i < CHASQUI_VOYAGER_EXPRESS_QUEUES; i++) {
+        unsigned name = first_express(process) + i;
+        queues[name].slot = i;
+        map(name, true);
+        give_express(name);
+        settle(name);
+    }
     for (unsigned i = 0; i < basic_queues(); i++)
         give(first_basic(process) + i, i);
 }

@@ -6,8 +6,9 @@
 //! service processor, which serves the queues that the hardware has no room for.
 //!
 //! Reading order: `registers.rs`, `nes/mod.rs`, `nes/queues.rs`, `nes/transmit.rs`, `nes/receive.rs`,
-//! `nes/express.rs`, `nes/inbox.rs`, `nes/tags.rs`, `nes/dma.rs`, `nes/service.rs`, `nes/command.rs`,
-//! `nes/drain.rs`, `firmware/firmware.h`, then `device.c`.
+//! `nes/express.rs`, `nes/inbox.rs`, `nes/tags.rs`, `nes/dma.rs`, `nes/pointers.rs`, `nes/service.rs`,
+//! `nes/accesses.rs`, `nes/missed.rs`, `nes/turns.rs`, `nes/command.rs`, `nes/drain.rs`,
+//! `firmware/firmware.h`, then `device.c`.
 
 mod nes;
 pub mod parameters;

@@ -129,9 +129,9 @@ chasqui_config::parameters! {
         dram: Bytes = "16 MiB", range "1 MiB" ..= "1 GiB", source "assumption: room for some 100,000 messages";
         /// Packets of each priority that the miss queue holds, times the jobs; any may take the places.
         miss_slots: Count = 64, range 1 ..= 1024, source "assumption: a part of the sSRAM, with room for what comes until a job is held up";
-        /// With several jobs: when one has so many packets in the miss queue, at least two and at most `miss_slots`, the firmware stops its sending
+        /// With several jobs: when one has so many packets in the miss queue, but at most `miss_slots` and at least two, the firmware stops its sending
         /// at the site that the next one comes from, until they, or 256 packets, have been taken; 0: never.
-        hold: Count = 4, range 0 ..= 2048, source "assumption: what comes until the source has heard of it finds room";
+        hold: Count = 4, range 0 ..= 1024, source "assumption: what comes until the source has heard of it finds room";
         /// Accesses of application processors that the NES keeps for it, of each job: so many that are messages, and as many others.
         /// With several jobs there is room for as many messages as their Express queues take, if that is more.
         access_slots: Count = 8, range 1 ..= 1024, source "assumption";
@@ -275,6 +275,11 @@ impl Queues {
                 "voyager.queues.sharing = drained: the queues of a job must be resident, {express} of Express and {basic} \
                  of Basic; there are {jobs} jobs, and {LIVE_MAX} are allowed"
             ));
+        }
+        if service.system {
+            return Some(
+                "voyager.queues.sharing = drained: voyager.sp.system must be false: the firmware moves all queues at once".into(),
+            );
         }
         (!service.present).then(|| {
             "voyager.queues.sharing = drained: voyager.sp.present must be true: the service processor drains".into()

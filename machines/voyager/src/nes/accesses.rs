@@ -139,12 +139,16 @@ impl Accesses {
         self.jobs[job.index()].mailbox_mut(access.sends).put_beyond(access);
     }
 
+    /// The access of `job` that the firmware deals with, unless that waits while the job `is_held` up.
+    pub fn begun(&self, job: JobId, is_held: bool) -> Option<&Access> {
+        let current = self.current().filter(|_| self.current_job() == Some(job));
+        current.filter(|access| !(is_held && access.sends))
+    }
+
     /// The next access of `job`: the one that the firmware deals with, until that is over, or the next in turn. What the job
     /// sends waits while it `is_held` up.
     pub fn next(&self, job: JobId, is_held: bool) -> Option<&Access> {
-        let begun = self.current().filter(|_| self.current_job() == Some(job));
-        let begun = begun.filter(|access| !(is_held && access.sends));
-        begun.or_else(|| self.jobs[job.index()].next(is_held))
+        self.begun(job, is_held).or_else(|| self.jobs[job.index()].next(is_held))
     }
 
     /// The firmware deals with what is next of `job`.
@@ -266,5 +270,16 @@ mod tests {
         accesses.put(JOBS[1], load(3));
         assert_eq!((accesses.current_job(), accesses.current().unwrap().address), (Some(JOBS[1]), 1));
         assert_eq!(served(&mut accesses, JOBS[1], false), [1, 3]);
+    }
+
+    #[test]
+    fn one_that_sends_is_next_again_when_its_job_is_held_up_no_longer() {
+        let mut accesses = Accesses::new((1, 1), 4, 4);
+        accesses.put(JOBS[0], send(1));
+        accesses.begin(JOBS[0], false);
+        accesses.put(JOBS[0], load(2));
+        assert_eq!(accesses.begun(JOBS[0], true), None);
+        assert_eq!(served(&mut accesses, JOBS[0], true), [2]);
+        assert_eq!(served(&mut accesses, JOBS[0], false), [1]);
     }
 }

@@ -190,7 +190,7 @@ impl ExpressTransmitter {
     /// There is room for that message, and the place that it names.
     pub fn may_own_send(&self, value: u64) -> bool {
         let place = value >> sp::OWN_PLACE_SHIFT & 0xff;
-        self.has_room(self.own()) && place < u64::from(self.places[0].slots)
+        self.messages(self.own()) < self.messages_max && place < u64::from(self.places[0].slots)
     }
 
     /// Messages that have left the queue in `slot`.
@@ -230,9 +230,9 @@ impl ExpressTransmitter {
         self.slots[slot].messages.len()
     }
 
-    /// There is room for one more message in `slot`.
-    fn has_room(&self, slot: usize) -> bool {
-        self.messages(slot) < self.messages_max
+    /// The sP may send one more message for others.
+    pub fn may_launch(&self) -> bool {
+        self.messages(self.served()) < self.messages_max
     }
 
     /// The message that a store into the Tag-On window is; `name` as above.
@@ -268,11 +268,8 @@ impl ExpressTransmitter {
         self.places[self.process_of_place(place).index()].slot(place)
     }
 
-    /// `entry` goes into the queue in `slot`.
+    /// `entry` goes into the queue in `slot`. There is room: who stores has seen to that.
     pub fn push(&mut self, slot: usize, entry: Entry, s: &mut Shared, c: &mut Context<'_, '_>) {
-        if !self.has_room(slot) {
-            return c.fault(self.names.process(entry.queue), full(self.names.own(entry.queue)));
-        }
         self.slots[slot].messages.push_back(entry);
         self.pending += 1;
         self.go_on(s, c);

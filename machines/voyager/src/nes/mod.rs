@@ -436,12 +436,14 @@ impl Nes {
         ((held + waiting) as u64) < self.express_slots
     }
 
-    /// A 64-byte store is a message; the queue that it goes to, if there is no room for it.
+    /// A 64-byte store is a message; the queue that it goes to, if there is no room for it. One that is `answered` needs a place
+    /// among the accesses that wait for the firmware, too: any other has waited for that, or takes no time.
     fn store_wide(
         &mut self,
         c: &mut Context<'_, '_>,
         address: u64,
         words: &[u64; 8],
+        answered: bool,
     ) -> Result<(), QueueName> {
         let register = self.register(address);
         let Register::Express(offset) = register else {
@@ -453,7 +455,7 @@ impl Nes {
             return Ok(());
         };
         let queue = self.express.window.above(offset) as QueueName;
-        if !self.has_room(queue) || self.is_overrun(register) {
+        if !self.has_room(queue) || (answered && self.is_overrun(register)) {
             return Err(queue);
         }
         let name = carried(c, self.process_of(register), register);
@@ -604,7 +606,7 @@ impl NetworkInterface for Nes {
 
     fn store_64(&mut self, c: &mut Context<'_, '_>, address: u64, words: &[u64; 8], answered: bool) -> Reply {
         let (names, latency) = (self.shared.homes.names, self.shared.nes.pointer_access.cycles());
-        let refused = self.store_wide(c, address, words).err();
+        let refused = self.store_wide(c, address, words, answered).err();
         let full = refused.map(|queue| move || (names.process(queue), express::full(names.own(queue))));
         let reply = c.answer_64(full, answered, self.shared.clock.edge(latency));
         self.wake_service(c);

@@ -275,6 +275,11 @@ impl Homes {
         }
     }
 
+    /// The Express queue whose home is `slot`.
+    pub fn in_express_slot(&self, slot: usize) -> Option<QueueName> {
+        self.all().find(|&name| !self.names.is_basic(name) && self.slot(name) == Some(slot))
+    }
+
     /// A packet for the queue goes to the miss queue, and later ones follow it.
     pub fn divert(&mut self, name: QueueName, message: MessageKey) {
         if let Some(home) = self.homes.get_mut(usize::from(name)) {

@@ -427,6 +427,7 @@ impl Nes {
         match address {
             sp::MAP | sp::WATCH => self.has_slot(low, (value >> 16) as u8),
             sp::UNDIVERT => self.shared.homes.all().contains(&low),
+            sp::ACCESS_LAUNCH => self.express.may_launch(),
             sp::LAUNCH => self.shared.homes.all().contains(&high) && self.shared.homes.names.is_basic(high),
             sp::COMMAND if value & 0xff == sp::COMMAND_FETCH => self.fetcher.has_place(value),
             sp::COMMAND => self.shared.homes.all().contains(&high) && self.has_message(value),
@@ -515,13 +516,11 @@ impl Nes {
         if !self.may_have_event() {
             return None;
         }
-        let mut turns = self.service_mut().turns.clone();
-        let (kind, event, job) = match self.begun() {
-            Some(begun) => begun,
-            None => turns.next(|kind, job| self.event_of(kind, job))?,
-        };
+        let mut turns = std::mem::take(&mut self.service_mut().turns);
+        let next = self.begun().or_else(|| turns.next(|kind, job| self.event_of(kind, job)));
         let service = self.service.as_mut().expect("the firmware runs");
         service.turns = turns;
+        let (kind, event, job) = next?;
         match kind {
             sp::KIND_ACCESS => service.accesses.begin(job, self.shared.homes.is_held(job)),
             sp::KIND_MISS => self.receiver.missed.show(job),
@@ -539,9 +538,9 @@ impl Nes {
     /// The event of the access that the firmware has begun to deal with, its kind, and its job: it may be heard of again.
     fn begun(&self) -> Option<(u64, u64, JobId)> {
         let accesses = &self.service.as_ref()?.accesses;
-        let (job, access) = (accesses.current_job()?, accesses.current()?);
-        let goes = !(access.sends && self.shared.homes.is_held(job));
-        Some((sp::KIND_ACCESS, self.event_of(sp::KIND_ACCESS, job).filter(|_| goes)?, job))
+        let job = accesses.current_job()?;
+        accesses.begun(job, self.shared.homes.is_held(job))?;
+        Some((sp::KIND_ACCESS, self.event_of(sp::KIND_ACCESS, job)?, job))
     }
 
     /// There may be an event: looked for whenever anything happens in the NES, and mostly there is none.
@@ -604,7 +603,7 @@ impl Nes {
     }
 
     fn answer_access(&mut self, value: u64) {
-        let message_queue = self.express_queue(value);
+        let message_queue = self.express_queue(None, value);
         let Some(access) = self.service_mut().accesses.take() else { return };
         if access.value.is_some() {
             return;
@@ -690,7 +689,7 @@ impl Nes {
         match register {
             sp::EXPRESS_TAKE => {
                 let Some((message, name)) = self.receiver.inbox.pop(slot) else { return r::EXPRESS_EMPTY };
-                if let Some(queue) = self.express_queue(message) {
+                if let Some(queue) = self.express_queue(Some(slot), message) {
                     self.shared.homes.withdraw(queue, name);
                 }
                 message
@@ -703,7 +702,7 @@ impl Nes {
         let (slot, register) = express_register(address);
         match register {
             sp::EXPRESS_TAKE => {
-                let queue = self.express_queue(value);
+                let queue = self.express_queue(Some(slot), value);
                 let name = queue.and_then(|queue| self.shared.homes.return_message(queue));
                 self.receiver.inbox.push(slot, value, name);
             }
@@ -711,13 +710,18 @@ impl Nes {
         }
     }
 
-    /// The queue of an Express message, as the process reads it whose access, or system software's for it, the firmware
-    /// deals with.
-    fn express_queue(&self, message: u64) -> Option<QueueName> {
-        let access = self.service.as_ref()?.accesses.current()?;
-        let own = message >> r::EXPRESS_QUEUE_SHIFT & 3;
-        let process = self.process_of(self.register(access.address));
-        (own < r::EXPRESS_QUEUES).then(|| self.shared.homes.names.express(process, own))
+    /// The queue of an Express message: the one in `slot`, or as the process reads it whose access, or system software's for it,
+    /// the firmware deals with.
+    fn express_queue(&self, slot: Option<usize>, message: u64) -> Option<QueueName> {
+        let homes = &self.shared.homes;
+        let in_slot = slot.and_then(|slot| homes.in_express_slot(slot));
+        let of_access = || {
+            let access = self.service.as_ref()?.accesses.current()?;
+            let own = message >> r::EXPRESS_QUEUE_SHIFT & 3;
+            let process = self.process_of(self.register(access.address));
+            (own < r::EXPRESS_QUEUES).then(|| homes.names.express(process, own))
+        };
+        in_slot.or_else(of_access)
     }
 }
 

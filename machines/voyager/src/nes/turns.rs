@@ -11,7 +11,7 @@ const OF_JOBS: u64 = sp::KIND_MISS;
 const _: () = assert!(sp::KIND_ACCESS < OF_JOBS && sp::KIND_ROOM > OF_JOBS);
 
 /// Whose turn it is.
-#[derive(Clone)]
+#[derive(Default)]
 pub(super) struct EventTurns {
     /// The jobs, as `OF_JOBS`, and the site's kinds.
     site: Turns,
