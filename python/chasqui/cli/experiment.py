@@ -73,7 +73,7 @@ def experiment(
 ) -> int:
     from chasqui.experiment import running
     from chasqui.simulation import host_processors
-    from chasqui.text import say
+    from chasqui.text import say, stdout_columns
 
     if not names or names == ("list",):
         _list(as_json)
@@ -91,7 +91,7 @@ def experiment(
             return STATUS_FAILED
         found.append(done)
         if not as_json:
-            print(f"{running.text(done)}\n\nresults in {done.directory}\n")
+            print(f"{running.text(done, stdout_columns())}\n\nresults in {done.directory}\n")
     if as_json:
         print(f"[{', '.join(running.as_json(done) for done in found)}]")
     return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import Any
 
 import click
@@ -24,7 +23,8 @@ Examples:
   chasqui info voyager --toml > mine.toml     (then: --machine mine.toml)
 """
 
-WIDTH = 100
+WIDTH = 100  # of meanings, where no narrower terminal says its own
+LEAST_WIDTH = 20
 
 
 def commands() -> dict[str, click.Command]:
@@ -127,6 +127,9 @@ def _faults(copes_with: list[str] | None) -> str:
 
 
 def _all_about(each: dict[str, Any]) -> str:
+    from chasqui.text import stdout_columns
+
+    columns = stdout_columns()
     facts = {
         "value": _shown(each["value"]),
         "unit": _shown(each["unit"]),
@@ -135,7 +138,16 @@ def _all_about(each: dict[str, Any]) -> str:
         "allowed": _allowed(each),
         **({"range": " to ".join(each["plausible"])} if each["plausible"] else {}),
         "source": _shown(each["source"]),
-        "meaning": textwrap.fill(str(each["doc"]), WIDTH, subsequent_indent=" " * 11),
     }
-    lines = [f"  {label:8} {text}" for label, text in facts.items()]
+    lines = [_fact(label, text, columns) for label, text in facts.items()]
+    lines.append(_fact("meaning", str(each["doc"]), min(columns or WIDTH, WIDTH)))
     return "\n".join([str(each["name"]), *lines])
+
+
+def _fact(label: str, text: str, columns: int) -> str:
+    """A labelled paragraph in lines of up to `columns` (0: in one)."""
+    from chasqui.text import filled
+
+    start = f"  {label:8} "
+    room = max(columns - len(start), LEAST_WIDTH) if columns else 0
+    return start + filled(text, room).replace("\n", "\n" + " " * len(start))
