@@ -354,6 +354,38 @@ def test_a_signal_ends_a_measurement_and_an_experiment(tmp_path: Path) -> None:
     words = ["experiment", "voyager/mechanisms", "--out", "found", "--jobs", "1"]
     status, _, errors = signalled(tmp_path, words, signal.SIGTERM, ready="found/*/runs/*/stdout.0")
     assert (status, "Traceback" in errors) == (143, False), errors
+    kept_in = "found/voyager-mechanisms/runs"
+    assert errors.splitlines()[-3:] == [
+        f"chasqui: voyager/mechanisms: the runs so far are in {kept_in}, without a report",
+        "",
+        "chasqui: stopped by SIGTERM",
+    ]
+    assert list((tmp_path / kept_in).glob("*/summary.json"))
+
+
+def test_ctrl_c_ends_an_experiment(tmp_path: Path) -> None:
+    words = ["experiment", "voyager/mechanisms", "--out", "found", "--jobs", "1"]
+    seen = at_terminal(tmp_path, *words, until=r"2 of \d+ runs")
+    assert seen.status == 130
+    kept_in = "found/voyager-mechanisms/runs"
+    said = f"chasqui: voyager/mechanisms: the runs so far are in {kept_in}, without a report"
+    assert said in Screen(seen.text).lines
+
+
+def test_an_experiment_that_is_interrupted_before_its_first_run_says_of_none(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    from chasqui.cli import invoke
+    from chasqui.experiment import running
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(running, "run_all", interrupted)
+    monkeypatch.chdir(tmp_path)
+    assert invoke(["experiment", "voyager/multicast", "--quick"]) == 130
+    assert capsys.readouterr().err.strip() == "chasqui: stopped by Ctrl-C"
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_second_signal_kills(chatter: Path, tmp_path: Path) -> None:
