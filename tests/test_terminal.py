@@ -177,7 +177,7 @@ def test_a_wide_table_fits_the_terminal(tmp_path: Path) -> None:
 
 def test_what_there_is_to_say_of_parameters_fits_the_terminal(tmp_path: Path) -> None:
     """Sources, allowed values and meanings go on below where they begin."""
-    seen = at_terminal(tmp_path, "info", "voyager", "mpi")
+    seen = at_terminal(tmp_path, "info", "voyager", "voyager")
     lines = Screen(seen.text).lines
     assert max(map(len, lines)) <= 80
     assert {line[:11] for line in lines if not re.match(r"  [a-z]+ ", line)} >= {" " * 11}

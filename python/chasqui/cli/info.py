@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import click
@@ -25,6 +26,8 @@ Examples:
 
 WIDTH = 100  # of meanings, where no narrower terminal says its own
 LEAST_WIDTH = 20
+# Files of Chasqui's, as sources and meanings name them.
+OUR_FILES = re.compile(r"(?<![\w/])(?:guest|docs|machines)/[\w./-]*\w")
 
 
 def commands() -> dict[str, click.Command]:
@@ -71,7 +74,10 @@ def info(
         faults = _faults(core.faults(machine, options.check_sets(sets)))
         print(f"\n{filled(faults, stdout_columns())}")
     else:
-        print("\n\n".join(_all_about(each) for each in found))
+        columns = stdout_columns()
+        texts = [_all_about(each, columns) for each in found]
+        places = [filled(each, columns) for each in _files_named(found)]
+        print("\n\n".join([*texts, *places]))
     return 0
 
 
@@ -126,10 +132,7 @@ def _faults(copes_with: list[str] | None) -> str:
     return f"faults (network.fault) that its protocol copes with: {kinds}{end}"
 
 
-def _all_about(each: dict[str, Any]) -> str:
-    from chasqui.text import stdout_columns
-
-    columns = stdout_columns()
+def _all_about(each: dict[str, Any], columns: int) -> str:
     facts = {
         "value": _shown(each["value"]),
         "unit": _shown(each["unit"]),
@@ -142,6 +145,20 @@ def _all_about(each: dict[str, Any]) -> str:
     lines = [_fact(label, text, columns) for label, text in facts.items()]
     lines.append(_fact("meaning", str(each["doc"]), min(columns or WIDTH, WIDTH)))
     return "\n".join([str(each["name"]), *lines])
+
+
+def _files_named(found: list[dict[str, Any]]) -> list[str]:
+    """Where the files are that these parameters name: pages are not installed."""
+    from chasqui.cache import PACKAGE
+
+    texts = (str(each[fact]) for each in found for fact in ("source", "doc"))
+    names = sorted({name for text in texts for name in OUR_FILES.findall(text)})
+    here = [name for name in names if (PACKAGE / name).exists()]
+    elsewhere = [name for name in names if name not in here]
+    return [
+        *([f"In {PACKAGE}: {', '.join(here)}"] if here else []),
+        *([f"In the repository of Chasqui: {', '.join(elsewhere)}"] if elsewhere else []),
+    ]
 
 
 def _fact(label: str, text: str, columns: int) -> str:
