@@ -28,6 +28,14 @@ int main(int argc, char **argv)
     return sum == 4 ? 0 : 1;
 }
 """
+ABORTS = """\
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Abort(MPI_COMM_WORLD, 3);
+}
+"""
 # With n = 4: dissemination sends n log2 n messages, a tree 2 (n - 1); recursive doubling n log2 n,
 # a ring n (n - 1). MPI_Finalize has a barrier of its own.
 MESSAGES = 4 * 8
@@ -82,7 +90,7 @@ def test_what_is_unknown_is_refused(
 
 
 def test_a_forced_algorithm_that_cannot_is_an_error(
-    chasqui: Run, program: Path, tmp_path: Path
+    compile_c: Compiler, chasqui: Run, program: Path, tmp_path: Path
 ) -> None:
     """No machine so far does collectives in its NI."""
     done = chasqui(
@@ -91,5 +99,11 @@ def test_a_forced_algorithm_that_cannot_is_an_error(
     assert done.returncode != 0
     assert "MPI_Barrier: the forced algorithm can't do this case" in done.stderr
     assert "\n  forced algorithms: --mpi coll.barrier=ni\n" in done.stderr
+    # No algorithm is to blame where the program ends the job itself.
+    aborts = compile_c("aborts", ABORTS)
+    forced = ["--mpi", "coll.barrier=ni", "--", aborts]
+    done = chasqui("run", "-np", "2", "--out", tmp_path / "aborts", *forced)
+    assert "status 3 by MPI_Abort" in done.stderr
+    assert "forced algorithms" not in done.stderr
     shown = chasqui("info", "loggp", "mpi.coll.barrier").stdout
     assert "ni only where the network interface takes the case." in " ".join(shown.split())

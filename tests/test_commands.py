@@ -92,6 +92,21 @@ def test_run_numbers_its_directories(fake_core: FakeCore) -> None:
     ]
 
 
+def test_all_that_ended_a_job_is_said_with_its_number(
+    fake_core: FakeCore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fault = "rank 1 at 2 us: null pointer\ndeadlock at 9 us: 1 of 2 ranks wait\n  rank 0 waits"
+    ended = {"outcome": "fault", "exit_status": 139, "message": fault, "time_ps": 9_000_000}
+    fake_core.answers["loggp"] = {**ended, "others": [ended]}
+    assert invoke(["run", "-q", "--job", "./other", "--", "./ring"]) == 139
+    said = [
+        f"chasqui: job {job}: fault: rank 1 at 2 us: null pointer\n"
+        f"job {job}: deadlock at 9 us: 1 of 2 ranks wait\n  rank 0 waits\n"
+        for job in range(2)
+    ]
+    assert capsys.readouterr().err == "".join(said)
+
+
 def test_what_cannot_start_leaves_nothing_behind(fake_core: FakeCore, tmp_path: Path) -> None:
     assert invoke(["run", "--machine", "nosuch", "./ring"]) == 2
     assert not list(tmp_path.iterdir())

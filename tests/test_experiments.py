@@ -214,6 +214,17 @@ def test_results_are_written(made_up: FakeCore, capsys: pytest.CaptureFixture[st
     assert (stamp["experiment"], stamp["quick"], stamp["points"]) == ("loggp/squares", False, "0")
 
 
+def test_sentences_fit_the_terminal_and_are_whole_in_the_file(
+    made_up: FakeCore, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chasqui.text.stdout_columns", lambda: 20)
+    assert invoke(["experiment", "loggp/squares"]) == 0
+    shown = capsys.readouterr().out
+    assert "What is a square? It\nhas sides.\n" in shown
+    report = Path("runs/loggp-squares-1/report.txt").read_text()
+    assert "What is a square? It has sides.\n" in report
+
+
 def test_the_same_results_are_the_same_files(made_up: FakeCore) -> None:
     for jobs in ("1", "3"):
         assert invoke(["experiment", "loggp/squares", "--jobs", jobs, "--out", jobs]) == 0

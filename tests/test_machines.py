@@ -300,3 +300,20 @@ def test_experiments_of_a_user_s_own(chasqui: Run, tmp_path: Path) -> None:
         assert (done.returncode, done.stdout) == (2, "")
         assert said in done.stderr
         assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("machine", ["voyager", "netcache/tcp"])
+def test_files_that_parameters_name_are_there(chasqui: Run, machine: str) -> None:
+    """A source such as guest/mpi/coll/select.h is a file of the package, or a page of ours."""
+    shown = chasqui("info", machine, ".").stdout
+    named = set(re.findall(r"(?<![\w/])(?:guest|docs|machines)/[\w./-]*\w", shown))
+    found = set()
+    for line in shown.splitlines()[-3:]:
+        said = re.fullmatch(r"(In the repository of Chasqui|In (/.*)): (.*)", line)
+        if said:
+            place = Path(said[2]) if said[2] else ROOT
+            names = said[3].split(", ")
+            assert all((place / name).exists() for name in names), line
+            found |= set(names)
+    assert found == named != set()
+    assert "guest/mpi/coll/select.h" in found

@@ -172,6 +172,19 @@ def test_a_file_elsewhere_is_seen_when_it_is_bound(
 
 
 @pytest.mark.core
+def test_of_several_jobs_a_refusal_names_its_own(
+    chasqui: Run, reacher: Path, places: tuple[Path, Path]
+) -> None:
+    work, data = places
+    job = f"-np 1 {reacher} show {data / 'file'}"
+    asks = ["run", "--machine", "voyager", "--job", job, "--", reacher, "show", "own"]
+    done = chasqui(*map(str, asks), cwd=work)
+    said = [line for line in done.stderr.splitlines() if "--bind" in line]
+    assert len(said) == 1
+    assert said[0].startswith(f"chasqui: job 1: rank 0: {data / 'file'} is not among the files")
+
+
+@pytest.mark.core
 def test_the_working_directory_is_seen_by_the_shells_name(
     chasqui: Run, reacher: Path, places: tuple[Path, Path], tmp_path: Path
 ) -> None:

@@ -119,8 +119,8 @@ def documents() -> list[Path]:
 def test_what_a_readme_says_is_what_its_commands_show(
     document: Path, examples: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    (tmp_path / "tests").symlink_to(ROOT / "tests")
+    for folder in ("benches", "examples", "tests"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
     for program in ("ring", "cg", "spectral"):
         (tmp_path / program).symlink_to(examples / program)
     wrong = []

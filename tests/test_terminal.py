@@ -175,6 +175,25 @@ def test_a_wide_table_fits_the_terminal(tmp_path: Path) -> None:
     assert "15 to 20 %" in words
 
 
+def test_what_there_is_to_say_of_parameters_fits_the_terminal(tmp_path: Path) -> None:
+    """Sources, allowed values and meanings go on below where they begin."""
+    seen = at_terminal(tmp_path, "info", "voyager", "voyager")
+    lines = Screen(seen.text).lines
+    assert max(map(len, lines)) <= 80
+    assert {line[:11] for line in lines if not re.match(r"  [a-z]+ ", line)} >= {" " * 11}
+
+
+def test_a_measurement_fits_the_terminal(tmp_path: Path) -> None:
+    """Spreads have long numbers and no blanks, reasons are long sentences."""
+    seen = at_terminal(tmp_path, "logp", "--machine", "voyager", "--sizes", "8,20000")
+    assert seen.status == 0
+    lines = Screen(seen.text).lines
+    assert max(map(len, lines)) <= 80
+    assert any(line.startswith("G: ") for line in lines)
+    heading = next(i for i, line in enumerate(lines) if line.split()[:1] == ["spread"])
+    assert re.search(r"\d\.\.( |$)", "\n".join(lines[heading:]))
+
+
 @pytest.mark.parametrize("words", [["info", "voyager"], ["info", "netcache"]])
 def test_parameters_fit_the_terminal(tmp_path: Path, words: list[str]) -> None:
     """What a parameter is goes on in further lines."""
@@ -201,12 +220,10 @@ def test_a_profile_fits_the_terminal(compile_c: Compiler, tmp_path: Path) -> Non
 def test_help_fits_80_columns(tmp_path: Path) -> None:
     from chasqui.cli import COMMANDS
 
-    for name in COMMANDS:
-        if name in ("cc", "c++", "fc"):
-            continue
-        done = command(name, "--help", directory=tmp_path, environment={"COLUMNS": "80"})
+    for words in ([], *([name] for name in COMMANDS)):
+        done = command(*words, "--help", directory=tmp_path, environment={"COLUMNS": "80"})
         assert done.returncode == 0
-        assert max(map(len, done.stdout.splitlines())) <= 80, name
+        assert max(map(len, done.stdout.splitlines())) <= 80, words
 
 
 def test_ctrl_c_ends_a_comparison(chatter: Path, tmp_path: Path) -> None:
@@ -337,6 +354,38 @@ def test_a_signal_ends_a_measurement_and_an_experiment(tmp_path: Path) -> None:
     words = ["experiment", "voyager/mechanisms", "--out", "found", "--jobs", "1"]
     status, _, errors = signalled(tmp_path, words, signal.SIGTERM, ready="found/*/runs/*/stdout.0")
     assert (status, "Traceback" in errors) == (143, False), errors
+    kept_in = "found/voyager-mechanisms/runs"
+    assert errors.splitlines()[-3:] == [
+        f"chasqui: voyager/mechanisms: the runs so far are in {kept_in}, without a report",
+        "",
+        "chasqui: stopped by SIGTERM",
+    ]
+    assert list((tmp_path / kept_in).glob("*/summary.json"))
+
+
+def test_ctrl_c_ends_an_experiment(tmp_path: Path) -> None:
+    words = ["experiment", "voyager/mechanisms", "--out", "found", "--jobs", "1"]
+    seen = at_terminal(tmp_path, *words, until=r"2 of \d+ runs")
+    assert seen.status == 130
+    kept_in = "found/voyager-mechanisms/runs"
+    said = f"chasqui: voyager/mechanisms: the runs so far are in {kept_in}, without a report"
+    assert said in Screen(seen.text).lines
+
+
+def test_an_experiment_that_is_interrupted_before_its_first_run_says_of_none(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    from chasqui.cli import invoke
+    from chasqui.experiment import running
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(running, "run_all", interrupted)
+    monkeypatch.chdir(tmp_path)
+    assert invoke(["experiment", "voyager/multicast", "--quick"]) == 130
+    assert capsys.readouterr().err.strip() == "chasqui: stopped by Ctrl-C"
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_second_signal_kills(chatter: Path, tmp_path: Path) -> None:

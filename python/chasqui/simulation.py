@@ -407,8 +407,14 @@ def endings(result: Result) -> list[str]:
     summaries = result.summaries
     names = [f"job {i}: " if len(summaries) > 1 else "" for i in range(len(summaries))]
     pairs = zip(names, summaries, strict=True)
-    ends = [name + ending(summary) for name, summary in pairs if not went_well(summary)]
+    ends = [_named(name, ending(summary)) for name, summary in pairs if not went_well(summary)]
     return [*ends, *result.lost, *result.unshown]
+
+
+def _named(name: str, text: str) -> str:
+    """Each line that is indented belongs to the one before; the others begin with the name: what
+    ended a job, and then who waits."""
+    return "\n".join(line if line.startswith(" ") else name + line for line in text.split("\n"))
 
 
 def report(result: Result) -> list[str]:

@@ -53,11 +53,9 @@ impl Scope {
         PARTS.iter().position(|part| key == *part).unwrap_or(NI)
     }
 
-    /// The parts' names.
-    fn names(self) -> String {
-        let names: Vec<&str> =
-            PARTS.into_iter().zip(self.0).filter_map(|(name, has)| has.then_some(name)).collect();
-        names.join(", ")
+    /// The part that it is, if it is one alone and not the machine.
+    fn part(self) -> Option<usize> {
+        (NI + 1..PARTS.len()).find(|&part| self == Scope::only(part))
     }
 
     /// Of the machine itself, not of a part that another gives.
@@ -94,6 +92,8 @@ pub(crate) struct Chain<'a> {
     pub links: Vec<Link>,
     /// The catalogue's machine, which gives the schema.
     pub base: Option<String>,
+    /// The parts that are taken from others, and the `file:line` that says so.
+    taken: Vec<(usize, String)>,
     pub problems: Vec<Problem>,
 }
 
@@ -118,12 +118,42 @@ struct Way {
 impl<'a> Chain<'a> {
     /// The files of machine `name`.
     pub(crate) fn of(catalogue: &'a dyn Catalogue, name: &str) -> Chain<'a> {
-        let mut chain = Chain { catalogue, links: Vec::new(), base: None, problems: Vec::new() };
+        let mut chain =
+            Chain { catalogue, links: Vec::new(), base: None, taken: Vec::new(), problems: Vec::new() };
         let reference = Reference { name: name.to_string(), variant: None, scope: Scope::ALL, from: None };
         if let Err(problem) = chain.follow(reference, Way::default()) {
             chain.problems.extend(problem);
         }
+        chain.refuse_parts_without_place();
         chain
+    }
+
+    /// Parts for which the machine has no place: said once, instead of once for each of their values.
+    fn refuse_parts_without_place(&mut self) {
+        let Some(base) = &self.base else { return };
+        let schema = self.catalogue.schema(base);
+        for part in (NI + 1..PARTS.len()).filter(|&part| !has(&schema, part)) {
+            let name = PARTS[part];
+            for (_, place) in self.taken.iter().filter(|(taken, _)| *taken == part) {
+                let message = format!("parts.{name}: {base:?} has no {name} that could be replaced");
+                self.problems.push(Problem::new(place, message));
+            }
+            self.links.retain(|link| link.scope != Scope::only(part));
+        }
+    }
+
+    /// The machines and parts of the catalogue that have this part, for messages.
+    fn that_have(&self, part: usize) -> String {
+        let catalogue = self.catalogue;
+        let mut names = catalogue.names();
+        names.retain(|name| has(&catalogue.schema(name), part));
+        let gives = |name: &&str| {
+            let file = catalogue.part_file(name);
+            let layer = file.and_then(|(text, label)| Layer::parse(text, label, &mut Vec::new()));
+            layer.is_some_and(|layer| layer.values.iter().any(|entry| Scope::of(&entry.key) == part))
+        };
+        names.extend(catalogue.part_names().into_iter().filter(gives));
+        if names.is_empty() { "none".to_string() } else { names.join(", ") }
     }
 
     /// Loads what `reference` means, the parts that it takes from others, what it extends, and so on to a machine of the
@@ -178,6 +208,7 @@ impl<'a> Chain<'a> {
         for (part, given) in (NI + 1..).zip(parts) {
             let Some((name, line)) = given.filter(|_| scope.0[part]) else { continue };
             rest = rest.without(part);
+            self.taken.push((part, format!("{label}:{line}")));
             let scope = Scope::only(part);
             self.follow(Reference { name, variant: None, scope, from: from(line) }, path.clone())?;
         }
@@ -228,9 +259,16 @@ impl<'a> Chain<'a> {
         let whole =
             matches!(place, Place::Catalogue(_)) || layer.extends.is_some() || layer.parts[NI].is_some();
         self.restrict(&mut layer, scope, whole);
-        if !whole && !scope.is_machine() && layer.is_empty() {
-            let message = format!("{name:?} has no {}", scope.names());
-            return Err(Some(Problem::new(said, message)));
+        if let Some(part) = scope.part() {
+            let has_it = match place {
+                Place::Catalogue(name) => has(&self.catalogue.schema(name), part),
+                _ => whole || !layer.is_empty(),
+            };
+            if !has_it {
+                let (part, names) = (PARTS[part], self.that_have(part));
+                let message = format!("{name:?} has no {part}; these have one: {names}");
+                return Err(Some(Problem::new(said, message)));
+            }
         }
         Ok(Link { layer, origin, variant: None, scope })
     }
@@ -259,6 +297,12 @@ fn no_variant(said: &str, variant: &str, names: &[String]) -> Problem {
 
 fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// Whether machines of this schema have the part.
+fn has(schema: &Schema, part: usize) -> bool {
+    let mut parameters = schema.parameters();
+    parameters.any(|(path, _)| path.split_once('.').is_some_and(|(first, _)| first == PARTS[part]))
 }
 
 /// What a part of the catalogue is, where a machine is wanted.

@@ -1,6 +1,6 @@
 //! One machine file: its head, its values and its variants.
 
-use crate::declaration::{Declaration, Schema, join};
+use crate::declaration::{Declaration, RESERVED, Schema, join};
 use crate::document::{self, Entry, Node};
 use crate::error::Problem;
 use crate::quantity::Scalar;
@@ -229,6 +229,21 @@ impl<'a> Names<'a> {
 
     /// `no parameter x; did you mean y?`, or what the nearest group holds.
     fn unknown(&self, path: &str) -> String {
+        match path.split('.').next().unwrap_or_default() {
+            "variant" => {
+                return format!("{path} is not a parameter; a variant is chosen as MACHINE/VARIANT");
+            }
+            "parts" => {
+                let parts = PARTS.join(", ");
+                return format!(
+                    "{path} is not a parameter; [parts] at the top of a machine file chooses {parts}"
+                );
+            }
+            first if RESERVED.contains(&first) => {
+                return format!("{path} is not a parameter; it belongs at the top of a machine file");
+            }
+            _ => {}
+        }
         let hint = did_you_mean(path, self.paths.iter().map(String::as_str));
         if !hint.is_empty() {
             return format!("{path} is not a parameter{hint}");

@@ -84,6 +84,7 @@ impl Catalogue for Machines {
                 "schema_version = 1\nextends = \"voyager/reclaim\"\nnode.clock = \"3 GHz\"",
                 "modern.toml",
             )),
+            "bare" => Some(("schema_version = 1", "bare.toml")),
             "ping" => Some(("schema_version = 1\nextends = \"pong\"", "ping.toml")),
             "pong" => Some(("schema_version = 1\nextends = \"ping\"", "pong.toml")),
             _ => None,
@@ -91,7 +92,7 @@ impl Catalogue for Machines {
     }
 
     fn names(&self) -> Vec<&str> {
-        vec!["voyager", "modern", "ping", "pong"]
+        vec!["voyager", "modern", "ping", "pong", "bare"]
     }
 
     fn part_file<'a>(&'a self, name: &str) -> Option<(&'a str, &'a str)> {
@@ -103,7 +104,10 @@ impl Catalogue for Machines {
         vec!["xeon"]
     }
 
-    fn schema(&self, _: &str) -> Schema {
+    fn schema(&self, name: &str) -> Schema {
+        if name == "bare" {
+            return Schema::new().with::<Ni>("ni");
+        }
         let part = Schema::new().with::<Dram>("dram");
         Schema::new().with::<Node>("node").with_part("node", part).with::<Ni>("ni")
     }
@@ -162,6 +166,7 @@ fn a_machine_takes_its_node_from_another() {
 fn mistakes_in_parts() {
     let scratch = Scratch::new("mistakes-in-parts");
     scratch.write("part.toml", "schema_version = 1\n[node]\nfence = 4\n[nod]\nfence = 4");
+    scratch.write("of-bare.toml", "schema_version = 1\nextends = \"bare\"");
     scratch.write("round.toml", "schema_version = 1\nextends = \"voyager\"\n[parts]\nnode = \"mine.toml\"");
     let cases = [
         (
@@ -178,9 +183,28 @@ fn mistakes_in_parts() {
         ("extends = \"voyager\"\nparts = 4", "parts is a table with the keys ni, node, network"),
         (
             "extends = \"voyager\"\n[parts]\nnode = \"xenon\"",
-            "there is no machine or part \"xenon\"; there are voyager, modern, ping, pong, xeon,",
+            "there is no machine or part \"xenon\"; there are voyager, modern, ping, pong, bare, xeon,",
         ),
-        ("extends = \"voyager\"\n[parts]\nnetwork = \"xeon\"", "mine.toml:4: \"xeon\" has no network"),
+        (
+            "extends = \"voyager\"\n[parts]\nnetwork = \"xeon\"",
+            "mine.toml:4: \"xeon\" has no network; these have one: none",
+        ),
+        (
+            "extends = \"voyager\"\n[parts]\nnode = \"bare\"",
+            "mine.toml:4: \"bare\" has no node; these have one: voyager, modern, ping, pong, xeon",
+        ),
+        (
+            "extends = \"voyager\"\n[parts]\nnode = \"of-bare.toml\"",
+            "of-bare.toml:2: \"bare\" has no node; these have one: voyager,",
+        ),
+        (
+            "extends = \"bare\"\n[parts]\nnode = \"xeon\"",
+            "mine.toml:4: parts.node: \"bare\" has no node that could be replaced",
+        ),
+        (
+            "extends = \"voyager\"\n[variant.x.parts]\nnode = \"xeon\"",
+            "mine.toml:3: parts is not a parameter; [parts] at the top of a machine file chooses ni, node, network",
+        ),
         ("extends = \"voyager/zip\"", "mine.toml:2: there is no variant \"zip\"; there are"),
         ("extends = \"xeon\"", "\"xeon\" is a part of machines (parts.node, parts.network), no machine"),
         (
@@ -196,6 +220,7 @@ fn mistakes_in_parts() {
         let mine = scratch.write("mine.toml", &format!("schema_version = 1\n{text}"));
         let said = run(&mine, &[]).expect_err(text);
         assert!(said.contains(expected), "{text}: {said}");
+        assert_eq!(said.lines().count(), 1, "{text}: {said}");
     }
 }
 
@@ -378,7 +403,7 @@ fn what_is_wrong_is_said_with_its_place() {
         ("schema_version = 1\nextends = 3".into(), "mine.toml:2: extends is a text, not 3"),
         (
             "schema_version = 1\nextends = \"voyagr\"".into(),
-            "mine.toml:2: there is no machine \"voyagr\"; there are voyager, modern, ping, pong, or a path that ends in .toml; did you mean voyager",
+            "mine.toml:2: there is no machine \"voyagr\"; there are voyager, modern, ping, pong, bare, or a path that ends in .toml; did you mean voyager",
         ),
         (
             "schema_version = 1\nextends = \"no.toml\"".into(),
@@ -429,7 +454,7 @@ fn a_wrong_range_is_said_with_its_place() {
 
 #[test]
 fn wrong_names_and_settings() {
-    let cases: [(&str, &[&str], &str); 9] = [
+    let cases: [(&str, &[&str], &str); 12] = [
         ("xeon", &[], "machine \"xeon\": it is a part of machines (parts.node, parts.network), no machine"),
         ("voyeger", &[], "machine \"voyeger\": there is no such machine; there are voyager"),
         ("voyager/", &[], "there is no variant \"\"; there are flush, reclaim"),
@@ -442,7 +467,23 @@ fn wrong_names_and_settings() {
         ("none.toml", &[], "machine \"none.toml\": its file can't be read"),
         ("voyager", &["node.clock"], "--set node.clock: write --set key=value"),
         ("voyager", &["node.clock=fast"], "--set node.clock=fast: node.clock: \"fast\" is not a frequency"),
-        ("voyager", &["about.summary=x"], "about.summary is not a parameter"),
+        (
+            "voyager",
+            &["about.summary=x"],
+            "about.summary is not a parameter; it belongs at the top of a machine file",
+        ),
+        ("voyager", &["extends=x"], "extends is not a parameter; it belongs at the top of a machine file"),
+        (
+            "voyager",
+            &["parts.node=\"xeon\""],
+            "--set parts.node=\"xeon\": parts.node is not a parameter; [parts] at the top of a machine file chooses ni, \
+             node, network",
+        ),
+        (
+            "voyager",
+            &["variant=reclaim"],
+            "variant is not a parameter; a variant is chosen as MACHINE/VARIANT",
+        ),
     ];
     for (name, sets, expected) in cases {
         let message = run(name, sets).expect_err(name);

@@ -251,12 +251,11 @@ fn broken<'a>(processes: &[ProcessView<'a>]) -> Option<(Time, Rank, &'a chasqui_
 /// Which algorithms of collectives are forced, if an error in an MPI call ended the job: one of them may not do the case,
 /// and the library does not say which it is.
 fn forced(processes: &[ProcessView<'_>], resolved: &Resolved) -> Option<String> {
-    let (_, _, chasqui_node::Ended::Abort { by, .. }) = broken(processes)? else { return None };
+    let (_, _, chasqui_node::Ended::Abort { is_error: true, .. }) = broken(processes)? else { return None };
     let forced = chasqui_machine::forced_collectives(resolved);
     let option = |(name, word): &(&str, String)| format!("--mpi coll.{name}={word}");
     let options: Vec<String> = forced.iter().map(option).collect();
-    (by.starts_with("an error in") && !options.is_empty())
-        .then(|| format!("forced algorithms: {}", options.join(", ")))
+    (!options.is_empty()).then(|| format!("forced algorithms: {}", options.join(", ")))
 }
 
 /// What was found broken in the machine first: when, and what.

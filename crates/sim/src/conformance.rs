@@ -207,7 +207,7 @@ fn not_ended_well(outcome: &Outcome, instructions_max: u64) -> Option<String> {
     match &outcome.ended {
         Some((_, Ended::Exit(0))) => None,
         Some((_, Ended::Exit(status))) => Some(format!("exit status {status}")),
-        Some((_, Ended::Abort { status, by })) => Some(format!("status {status} by {by}")),
+        Some((_, Ended::Abort { status, by, .. })) => Some(format!("status {status} by {by}")),
         Some((_, Ended::TooMuchOutput)) => Some("too much output".into()),
         Some((_, Ended::Fault { text, .. })) => {
             let text = text.split_once(": ").map_or(text.as_str(), |(_, what)| what);

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use chasqui_engine::Time;
 use chasqui_linux::{Refused, Stream};
 use chasqui_node::Output;
-use chasqui_placement::Rank;
+use chasqui_placement::{JobId, Rank};
 use chasqui_record::{Lost, RunDirectory, RunError};
 use chasqui_watch::{TraceOutput, TracePlan};
 
@@ -238,6 +238,8 @@ impl Streams {
 /// The output of one job.
 pub(crate) struct JobOutput {
     pub streams: Arc<Streams>,
+    /// Its number, if there are others: messages about its ranks say it.
+    pub job: Option<JobId>,
     /// Where its ranks are among those of all jobs.
     pub first: u32,
     /// The first of its ranks that is simulated.
@@ -252,7 +254,8 @@ impl JobOutput {
 
     /// The command says something about `rank`.
     fn say(&self, rank: Rank, now: Time, what: &str, once: Option<String>) {
-        let bytes = format!("chasqui: {rank}: {what}\n").into_bytes();
+        let job = self.job.map_or(String::new(), |job| format!("{job}: "));
+        let bytes = format!("chasqui: {job}{rank}: {what}\n").into_bytes();
         let rank = self.place(rank.0);
         self.streams.show_later(Pending { now, rank, stream: Stream::Error, bytes, once });
     }
@@ -308,5 +311,23 @@ impl Output for JobOutput {
 
     fn executed(&self, instructions: u64) {
         self.streams.instructions.fetch_add(instructions, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_of_a_rank_names_its_job_if_there_are_several() {
+        let streams = Streams::nowhere();
+        for (job, expected) in
+            [(None, "chasqui: rank 2: no\n"), (Some(JobId(1)), "chasqui: job 1: rank 2: no\n")]
+        {
+            let output = JobOutput { streams: streams.clone(), job, first: 0, first_rank: 0 };
+            output.say(Rank(2), Time(5), "no", None);
+            let said = streams.pending.lock().expect("no writer panics").pop().expect("it was said");
+            assert_eq!(String::from_utf8_lossy(&said.bytes), expected);
+        }
     }
 }

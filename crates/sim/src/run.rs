@@ -188,8 +188,10 @@ impl Plan {
     fn work(&self, request: &Request, streams: &Arc<Streams>) -> Result<Workload, InputError> {
         let mut first = 0;
         let mut jobs = vec![];
-        for (program, simulated) in self.programs.iter().zip(self.simulated()) {
-            let output = Arc::new(JobOutput { streams: streams.clone(), first, first_rank: simulated.start });
+        for (number, (program, simulated)) in (0..).zip(self.programs.iter().zip(self.simulated())) {
+            let number = (self.programs.len() > 1).then_some(JobId(number));
+            let (streams, first_rank) = (streams.clone(), simulated.start);
+            let output = Arc::new(JobOutput { streams, job: number, first, first_rank });
             first += program.ranks;
             let common = job(request, &self.resolved, program, self.threads.count(), output)?;
             let (watch, firmware, kernel) = (self.watch.clone(), self.firmware.clone(), self.kernel.clone());

@@ -181,7 +181,7 @@ def report(rows: list[Row]) -> list[str]:
 
 def _mechanisms(rows: list[Row]) -> str:
     """By what the messages travelled, on machines that have a choice."""
-    from chasqui.text import PS_PER_NS, number, table
+    from chasqui.text import PS_PER_NS, number, stdout_columns, table
 
     header = ["by mechanism", "of", "messages", "data [bytes]", "end to end [mean ns]"]
     cells = [
@@ -195,12 +195,13 @@ def _mechanisms(rows: list[Row]) -> str:
         for row in rows
         for name, each in row.mechanisms().items()
     ]
-    return table(header, cells, left=(0, 1))
+    return table(header, cells, left=(0, 1), columns=stdout_columns())
 
 
 def _loggp_lines(rows: list[Row]) -> list[str]:
-    from chasqui.text import mean_ns, table
+    from chasqui.text import filled, mean_ns, stdout_columns, table
 
+    columns = stdout_columns()
     header = [
         f"LogGP figures [ns] of {_shortest(rows)} B",
         "L",
@@ -220,7 +221,7 @@ def _loggp_lines(rows: list[Row]) -> list[str]:
         overheads = [mean_ns(each.mean) for each in (found.o_send, found.o_recv)]
         cells.append([row.machine, latency, *overheads, *gaps])
         reasons += [f"{row.machine}: {name}: {why}" for name, why in found.reasons.items()]
-    return [table(header, cells), *reasons]
+    return [table(header, cells, columns=columns), *(filled(each, columns) for each in reasons)]
 
 
 def _shortest(rows: list[Row]) -> int:

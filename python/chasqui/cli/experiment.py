@@ -28,6 +28,8 @@ tables, picture.svg and picture.png, report.txt, measured.json (what was measure
 fingerprints of the points, parameters and programs), and the run directories of its simulations
 below runs/. The same machine gives the same results, to the bit.
 
+Interrupted, it keeps the runs so far, and says where they are.
+
 Exit status: 0; 1 if a simulation did not end well; 2 for bad input, before anything runs; 130 after
 Ctrl-C, 143 after SIGTERM, 129 after SIGHUP, 141 when nothing reads the output any more.
 
@@ -73,7 +75,7 @@ def experiment(
 ) -> int:
     from chasqui.experiment import running
     from chasqui.simulation import host_processors
-    from chasqui.text import say
+    from chasqui.text import say, stdout_columns
 
     if not names or names == ("list",):
         _list(as_json)
@@ -91,7 +93,7 @@ def experiment(
             return STATUS_FAILED
         found.append(done)
         if not as_json:
-            print(f"{running.text(done)}\n\nresults in {done.directory}\n")
+            print(f"{running.text(done, stdout_columns())}\n\nresults in {done.directory}\n")
     if as_json:
         print(f"[{', '.join(running.as_json(done) for done in found)}]")
     return 0
@@ -103,13 +105,20 @@ def carry_out(
     """Into DIRECTORY/MACHINE-NAME, which is made; None: below runs/."""
     from chasqui import simulation
     from chasqui.experiment import running
-    from chasqui.text import Counter
+    from chasqui.text import Counter, say, terminal_width
 
     def into(place: Path) -> running.Done:
-        with Counter(f"runs of {name}") as progress:
-            return running.carry_out(
-                name, place, quick=quick, jobs=jobs, progress=progress, sandbox=sandbox
-            )
+        try:
+            with Counter(f"runs of {name}") as progress:
+                return running.carry_out(
+                    name, place, quick=quick, jobs=jobs, progress=progress, sandbox=sandbox
+                )
+        except KeyboardInterrupt:
+            if (place / "runs").is_dir():
+                start = "\n" if terminal_width() else ""  # the terminal has echoed ^C
+                runs = place / "runs"
+                say(f"{start}chasqui: {name}: the runs so far are in {runs}, without a report")
+            raise
 
     stem = running.directory_name(name)
     if directory is None:

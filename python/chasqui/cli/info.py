@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import textwrap
+import re
 from typing import Any
 
 import click
@@ -24,7 +24,10 @@ Examples:
   chasqui info voyager --toml > mine.toml     (then: --machine mine.toml)
 """
 
-WIDTH = 100
+WIDTH = 100  # of meanings, where no narrower terminal says its own
+LEAST_WIDTH = 20
+# Files of Chasqui's, as sources and meanings name them.
+OUR_FILES = re.compile(r"(?<![\w/])(?:guest|docs|machines)/[\w./-]*\w")
 
 
 def commands() -> dict[str, click.Command]:
@@ -71,7 +74,10 @@ def info(
         faults = _faults(core.faults(machine, options.check_sets(sets)))
         print(f"\n{filled(faults, stdout_columns())}")
     else:
-        print("\n\n".join(_all_about(each) for each in found))
+        columns = stdout_columns()
+        texts = [_all_about(each, columns) for each in found]
+        places = [filled(each, columns) for each in _files_named(found)]
+        print("\n\n".join([*texts, *places]))
     return 0
 
 
@@ -126,7 +132,7 @@ def _faults(copes_with: list[str] | None) -> str:
     return f"faults (network.fault) that its protocol copes with: {kinds}{end}"
 
 
-def _all_about(each: dict[str, Any]) -> str:
+def _all_about(each: dict[str, Any], columns: int) -> str:
     facts = {
         "value": _shown(each["value"]),
         "unit": _shown(each["unit"]),
@@ -135,7 +141,30 @@ def _all_about(each: dict[str, Any]) -> str:
         "allowed": _allowed(each),
         **({"range": " to ".join(each["plausible"])} if each["plausible"] else {}),
         "source": _shown(each["source"]),
-        "meaning": textwrap.fill(str(each["doc"]), WIDTH, subsequent_indent=" " * 11),
     }
-    lines = [f"  {label:8} {text}" for label, text in facts.items()]
+    lines = [_fact(label, text, columns) for label, text in facts.items()]
+    lines.append(_fact("meaning", str(each["doc"]), min(columns or WIDTH, WIDTH)))
     return "\n".join([str(each["name"]), *lines])
+
+
+def _files_named(found: list[dict[str, Any]]) -> list[str]:
+    """Where the files are that these parameters name: pages are not installed."""
+    from chasqui.cache import PACKAGE
+
+    texts = (str(each[fact]) for each in found for fact in ("source", "doc"))
+    names = sorted({name for text in texts for name in OUR_FILES.findall(text)})
+    here = [name for name in names if (PACKAGE / name).exists()]
+    elsewhere = [name for name in names if name not in here]
+    return [
+        *([f"In {PACKAGE}: {', '.join(here)}"] if here else []),
+        *([f"In the repository of Chasqui: {', '.join(elsewhere)}"] if elsewhere else []),
+    ]
+
+
+def _fact(label: str, text: str, columns: int) -> str:
+    """A labelled paragraph in lines of up to `columns` (0: in one)."""
+    from chasqui.text import filled
+
+    start = f"  {label:8} "
+    room = max(columns - len(start), LEAST_WIDTH) if columns else 0
+    return start + filled(text, room).replace("\n", "\n" + " " * len(start))

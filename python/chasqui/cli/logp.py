@@ -116,31 +116,37 @@ def parse_sizes(text: str) -> list[int]:
 
 def report(found: Measurement) -> list[str]:
     """The table, in ns and in cycles, and the figures of the machine."""
-    sizes = found.figures.sizes
+    from chasqui.text import filled, stdout_columns
+
+    sizes, columns = found.figures.sizes, stdout_columns()
     lines = [f"{found.machine}: times in ns", _means(sizes), "", _spreads(sizes)]
     if found.clock_ps:
         lines += ["", _cycles(sizes, found.clock_ps)]
     if any(each.l.mean < 0 for each in sizes):
-        lines += ["", OVERLAP]
+        lines += ["", filled(OVERLAP, columns)]
     unsteady = [each for each in sizes if each.unsteady]
     lines += [""] * bool(unsteady)
     lines += [
-        f"{each.bytes:,} B: {', '.join(each.unsteady)} not steady: the two halves of what was "
-        "measured differ by more than a tenth"
+        filled(
+            f"{each.bytes:,} B: {', '.join(each.unsteady)} not steady: the two halves of what was "
+            "measured differ by more than a tenth",
+            columns,
+        )
         for each in unsteady
     ]
     lines += ["", f"of messages of {sizes[0].bytes:,} B, the shortest; G of longer ones"]
     lines.append(summary(found))
     if sizes[0].overlaps and found.figures.l.value is not None:
-        lines.append(f"L: {LESS.format(size=sizes[0].bytes)}")
-    lines += [f"{name}: {reason}" for name, reason in found.figures.reasons.items()]
+        lines.append(filled(f"L: {LESS.format(size=sizes[0].bytes)}", columns))
+    reasons = found.figures.reasons.items()
+    lines += [filled(f"{name}: {reason}", columns) for name, reason in reasons]
     if found.directory:
         lines.append(f"run directories: {found.directory}")
     return lines
 
 
 def _means(sizes: Sequence[SizeFigures]) -> str:
-    from chasqui.text import mean_ns, number, table
+    from chasqui.text import mean_ns, number, stdout_columns, table
 
     header = ["bytes", *COLUMNS, "MB/s", "limited by"]
     rows = []
@@ -148,20 +154,26 @@ def _means(sizes: Sequence[SizeFigures]) -> str:
         times = [mean_ns(sample.mean) for sample in each.samples.values()]
         rate = number(float(each.bandwidth) / 1e6, 4)
         rows.append([f"{each.bytes:,}", *times, rate, each.limited_by])
-    return table(header, rows, left=(len(header) - 1,))
+    return table(header, rows, left=(len(header) - 1,), columns=stdout_columns())
 
 
 def _spreads(sizes: Sequence[SizeFigures]) -> str:
-    from chasqui.text import mean_ns, table
+    """The least and the greatest; on a terminal that is not wide enough one below the other."""
+    from chasqui.text import mean_ns, stdout_columns, table
 
-    rows = [
-        [
-            f"{each.bytes:,}",
-            *(f"{mean_ns(s.low)}..{mean_ns(s.high)}" for s in each.samples.values()),
+    def spreads(to: str, columns: int) -> str:
+        rows = [
+            [
+                f"{each.bytes:,}",
+                *(f"{mean_ns(s.low)}{to}{mean_ns(s.high)}" for s in each.samples.values()),
+            ]
+            for each in sizes
         ]
-        for each in sizes
-    ]
-    return table(["spread", *COLUMNS], rows, left=())
+        return table(["spread", *COLUMNS], rows, left=(), columns=columns)
+
+    full, columns = spreads("..", 0), stdout_columns()
+    is_narrow = columns and max(map(len, full.splitlines())) > columns
+    return spreads(".. ", columns) if is_narrow else full
 
 
 def _cycles(sizes: Sequence[SizeFigures], clock_ps: Fraction) -> str:

@@ -30,6 +30,7 @@ import chasqui.experiment
 from chasqui import cache, compiler, core, simulation, stopping, toolchain
 from chasqui.errors import InputError
 from chasqui.experiment import Elsewhere, Experiment, Output, Replay, Report, Run, Table, cell
+from chasqui.text import filled
 
 FLAGS = ("-O2", "-std=gnu11", "-pthread")
 PICTURE_DPI = 150
@@ -541,10 +542,12 @@ def draw(report: Report, directory: Path) -> None:
     figure.savefig(directory / "picture.png", dpi=PICTURE_DPI)
 
 
-def text(done: Done) -> str:
-    """The report for people."""
-    findings = "\n".join(f"- {each}" for each in done.report.findings)
-    return "\n\n".join([done.name, done.experiment.question, done.report.text, findings])
+def text(done: Done, columns: int = 0) -> str:
+    """The report for people; its sentences in lines of up to `columns` (0: each in one)."""
+    lines = (filled(f"- {each}", max(columns - 2, 0)) for each in done.report.findings)
+    findings = "\n".join(each.replace("\n", "\n  ") for each in lines)
+    question = filled(done.experiment.question, columns)
+    return "\n\n".join([done.name, question, done.report.text, findings])
 
 
 def as_json(done: Done) -> str:

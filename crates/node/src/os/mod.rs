@@ -261,8 +261,8 @@ impl Os {
         recorders: &mut [Recorder],
     ) {
         if code == mark::ABORT {
-            let by = self.aborted_by(harts, index);
-            return self.end(harts, index, Ended::Abort { status: value as i32, by });
+            let ended = self.aborted(harts, index, value as i32);
+            return self.end(harts, index, ended);
         }
         if code == mark::REGION {
             return self.region(harts, index, value != 0);

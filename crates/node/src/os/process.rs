@@ -41,6 +41,8 @@ pub enum Ended {
     Abort {
         /// With this status.
         status: i32,
+        /// Because of an error in an MPI call.
+        is_error: bool,
         /// By what, and where that was called, in words: MPI_Abort, or the call in which an error was.
         by: String,
     },

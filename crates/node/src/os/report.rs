@@ -30,15 +30,15 @@ impl Os {
         self.fault_at(harts, index, (signal, what), position, now);
     }
 
-    /// By what the process on hart `index` has its job end, in words: the MPI call that it is in, and where that was called.
-    pub(super) fn aborted_by(&self, harts: &Harts, index: usize) -> String {
+    /// How the process on hart `index` has its job end with `status`: by the MPI call that it is in.
+    pub(super) fn aborted(&self, harts: &Harts, index: usize, status: i32) -> Ended {
         let Core { hart, .. } = &harts[index];
         let symbols = &self.on(harts, index).symbols;
         let mut memory = |at, bytes: &mut [u8]| hart.port.peek_virtual(at, bytes);
         let calls = callers(symbols, &Registers::of(hart), &mut memory);
         let name = |&back: &u64| symbols.symbolize(back.saturating_sub(1)).map_or("", |(name, _)| name);
         let Some(first) = calls.iter().position(|back| is_of_mpi(name(back))) else {
-            return "the MPI library".into();
+            return Ended::Abort { status, is_error: false, by: "the MPI library".into() };
         };
         // The library calls itself, and Fortran's names those of C: what the program has called is the last of all, or, of
         // MPI_Abort, which others have not called, behind those next to it.
@@ -55,10 +55,11 @@ impl Os {
             (false, found) => format!("an error in {}", c_name(found.unwrap_or(&calls[first]))),
         };
         let places = calls[last + 1..].iter().take(CALLS_LISTED).map(|&back| symbols.caller(back));
-        match places.collect::<Vec<_>>() {
+        let by = match places.collect::<Vec<_>>() {
             places if places.is_empty() => what,
             places => format!("{what}, called at {}", places.join(", from ")),
-        }
+        };
+        Ended::Abort { status, is_error: !aborts, by }
     }
 
     /// Where the process on hart `index` is.
