@@ -2,6 +2,8 @@
  * the argument says:
  *
  *   compute   nothing: all ranks compute
+ *   rest      the same, but rank 0 exits after a while
+ *   leave     the same, but all ranks exit after a while
  *   flood     sends as fast as it can; rank 0 takes all that comes
  *   deaf      the same, but rank 0 computes and takes nothing
  *   exit      as with flood, but rank 0 exits after a while
@@ -72,7 +74,7 @@ static void look(void)
 
 static void end(void)
 {
-    if (is("exit") || is("block"))
+    if (is("exit") || is("block") || is("rest") || is("leave"))
         exit(0);
     if (is("fault"))
         *(volatile int *)8 = 1;
@@ -82,7 +84,7 @@ static void end(void)
 
 static void step(void)
 {
-    if (is("compute") || (is("deaf") && nes.rank == 0))
+    if (is("compute") || is("rest") || is("leave") || (is("deaf") && nes.rank == 0))
         compute();
     else if (nes.rank == 0)
         take();
@@ -108,7 +110,7 @@ int main(int argc, char **argv)
         nes_one_poll_order(&nes, 0, names, CHASQUI_VOYAGER_ONEPOLL_QUEUES);
     double begin = now_us(), until = begin + atoi(argv[2]), ends = begin + atoi(argv[3]);
     for (double now = begin; now < until; now = now_us()) {
-        if (nes.rank == 0 && now >= ends)
+        if ((nes.rank == 0 || is("leave")) && now >= ends)
             end();
         step();
     }
