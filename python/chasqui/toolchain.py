@@ -317,8 +317,8 @@ def prepare() -> None:
             # Without -O as well: zig builds its compiler run-time apart for that.
             for level in ("-O2", "-O0"):
                 run_zig([*command, level], source, "-o", Path(scratch) / "first")
-    print(f"chasqui: the guest's MPI library is {place / 'libmpi.a'}")
-    print(f"chasqui: firmware and kernels are in {images}")
+    print(f"chasqui: {place / 'libmpi.a'}")
+    print(f"chasqui: {images}")
 
 
 if __name__ == "__main__":
