@@ -148,7 +148,16 @@ NEIGHBOURS = ["flood", "deaf", "exit", "fault", "abort", "block", "long", "looks
 # One that computes, and leaves its harts as these do.
 ENDING = {"exit": "rest", "block": "rest", "fault": "leave", "abort": "leave"}
 STATUS = {"fault": 128 + 11, "abort": 128 + 6}
-HOMES = {"resident": [], "served": NONE_RESIDENT}
+HOMES = {"resident": [], "served": NONE_RESIDENT, "moved": SYSTEM}
+
+
+# Of what the service processor does: loads, packets; stores that nobody waits for, and that a link
+# takes in; moves of queues that take longer than a turn.
+SERVED = [
+    *[("served", "looks", "voyager"), ("served", "deaf", "voyager-modern")],
+    *[("served", "points", machine) for machine in ("voyager", "voyager-modern")],
+    *[("moved", "moves", machine) for machine in ("voyager", "voyager-modern")],
+]
 
 
 def beside() -> list[tuple[str, str, str]]:
@@ -158,11 +167,12 @@ def beside() -> list[tuple[str, str, str]]:
     served = [each for each in MACHINES if each not in SEVERAL_JOBS]
     if SWEEP:
         every = [("resident", how, machine) for how in NEIGHBOURS for machine in MACHINES]
-        return every + [("served", how, machine) for how in NEIGHBOURS for machine in served]
+        every += [("served", how, machine) for how in NEIGHBOURS for machine in served]
+        return every + [each for each in SERVED if each not in every]
     some = [
         ("resident", how, MACHINES[number % len(MACHINES)]) for number, how in enumerate(NEIGHBOURS)
     ]
-    return [*some, ("served", "looks", "voyager"), ("served", "deaf", "voyager-modern")]
+    return [*some, *SERVED]
 
 
 @functools.cache

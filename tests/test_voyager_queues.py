@@ -213,6 +213,17 @@ def test_a_served_queue_takes_as_many_posted_stores_as_it_holds(
     assert (done.returncode, done.stdout) == (0, "burst: PASSED\n" * 2), done.stderr
 
 
+@pytest.mark.parametrize("machine", ["voyager", "voyager-modern"])
+def test_stores_that_the_firmware_serves_do_not_pile_up(
+    compile_c: Compiler, chasqui: Run, machine: str
+) -> None:
+    """Nor behind a link, where they are over for the hart when they leave."""
+    program = compile_c("pile", (SOURCES / "pile.c").read_text(), HEADERS)
+    run = ["run", "-q", "-np", "1", "--machine", machine, *NONE_RESIDENT, "--", program]
+    cycles = [int(chasqui(*run, stores).stdout) for stores in ("200", "2000")]
+    assert cycles[1] <= 1.2 * cycles[0]
+
+
 def test_moving_queues_has_the_same_bits(compile_c: Compiler, tmp_path: Path) -> None:
     program = compile_c("migrate", MIGRATE)
     names = ("again", "loops executed", "by the reference", "translated", *THREADS)

@@ -12,6 +12,8 @@
  *   block     has the NES move blocks to rank 0, which exits after a while
  *   long      has the NES move one block that takes it all the time
  *   looks     polls by OnePoll, in an order that names one queue as often as it can
+ *   points    stores a pointer as fast as it can
+ *   moves     moves a queue into its slot and out of it all the time
  *
  * Usage: neighbour HOW MICROSECONDS WHILE
  */
@@ -24,6 +26,7 @@
 static struct nes nes;
 static _Alignas(64) uint64_t block[1 << 20];
 static const char *how;
+static unsigned moves;
 
 static bool is(const char *name) { return strcmp(how, name) == 0; }
 
@@ -72,6 +75,12 @@ static void look(void)
         nes_one_poll(&nes, 0);
 }
 
+static void point(void)
+{
+    for (int i = 0; i < 64; i++)
+        *nes_pointer(&nes, CHASQUI_VOYAGER_RECEIVE_CONSUMER) = 0;
+}
+
 static void end(void)
 {
     if (is("exit") || is("block") || is("rest") || is("leave"))
@@ -94,6 +103,10 @@ static void step(void)
         move(sizeof block);
     else if (is("looks"))
         look();
+    else if (is("points"))
+        point();
+    else if (is("moves"))
+        nes_system_migrate(&nes, CHASQUI_VOYAGER_EXPRESS_QUEUES, moves++ % 2);
     else
         send();
 }

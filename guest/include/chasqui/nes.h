@@ -458,12 +458,12 @@ static inline void *nes_basic_place(struct nes *nes)
 static inline void nes_basic_post(struct nes *nes, uint32_t destination, size_t bytes)
 {
     struct nes_ring *ring = &nes->transmit;
-    struct chasqui_voyager_slot *slot = nes_slot(ring, ring->produced);
+    struct chasqui_voyager_slot *slot = nes_slot(ring, ring->produced++);
     struct chasqui_voyager_slot header = {.node = (uint16_t)destination, .bytes = (uint16_t)bytes};
     memcpy(__builtin_assume_aligned(slot, 8), &header, sizeof header); /* as a word */
     nes_flush(nes, slot, sizeof header + bytes);
     nes_fence();
-    *nes_pointer(nes, CHASQUI_VOYAGER_TRANSMIT_PRODUCER) = ++ring->produced;
+    *nes_pointer(nes, CHASQUI_VOYAGER_TRANSMIT_PRODUCER) = ring->produced;
 }
 
 /* The three steps: sends up to 88 bytes, which lie anywhere. */
@@ -499,9 +499,9 @@ static inline const struct chasqui_voyager_slot *nes_basic_oldest(struct nes *ne
 static inline void nes_basic_release(struct nes *nes, size_t bytes)
 {
     struct nes_ring *ring = &nes->receive;
-    nes_flush(nes, nes_slot(ring, ring->consumed), sizeof(struct chasqui_voyager_slot) + bytes);
+    nes_flush(nes, nes_slot(ring, ring->consumed++), sizeof(struct chasqui_voyager_slot) + bytes);
     nes_fence();
-    *nes_pointer(nes, CHASQUI_VOYAGER_RECEIVE_CONSUMER) = ++ring->consumed;
+    *nes_pointer(nes, CHASQUI_VOYAGER_RECEIVE_CONSUMER) = ring->consumed;
 }
 
 /* The three steps: copies the oldest message (at most 88 bytes) to `data`; its length, or -1: none. */
@@ -528,7 +528,7 @@ static inline bool nes_dma_send(struct nes *nes, uint32_t destination, const voi
     if (!nes_ring_room(nes, ring, CHASQUI_VOYAGER_DMA_CONSUMER))
         return false;
     struct chasqui_voyager_dma *requests = (struct chasqui_voyager_dma *)ring->slots;
-    struct chasqui_voyager_dma *request = requests + (ring->produced & (ring->count - 1));
+    struct chasqui_voyager_dma *request = requests + (ring->produced++ & (ring->count - 1));
     *request = (struct chasqui_voyager_dma){
         .node = (uint16_t)destination,
         .from = (uintptr_t)from,
@@ -538,7 +538,7 @@ static inline bool nes_dma_send(struct nes *nes, uint32_t destination, const voi
     };
     nes_flush(nes, request, sizeof *request);
     nes_fence();
-    *nes_pointer(nes, CHASQUI_VOYAGER_DMA_PRODUCER) = ++ring->produced;
+    *nes_pointer(nes, CHASQUI_VOYAGER_DMA_PRODUCER) = ring->produced;
     return true;
 }
 

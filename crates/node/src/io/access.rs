@@ -2,7 +2,8 @@
 //!
 //! The link keeps each hart's accesses in order. A store is over for its hart when it leaves the memory system; a load takes that for
 //! its address alone, and its answer comes back past it, as on an interconnect with a channel for answers. What
-//! the device has tried again waits there, and all of its hart behind it; those of other harts go past it.
+//! the device has tried again waits there, and all of its hart behind it; those of other harts go past it. No store of the hart
+//! leaves the memory system meanwhile, as where the device gives back no credits: on the way are no more than come within its time.
 
 use std::collections::VecDeque;
 
@@ -34,6 +35,8 @@ pub(super) struct Crossing {
     access: Access,
     /// It reaches the device then.
     at: Time,
+    /// It has been there, and is tried again.
+    is_refused: bool,
 }
 
 impl Access {
@@ -86,6 +89,12 @@ impl Io {
         crossing.any(|crossing| !matches!(crossing.access, Access::Load { .. }))
     }
 
+    /// When a store of hart `hart` may leave for `device`, if the device has refused one that came before.
+    pub(crate) fn held_back(&self, (device, hart): (usize, usize)) -> Option<Time> {
+        let mut crossing = self.devices.get(device)?.crossing.iter();
+        crossing.find(|crossing| crossing.hart == hart && crossing.is_refused).map(|crossing| crossing.at)
+    }
+
     /// Something is on its way to `device`.
     pub(crate) fn is_crossed(&self, device: usize) -> bool {
         self.devices.get(device).is_some_and(|device| !device.crossing.is_empty())
@@ -134,7 +143,7 @@ impl Parts {
         out: &mut Outbox<'_>,
     ) {
         let attach = self.io.way(device);
-        let crossing = Crossing { hart, slot, access, at: now + attach };
+        let crossing = Crossing { hart, slot, access, at: now + attach, is_refused: false };
         if attach == Time::ZERO {
             return self.reach_device(device, crossing, now, out);
         }
@@ -156,7 +165,7 @@ impl Parts {
         let refused = self.refused((device, crossing.hart), &crossing.access, now, out);
         let crossings = &mut self.io.devices[device].crossing;
         match refused {
-            Some(after) => crossings[0].at = now + after,
+            Some(after) => (crossings[0].at, crossings[0].is_refused) = (now + after, true),
             None => drop(crossings.pop_front()),
         }
         if let Some(next) = bring_next(crossings) {
@@ -268,7 +277,7 @@ mod tests {
     /// Harts and times of accesses, in the order in which they reach a device that refuses none.
     fn order(accesses: &[(usize, u64)]) -> Vec<(usize, u64)> {
         let access = Access::Load { address: 0, bytes: 8 };
-        let crossing = |&(hart, at)| Crossing { hart, slot: Slot::Blocking, access, at: Time(at) };
+        let crossing = |&(hart, at)| Crossing { hart, slot: Slot::Blocking, access, at: Time(at), is_refused: false };
         let mut way: VecDeque<_> = accesses.iter().map(crossing).collect();
         let mut order = vec![];
         while let Some(at) = bring_next(&mut way) {

@@ -228,7 +228,8 @@ impl SnoopingBus {
                 self.grant_remote_load(parts, (index, slot), (device, access), now, out);
                 return Some(Granted::Sent);
             }
-            return None;
+            let from = parts.io.held_back((device, index))?;
+            return Some(Granted::Retry(self.bus.place(now, 0, false, Responder::None).end.max(from)));
         }
         // A device on the bus may have it retried.
         let after = parts.refused((device, index), &access, now, out)?;

@@ -104,9 +104,9 @@ pub(crate) struct Scheduler {
     waiting: VecDeque<usize>,
     /// The quantum's end, an event to come.
     end: Option<Time>,
-    /// The quantum is over. The process leaves when the hart has executed so many instructions: one that waits is
+    /// The quantum is over, since then. The process leaves when the hart has executed so many instructions: one that waits is
     /// finished, for it may have taken a message.
-    over: Option<u64>,
+    over: Option<(u64, Time)>,
     /// The process on the hart gives it up.
     yielded: bool,
     /// The process on the hart did nothing but repeat itself until the quantum's end.
@@ -146,13 +146,13 @@ impl Scheduler {
         }
     }
 
-    /// The first end of a quantum after `now`.
-    fn next_end(&self, now: Time) -> Time {
+    /// The first end of a quantum after `now`; a turn that begins so `late` has as much longer, for the one before has had it.
+    fn next_end(&self, now: Time, late: Time) -> Time {
         if self.together {
             return now + self.quantum;
         }
-        let since = (now + self.quantum - self.phase).0;
-        now + self.quantum - Time(since % self.quantum.0)
+        let since = (now + late + self.quantum - self.phase).0;
+        now + late + self.quantum - Time(since % self.quantum.0)
     }
 
     /// Place of the process that comes next.
@@ -308,7 +308,7 @@ impl Os {
         if self.processes[0].id != ProcessId(0) {
             s.held = Some(std::mem::replace(&mut harts[HART].activity, Activity::Vacant));
         }
-        self.arm_turn(events, Time::ZERO);
+        self.arm_turn(events, Time::ZERO, Time::ZERO);
     }
 
     /// A timer of the scheduler's is due. What the device is told, if anything: nobody is on the hart.
@@ -332,7 +332,7 @@ impl Os {
             // It may be about to look again, for another reason, when its load is under way.
             let waits = matches!(core.activity, Activity::Waiting(..));
             let under_way = waits || core.hart.port.has_asked_device();
-            s.over = Some(core.hart.statistics.instructions + u64::from(under_way));
+            s.over = Some((core.hart.statistics.instructions + u64::from(under_way), now));
         }
         self.reschedule(harts, events, now);
         None
@@ -372,11 +372,12 @@ impl Os {
         let Some(s) = &mut self.scheduler else { return };
         let core = &harts[HART];
         let executed = core.hart.statistics.instructions;
-        let leaves_later = core.is_busy() && s.over.is_some_and(|leaves| executed < leaves);
+        let leaves_later = core.is_busy() && s.over.is_some_and(|(leaves, _)| executed < leaves);
         if matches!(core.activity, Activity::Waiting(..)) || leaves_later {
             return;
         }
         let now = now.max(core.hart.now());
+        let late = s.over.map_or(Time::ZERO, |(_, since)| now.max(since) - since);
         let over = s.over.take().is_some();
         let yielded = std::mem::take(&mut s.yielded);
         if s.together {
@@ -399,21 +400,21 @@ impl Os {
                 harts[HART].activity = Activity::Suspended(true);
             }
         }
-        self.arm(events, now);
+        self.arm(events, now, late);
     }
 
-    /// The quantum's end is to come, if anybody waits for it.
-    fn arm(&mut self, events: &mut Events, now: Time) {
+    /// The quantum's end is to come, if anybody waits for it; that turn begins so `late`.
+    fn arm(&mut self, events: &mut Events, now: Time, late: Time) {
         let waits = |s: &Scheduler| s.end.is_none() && s.next(&self.processes, now).is_some();
         if self.scheduler.as_deref().is_some_and(waits) {
-            self.arm_turn(events, now);
+            self.arm_turn(events, now, late);
         }
     }
 
-    /// The end of a turn at `now` is to come.
-    fn arm_turn(&mut self, events: &mut Events, now: Time) {
+    /// The end of the turn that begins at `now`, so `late`, is to come.
+    fn arm_turn(&mut self, events: &mut Events, now: Time, late: Time) {
         let Some(s) = &mut self.scheduler else { return };
-        let end = s.next_end(now);
+        let end = s.next_end(now, late);
         s.end = Some(end);
         schedule(events, end, Timer::Quantum);
     }
@@ -470,7 +471,7 @@ impl Os {
             None => {}
         }
         if !turn.last {
-            self.arm_turn(events, from);
+            self.arm_turn(events, from, Time::ZERO);
         }
         if matches!(harts[HART].activity, Activity::Ended) {
             schedule(events, from, Timer::Look);
@@ -664,12 +665,21 @@ mod tests {
     fn quanta_end_by_the_nodes_own_clock() {
         const US: u64 = 1_000_000;
         let third = scheduler(3, false);
-        assert_eq!(third.next_end(Time(0)), Time(90 * US));
-        assert_eq!(third.next_end(Time(90 * US - 1)), Time(90 * US));
-        assert_eq!(third.next_end(Time(90 * US)), Time(190 * US));
+        let end = |now| third.next_end(Time(now), Time::ZERO);
+        assert_eq!([end(0), end(90 * US - 1), end(90 * US)], [90, 90, 190].map(|us| Time(us * US)));
         // 4 x 0.3 is a quantum and a fifth.
-        assert_eq!(scheduler(4, false).next_end(Time(0)), Time(20 * US));
-        assert_eq!(scheduler(4, true).next_end(Time(7)), Time(100 * US + 7), "turns together are whole");
+        assert_eq!(scheduler(4, false).next_end(Time(0), Time::ZERO), Time(20 * US));
+        let together = scheduler(4, true).next_end(Time(7), Time::ZERO);
+        assert_eq!(together, Time(100 * US + 7), "turns together are whole");
+    }
+
+    #[test]
+    fn what_one_has_had_beyond_its_turn_the_next_has_too() {
+        const US: u64 = 1_000_000;
+        let node = scheduler(0, false);
+        let turn = |from: u64, late: u64| node.next_end(Time(from * US), Time(late * US)).0 / US;
+        // Ended at 100: an access that ends a little later, one that ends within the next turn, and two turns later.
+        assert_eq!([turn(101, 1), turn(180, 80), turn(330, 230)], [200, 300, 600]);
     }
 
     #[test]
