@@ -365,6 +365,15 @@ def test_software_is_what_programs_execute(tmp_path: Path, monkeypatch: pytest.M
         assert software() != before, place
 
 
+def test_a_header_with_a_machines_registers_is_that_machines() -> None:
+    def counted(*machines: str) -> set[str]:
+        return {path.name for _, path in running.software_files(machines)}
+
+    assert "nes.h" in counted("voyager", "netcache")
+    assert "nes.h" not in counted("netcache")
+    assert "store64.h" in counted("netcache")
+
+
 def test_software_is_all_that_is_compiled() -> None:
     """Whatever libraries, kernel, drivers and firmware are made of, and what decides where it
     lies."""

@@ -433,6 +433,14 @@ static inline bool nes_ring_room(const struct nes *nes, struct nes_ring *ring, u
     return ring->produced - ring->consumed < ring->count;
 }
 
+/* Moves a pointer by a slot: the NES is told first, so that the count is no store before that which it could pass. */
+static inline void nes_advance(const struct nes *nes, uint64_t pointer, uint32_t *count)
+{
+    uint32_t next = *count + 1;
+    *nes_pointer(nes, pointer) = next;
+    *(volatile uint32_t *)count = next;
+}
+
 /* The slot at a pointer's place. */
 static inline struct chasqui_voyager_slot *nes_slot(const struct nes_ring *ring, uint64_t pointer)
 {
@@ -458,12 +466,12 @@ static inline void *nes_basic_place(struct nes *nes)
 static inline void nes_basic_post(struct nes *nes, uint32_t destination, size_t bytes)
 {
     struct nes_ring *ring = &nes->transmit;
-    struct chasqui_voyager_slot *slot = nes_slot(ring, ring->produced++);
+    struct chasqui_voyager_slot *slot = nes_slot(ring, ring->produced);
     struct chasqui_voyager_slot header = {.node = (uint16_t)destination, .bytes = (uint16_t)bytes};
     memcpy(__builtin_assume_aligned(slot, 8), &header, sizeof header); /* as a word */
     nes_flush(nes, slot, sizeof header + bytes);
     nes_fence();
-    *nes_pointer(nes, CHASQUI_VOYAGER_TRANSMIT_PRODUCER) = ring->produced;
+    nes_advance(nes, CHASQUI_VOYAGER_TRANSMIT_PRODUCER, &ring->produced);
 }
 
 /* The three steps: sends up to 88 bytes, which lie anywhere. */
@@ -499,9 +507,9 @@ static inline const struct chasqui_voyager_slot *nes_basic_oldest(struct nes *ne
 static inline void nes_basic_release(struct nes *nes, size_t bytes)
 {
     struct nes_ring *ring = &nes->receive;
-    nes_flush(nes, nes_slot(ring, ring->consumed++), sizeof(struct chasqui_voyager_slot) + bytes);
+    nes_flush(nes, nes_slot(ring, ring->consumed), sizeof(struct chasqui_voyager_slot) + bytes);
     nes_fence();
-    *nes_pointer(nes, CHASQUI_VOYAGER_RECEIVE_CONSUMER) = ring->consumed;
+    nes_advance(nes, CHASQUI_VOYAGER_RECEIVE_CONSUMER, &ring->consumed);
 }
 
 /* The three steps: copies the oldest message (at most 88 bytes) to `data`; its length, or -1: none. */
@@ -528,7 +536,7 @@ static inline bool nes_dma_send(struct nes *nes, uint32_t destination, const voi
     if (!nes_ring_room(nes, ring, CHASQUI_VOYAGER_DMA_CONSUMER))
         return false;
     struct chasqui_voyager_dma *requests = (struct chasqui_voyager_dma *)ring->slots;
-    struct chasqui_voyager_dma *request = requests + (ring->produced++ & (ring->count - 1));
+    struct chasqui_voyager_dma *request = requests + (ring->produced & (ring->count - 1));
     *request = (struct chasqui_voyager_dma){
         .node = (uint16_t)destination,
         .from = (uintptr_t)from,
@@ -538,7 +546,7 @@ static inline bool nes_dma_send(struct nes *nes, uint32_t destination, const voi
     };
     nes_flush(nes, request, sizeof *request);
     nes_fence();
-    *nes_pointer(nes, CHASQUI_VOYAGER_DMA_PRODUCER) = ring->produced;
+    nes_advance(nes, CHASQUI_VOYAGER_DMA_PRODUCER, &ring->produced);
     return true;
 }
 

@@ -43,6 +43,8 @@ COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)  # of C; it makes no program anoth
 PROGRAMS = ("bench", "tests")
 # What compilers and linkers get.
 SOURCES = (".c", ".h", ".S", ".ld", ".txt")
+# The machine whose registers a header has.
+REGISTERS = re.compile(r'^#include ".*/machines/(\w+)/', re.MULTILINE)
 
 # Of a run that finds out when MPI_Init ends: how much longer it goes on than that may take, and
 # when recorded messages arrive.
@@ -452,12 +454,15 @@ def software(machines: Iterable[str]) -> Iterator[str]:
 
 def software_files(machines: Iterable[str]) -> Iterator[tuple[Path, Path]]:
     """MPI library, C functions, kernel, the machines' devices, drivers and firmware: folders, and
-    files in them."""
+    files in them. A header of the guest's that has a machine's registers (`nes.h`) is that
+    machine's."""
+    machines = set(machines)
     guest = [path for path in toolchain.GUEST.iterdir() if path.is_dir()]
     folders = [path for path in guest if path.name not in PROGRAMS]
     for folder in [*folders, *(cache.MACHINES / machine for machine in machines)]:
         for path in folder.rglob("*"):
-            if path.suffix in SOURCES and path.relative_to(folder).parts[0] != "experiments":
+            counts = path.suffix in SOURCES and path.relative_to(folder).parts[0] != "experiments"
+            if counts and machines.issuperset(REGISTERS.findall(path.read_text())):
                 yield folder, path
 
 
