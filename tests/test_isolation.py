@@ -222,7 +222,7 @@ ONLY_MESSAGES = """\
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
-static char block[65536];
+static char block[65536], other[65536];
 int main(int argc, char **argv)
 {
     int rank, rounds = atoi(argv[1]), bytes = atoi(argv[2]);
@@ -230,6 +230,11 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     double begin = MPI_Wtime();
     for (int round = 0; round < rounds; round++) {
+        if (argc > 3) { /* both ways at once */
+            MPI_Sendrecv(block, bytes, MPI_CHAR, 1 - rank, 0, other, bytes, MPI_CHAR, 1 - rank, 0,
+                         MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            continue;
+        }
         if (rank == 0)
             MPI_Send(block, bytes, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
         MPI_Recv(block, bytes, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -262,6 +267,8 @@ def alone_with(
     job = ["--job", f"-np {ranks} {neighbour} {how} {until} {until}"] * neighbours
     if how == "same":
         job = ["--job", f"-np 2 {only} {4 * rounds} {size}"]
+    if how == "both":
+        job = ["--job", f"-np 2 {only} {300 if until == 8000 else 20} 65536 both"]
     sets = ["--set", f"node.harts={1 + neighbours}", "--set", "voyager.dma.page_in=0 cycles"]
     done = run(out, how, *options, *sets, "-np", 2, *job, "--", only, rounds, size)
     assert done.returncode == 0, done.stderr
@@ -269,18 +276,24 @@ def alone_with(
 
 
 # What a neighbour does in the columns of the README's table.
-COLUMNS = ("same", "flood", "deaf", "block", "long")
+COLUMNS = ("same", "flood", "deaf", "block", "long", "both")
 # Of flood and deaf. Where the firmware does all the work, each job has a fair half of that: an
 # event, be it a packet or an access, waits for one of the flood's, which may take longer.
 MOST = {("resident", 8): 1.5, ("resident", 65536): 1.5, ("served", 8): 2.5, ("served", 65536): 1.5}
 
 
-def said(row: str) -> list[str]:
-    """The figures of machines/voyager/README.md."""
+def check_said(row: str, ratios: Sequence[float]) -> None:
+    """A row of machines/voyager/README.md says these, `least to greatest` or to 0.15: how programs
+    lie in memory moves times of 8 bytes by some 5 %."""
     row = f"| {row} | "
     text = (ROOT / "machines" / "voyager" / "README.md").read_text()
     (line,) = [line for line in text.splitlines() if line.startswith(row)]
-    return line.removeprefix(row).rstrip(" |").split(" | ")
+    figures = line.removeprefix(row).rstrip(" |").split(" | ")
+    assert len(figures) == len(ratios)
+    for figure, ratio in zip(figures, ratios, strict=True):
+        least, _, greatest = figure.partition(" to ")
+        margin = 0 if greatest else 0.15
+        assert float(least) - margin <= ratio <= float(greatest or least) + margin, line
 
 
 @pytest.mark.parametrize(("home", "size"), MOST)
@@ -302,10 +315,9 @@ def test_messages_and_nothing_else_beside_a_neighbour(
     ratios = {how: times[how] / times["compute"] for how in COLUMNS}
     print(f"{times} ns: {[f'{ratio:.2f}' for ratio in ratios.values()]}; held up {held}")
     assert max(ratios["flood"], ratios["deaf"]) <= MOST[home, size]
-    assert max(ratios.values()) <= max(2, MOST[home, size])
+    assert max(ratio for how, ratio in ratios.items() if how != "both") <= max(2, MOST[home, size])
     words = "8 bytes" if size == 8 else "64 KiB"
-    figures = said(f"{words}, {home}, `{machine}`")
-    assert [f"{ratio:.2f}" for ratio in ratios.values()] == figures
+    check_said(f"{words}, {home}, `{machine}`", list(ratios.values()))
     assert held["compute"] == 0
     assert held["flood"] > 0
     assert home == "served" or held["deaf"] > 0
@@ -329,8 +341,7 @@ def test_messages_and_nothing_else_beside_several_neighbours(
         print(f"{machine} beside {neighbours} neighbours: {times} ns")
         ratios += [times[how] / times["compute"] for how in ("flood", "deaf")]
     assert max(ratios[:2]) <= most
-    figures = said(f"8 bytes, resident, {neighbours} such jobs")
-    assert [f"{ratio:.2f}" for ratio in ratios] == figures
+    check_said(f"8 bytes, resident, {neighbours} such jobs", ratios)
 
 
 NAMELESS = (ROOT / "tests" / "voyager" / "nameless.c").read_text()
@@ -369,20 +380,24 @@ def held_up(job: Path) -> int:
     return ni_count(job, "held_up")
 
 
-def test_without_holding_jobs_up_a_flood_stops_others(compile_c: Compiler, tmp_path: Path) -> None:
+def test_without_holding_jobs_up_in_time_a_flood_stops_others(
+    compile_c: Compiler, tmp_path: Path
+) -> None:
     """So it is this that keeps them apart."""
     programs = compile_c("only", ONLY_MESSAGES), compile_c("neighbour", NEIGHBOUR)
-    ratios = []
-    for machine in ("voyager", "voyager-modern"):
-        options = ["-m", machine, "--set", "voyager.sp.hold=0"]
-        (tmp_path / machine).mkdir()
-        times = [
-            alone_with(programs, tmp_path / machine, how, 100, 8, options)
-            for how in ("compute", "flood")
-        ]
-        ratios.append(times[1] / times[0])
-    assert min(ratios) > 3
-    assert [f"{ratio:.1f}" for ratio in ratios] == said("8 bytes, resident, with `hold=0`")
+    for setting, most in (("hold=0", 3.0), ("miss_slots=2", 2.0)):
+        ratios = []
+        for machine in ("voyager", "voyager-modern"):
+            options = ["-m", machine, "--set", f"voyager.sp.{setting}"]
+            out = tmp_path / setting / machine
+            out.mkdir(parents=True)
+            compute, flood = (
+                alone_with(programs, out, how, 100, 8, options) for how in ("compute", "flood")
+            )
+            ratios.append(flood / compute)
+        print(f"{setting}: {ratios}")
+        assert min(ratios) > most
+        check_said(f"8 bytes, resident, with `{setting}`", ratios)
 
 
 BURSTS = """\
