@@ -277,7 +277,8 @@ mod tests {
     /// Harts and times of accesses, in the order in which they reach a device that refuses none.
     fn order(accesses: &[(usize, u64)]) -> Vec<(usize, u64)> {
         let access = Access::Load { address: 0, bytes: 8 };
-        let crossing = |&(hart, at)| Crossing { hart, slot: Slot::Blocking, access, at: Time(at), is_refused: false };
+        let crossing =
+            |&(hart, at)| Crossing { hart, slot: Slot::Blocking, access, at: Time(at), is_refused: false };
         let mut way: VecDeque<_> = accesses.iter().map(crossing).collect();
         let mut order = vec![];
         while let Some(at) = bring_next(&mut way) {

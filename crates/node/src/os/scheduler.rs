@@ -107,6 +107,9 @@ pub(crate) struct Scheduler {
     /// The quantum is over, since then. The process leaves when the hart has executed so many instructions: one that waits is
     /// finished, for it may have taken a message.
     over: Option<(u64, Time)>,
+    /// So long one process had the hart beyond its turn, and so many others have yet to have as much more.
+    late: Time,
+    others: usize,
     /// The process on the hart gives it up.
     yielded: bool,
     /// The process on the hart did nothing but repeat itself until the quantum's end.
@@ -139,6 +142,8 @@ impl Scheduler {
             waiting: (1..=others).collect(),
             end: None,
             over: None,
+            late: Time::ZERO,
+            others: 0,
             yielded: false,
             was_idle: false,
             events: 0,
@@ -146,13 +151,28 @@ impl Scheduler {
         }
     }
 
-    /// The first end of a quantum after `now`; a turn that begins so `late` has as much longer, for the one before has had it.
-    fn next_end(&self, now: Time, late: Time) -> Time {
+    /// The first end of a quantum after `now`.
+    fn next_end(&self, now: Time) -> Time {
         if self.together {
             return now + self.quantum;
         }
-        let since = (now + late + self.quantum - self.phase).0;
-        now + late + self.quantum - Time(since % self.quantum.0)
+        let since = (now + self.quantum - self.phase).0;
+        now + self.quantum - Time(since % self.quantum.0)
+    }
+
+    /// The process on the hart leaves it at `now`, when its quantum is over since `since`.
+    fn leaves(&mut self, since: Time, now: Time) {
+        let late = now - since;
+        if self.others == 0 || late >= self.late {
+            (self.late, self.others) = (late, self.waiting.len());
+        }
+    }
+
+    /// The end of the turn that begins at `now`. It is longer by what one has had beyond its own since this process had one.
+    fn turn_end(&mut self, now: Time) -> Time {
+        let Some(others) = self.others.checked_sub(1) else { return self.next_end(now) };
+        self.others = others;
+        self.next_end(now + self.late)
     }
 
     /// Place of the process that comes next.
@@ -308,7 +328,7 @@ impl Os {
         if self.processes[0].id != ProcessId(0) {
             s.held = Some(std::mem::replace(&mut harts[HART].activity, Activity::Vacant));
         }
-        self.arm_turn(events, Time::ZERO, Time::ZERO);
+        self.arm_turn(events, Time::ZERO);
     }
 
     /// A timer of the scheduler's is due. What the device is told, if anything: nobody is on the hart.
@@ -377,8 +397,11 @@ impl Os {
             return;
         }
         let now = now.max(core.hart.now());
-        let late = s.over.map_or(Time::ZERO, |(_, since)| now.max(since) - since);
-        let over = s.over.take().is_some();
+        let over = s.over.take();
+        if let Some((_, since)) = over {
+            s.leaves(since, now);
+        }
+        let over = over.is_some();
         let yielded = std::mem::take(&mut s.yielded);
         if s.together {
             // Who has ended needs no more of his turn.
@@ -400,21 +423,21 @@ impl Os {
                 harts[HART].activity = Activity::Suspended(true);
             }
         }
-        self.arm(events, now, late);
+        self.arm(events, now);
     }
 
-    /// The quantum's end is to come, if anybody waits for it; that turn begins so `late`.
-    fn arm(&mut self, events: &mut Events, now: Time, late: Time) {
+    /// The quantum's end is to come, if anybody waits for it.
+    fn arm(&mut self, events: &mut Events, now: Time) {
         let waits = |s: &Scheduler| s.end.is_none() && s.next(&self.processes, now).is_some();
         if self.scheduler.as_deref().is_some_and(waits) {
-            self.arm_turn(events, now, late);
+            self.arm_turn(events, now);
         }
     }
 
-    /// The end of the turn that begins at `now`, so `late`, is to come.
-    fn arm_turn(&mut self, events: &mut Events, now: Time, late: Time) {
+    /// The end of the turn that begins at `now` is to come.
+    fn arm_turn(&mut self, events: &mut Events, now: Time) {
         let Some(s) = &mut self.scheduler else { return };
-        let end = s.next_end(now, late);
+        let end = s.turn_end(now);
         s.end = Some(end);
         schedule(events, end, Timer::Quantum);
     }
@@ -471,7 +494,7 @@ impl Os {
             None => {}
         }
         if !turn.last {
-            self.arm_turn(events, from, Time::ZERO);
+            self.arm_turn(events, from);
         }
         if matches!(harts[HART].activity, Activity::Ended) {
             schedule(events, from, Timer::Look);
@@ -665,21 +688,32 @@ mod tests {
     fn quanta_end_by_the_nodes_own_clock() {
         const US: u64 = 1_000_000;
         let third = scheduler(3, false);
-        let end = |now| third.next_end(Time(now), Time::ZERO);
-        assert_eq!([end(0), end(90 * US - 1), end(90 * US)], [90, 90, 190].map(|us| Time(us * US)));
+        assert_eq!(third.next_end(Time(0)), Time(90 * US));
+        assert_eq!(third.next_end(Time(90 * US - 1)), Time(90 * US));
+        assert_eq!(third.next_end(Time(90 * US)), Time(190 * US));
         // 4 x 0.3 is a quantum and a fifth.
-        assert_eq!(scheduler(4, false).next_end(Time(0), Time::ZERO), Time(20 * US));
-        let together = scheduler(4, true).next_end(Time(7), Time::ZERO);
-        assert_eq!(together, Time(100 * US + 7), "turns together are whole");
+        assert_eq!(scheduler(4, false).next_end(Time(0)), Time(20 * US));
+        assert_eq!(scheduler(4, true).next_end(Time(7)), Time(100 * US + 7), "turns together are whole");
     }
 
     #[test]
-    fn what_one_has_had_beyond_its_turn_the_next_has_too() {
+    fn what_one_has_had_beyond_its_turn_all_others_have_once() {
         const US: u64 = 1_000_000;
-        let node = scheduler(0, false);
-        let turn = |from: u64, late: u64| node.next_end(Time(from * US), Time(late * US)).0 / US;
-        // Ended at 100: an access that ends a little later, one that ends within the next turn, and two turns later.
-        assert_eq!([turn(101, 1), turn(180, 80), turn(330, 230)], [200, 300, 600]);
+        let mut node = scheduler(0, false);
+        node.waiting = [1, 2].into();
+        let ends = |node: &mut Scheduler, since: u64, left: u64, begins: [u64; 3]| {
+            node.leaves(Time(since * US), Time(left * US));
+            begins.map(|now| node.turn_end(Time(now * US)).0 / US)
+        };
+        // Its access was over soon; within the next quantum; or not.
+        assert_eq!(ends(&mut node, 100, 101, [101, 200, 300]), [200, 300, 400]);
+        assert_eq!(ends(&mut node, 100, 180, [180, 300, 400]), [300, 400, 500]);
+        assert_eq!(ends(&mut node, 100, 330, [330, 600, 900]), [600, 900, 1000]);
+        // What is left of it is not lost by one that is hardly late.
+        node.leaves(Time(100 * US), Time(330 * US));
+        assert_eq!(node.turn_end(Time(330 * US)), Time(600 * US));
+        node.leaves(Time(600 * US), Time(601 * US));
+        assert_eq!(node.turn_end(Time(601 * US)), Time(900 * US));
     }
 
     #[test]
