@@ -221,6 +221,16 @@ def test_help_shows_no_range_that_only_the_simulator_knows(
     assert shown.count("wait.polls=50") == 2  # --ranks-per-node, --job
 
 
+def test_a_job_without_np_has_one_rank_and_help_says_so(
+    fake_core: FakeCore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke(["run", "-np", "4", "--job", "./ring -l 30", "./ring"]) == 0
+    assert fake_core.requests[0]["others"][0]["ranks"] == 1
+    capsys.readouterr()
+    assert invoke(["run", "--help"]) == 0
+    assert "Without -np it has one rank" in " ".join(capsys.readouterr().out.split())
+
+
 def test_compare_shows_machines_side_by_side(
     fake_core: FakeCore, capsys: pytest.CaptureFixture[str]
 ) -> None:
