@@ -198,6 +198,16 @@ def test_the_exit_status_is_the_summarys(
         (["logp", "--sizes", "1,x"], "'x' is not a number of bytes"),
         (["logp", "--sizes", ""], "1 to 4000 sizes are allowed"),
         (["info", "loggp", "ni.q"], "loggp has no parameter 'ni.q'; did you mean ni.g"),
+        (
+            ["info", "ni.g"],
+            "'ni.g'; there are: loggp; for a parameter: chasqui info MACHINE ni.g\n",
+        ),
+        (["info", "nosuch"], "unknown machine 'nosuch'; there are: loggp\n"),
+        (["info", "ni.g", "--toml"], "for a parameter: chasqui info MACHINE ni.g\n"),
+        (["info", "--toml"], "info --toml: name the machine: chasqui info MACHINE --toml\n"),
+        (["info", "--set", "ni.g=1"], "info --set: name the machine: chasqui info MACHINE"),
+        (["info", "loggp", "--toml", "--json"], "--toml and --json: only one of them can be"),
+        (["info", "loggp", "ni.g", "--toml"], "--toml prints the whole machine, not ni.g alone"),
         (["nosuch"], "no command 'nosuch'; there are: cc, c++, fc, run"),
     ],
 )
