@@ -388,6 +388,28 @@ def test_logp_table(fake_core: FakeCore, capsys: pytest.CaptureFixture[str]) -> 
     assert "o_send = 1,200 ns" in shown
 
 
+@pytest.mark.parametrize("out", [[], ["--out", "here"]], ids=["gone", "kept"])
+def test_a_measurement_that_does_not_end_well_is_status_1(
+    fake_core: FakeCore, capsys: pytest.CaptureFixture[str], out: list[str]
+) -> None:
+    """It is 2 where nothing has run."""
+    fake_core.answers["loggp"] = {
+        "outcome": "aborted", "exit_status": 124, "message": "stopped by --limit-time",
+    }  # fmt: skip
+    assert invoke(["logp", "--limit-time", "1 us", "--sizes", "8", *out]) == 1
+    shown = capsys.readouterr()
+    assert shown.err.splitlines() == [
+        "chasqui: the measurement of 8 bytes on loggp: aborted: stopped by --limit-time",
+        "chasqui: 0 of 1 sizes are measured",
+    ]
+    assert shown.out == ""
+    assert [each.name for each in Path().iterdir()] == out[1:]
+    if out:
+        assert invoke(["logp", "--sizes", "8", *out]) == 2
+    assert invoke(["logp", "--help"]) == 0
+    assert "Exit status: 0; 1 if a simulation did not end well" in capsys.readouterr().out
+
+
 def test_info_and_machines(fake_core: FakeCore, capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke(["machines"]) == 0
     assert "loggp    slow" in capsys.readouterr().out
