@@ -198,6 +198,16 @@ def test_the_exit_status_is_the_summarys(
         (["logp", "--sizes", "1,x"], "'x' is not a number of bytes"),
         (["logp", "--sizes", ""], "1 to 4000 sizes are allowed"),
         (["info", "loggp", "ni.q"], "loggp has no parameter 'ni.q'; did you mean ni.g"),
+        (
+            ["info", "ni.g"],
+            "'ni.g'; there are: loggp; for a parameter: chasqui info MACHINE ni.g\n",
+        ),
+        (["info", "nosuch"], "unknown machine 'nosuch'; there are: loggp\n"),
+        (["info", "ni.g", "--toml"], "for a parameter: chasqui info MACHINE ni.g\n"),
+        (["info", "--toml"], "info --toml: name the machine: chasqui info MACHINE --toml\n"),
+        (["info", "--set", "ni.g=1"], "info --set: name the machine: chasqui info MACHINE"),
+        (["info", "loggp", "--toml", "--json"], "--toml and --json: only one of them can be"),
+        (["info", "loggp", "ni.g", "--toml"], "--toml prints the whole machine, not ni.g alone"),
         (["nosuch"], "no command 'nosuch'; there are: cc, c++, fc, run"),
     ],
 )
@@ -219,6 +229,16 @@ def test_help_shows_no_range_that_only_the_simulator_knows(
     shown = capsys.readouterr().out
     assert "9223372036854775807" not in shown
     assert shown.count("wait.polls=50") == 2  # --ranks-per-node, --job
+
+
+def test_a_job_without_np_has_one_rank_and_help_says_so(
+    fake_core: FakeCore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke(["run", "-np", "4", "--job", "./ring -l 30", "./ring"]) == 0
+    assert fake_core.requests[0]["others"][0]["ranks"] == 1
+    capsys.readouterr()
+    assert invoke(["run", "--help"]) == 0
+    assert "Without -np it has one rank" in " ".join(capsys.readouterr().out.split())
 
 
 def test_compare_shows_machines_side_by_side(
@@ -366,6 +386,28 @@ def test_logp_table(fake_core: FakeCore, capsys: pytest.CaptureFixture[str]) -> 
     assert f"{latency / 1000:,.0f}" in shown
     assert "of messages of 8 B, the shortest; G of longer ones" in shown
     assert "o_send = 1,200 ns" in shown
+
+
+@pytest.mark.parametrize("out", [[], ["--out", "here"]], ids=["gone", "kept"])
+def test_a_measurement_that_does_not_end_well_is_status_1(
+    fake_core: FakeCore, capsys: pytest.CaptureFixture[str], out: list[str]
+) -> None:
+    """It is 2 where nothing has run."""
+    fake_core.answers["loggp"] = {
+        "outcome": "aborted", "exit_status": 124, "message": "stopped by --limit-time",
+    }  # fmt: skip
+    assert invoke(["logp", "--limit-time", "1 us", "--sizes", "8", *out]) == 1
+    shown = capsys.readouterr()
+    assert shown.err.splitlines() == [
+        "chasqui: the measurement of 8 bytes on loggp: aborted: stopped by --limit-time",
+        "chasqui: 0 of 1 sizes are measured",
+    ]
+    assert shown.out == ""
+    assert [each.name for each in Path().iterdir()] == out[1:]
+    if out:
+        assert invoke(["logp", "--sizes", "8", *out]) == 2
+    assert invoke(["logp", "--help"]) == 0
+    assert "Exit status: 0; 1 if a simulation did not end well" in capsys.readouterr().out
 
 
 def test_info_and_machines(fake_core: FakeCore, capsys: pytest.CaptureFixture[str]) -> None:

@@ -659,6 +659,55 @@ def test_a_mistake_in_ones_own_experiment_is_a_line(
     assert shown.count("\n") == 1
 
 
+WELL = "[Run('a', 'loggp', 2, 'examples/ring')]"
+A_REPORT = "Report([], 'text', [], {})"
+DRAWN_BY = "a function that draws on a Figure is expected; tables and report are in runs/"
+
+
+@pytest.mark.parametrize(
+    ("runs", "report", "status", "what"),
+    [
+        (WELL, A_REPORT.format("draw=None"), 1, f"Report(draw=None): {DRAWN_BY}"),
+        (WELL, A_REPORT.format("lambda: 1"), 1, "draw: TypeError: report.<locals>.<lambda>() take"),
+        (WELL, "None", 1, "report returns None, which is no Report"),
+        (WELL, "Report([[1]], 'text', [], print)", 1, "report: AttributeError: 'list' object has"),
+        ("[Run('a', 'loggp', 2, 'x', arguments=[8, 20])]", "", 2,
+         """run 'a': arguments=[8, 20]: 8 is no text; write "8"\n"""),
+        ("[Run('a', 'loggp', 2, 'x', arguments='-l 8')]", "", 2,
+         "run 'a': arguments='-l 8': a list of texts is expected\n"),
+        ("[Run('a', 'loggp', '2', 'x')]", "", 2, "run 'a': ranks='2': a whole number is expected"),
+        ("[Run(100, 'loggp', 2, 'x')]", "", 2, "run 100: name=100: a text is expected\n"),
+        ("[Run('a', 'loggp', 2, 'x', beside=[Beside(1, 'y', [0.5])])]", "", 2,
+         """run 'a': arguments=[0.5]: 0.5 is no text; write "0.5"\n"""),
+        ("None", "", 2, "runs: TypeError: 'NoneType' object is not iterable\n"),
+    ],
+)  # fmt: skip
+def test_what_an_own_experiment_hands_over_is_checked(
+    fake_core: FakeCore,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    runs: str,
+    report: str,
+    status: int,
+    what: str,
+) -> None:
+    """One line with the file, where no line of it is to blame."""
+    monkeypatch.setattr(compiler, "compiled", lambda source, _: Path("built") / source.stem)
+    mine = tmp_path / "mine.py"
+    mine.write_text(
+        "from chasqui.experiment import Beside, Experiment, Report, Run\n\n"
+        f"def runs(quick):\n    return {runs}\n\n"
+        f"def report(outputs):\n    return {report or None}\n\n"
+        "EXPERIMENT = Experiment('What?', runs, report)\n"
+    )
+    assert invoke(["experiment", str(mine)]) == status
+    shown = capsys.readouterr().err
+    assert shown.startswith(f"chasqui: {mine}: {what}")
+    assert shown.count("\n") == 1
+    assert len(fake_core.requests) == (1 if status == 1 else 0)
+
+
 @pytest.mark.parametrize(
     ("runs", "why"),
     [

@@ -389,6 +389,9 @@ ADVISED = {
         True,
     ),
     "quiet": (["--ranks-per-node", "2", "-q"], [], False),
+    # Fewer than ten turns: yielding costs more than it saves.
+    "short": (["--ranks-per-node", "2", "--set", "node.scheduler.quantum=10 ms"], [], False),
+    "short jobs": (["--set", "node.scheduler.quantum=10 ms"], ["--job", "-np 2 {ring}"], False),
 }
 
 

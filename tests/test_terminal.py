@@ -15,7 +15,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -272,13 +272,19 @@ def default_signals() -> Iterator[None]:
 
 
 def signalled(
-    cwd: Path, words: list[str], number: signal.Signals, times: int = 1, ready: str = ""
+    cwd: Path,
+    words: list[str],
+    number: signal.Signals,
+    times: int = 1,
+    ready: str = "",
+    environment: Mapping[str, str] | None = None,
 ) -> tuple[int, str, str]:
     """Starts a command, sends the signal when it has written a line or `ready` is there; gives
     status and what it wrote."""
     command = [sys.executable, "-c", AT_ONCE, *words]
+    full = {**os.environ, **(environment or {})}
     with subprocess.Popen(
-        command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command, cwd=cwd, env=full, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout
         try:
@@ -361,6 +367,37 @@ def test_a_signal_ends_a_measurement_and_an_experiment(tmp_path: Path) -> None:
         "chasqui: stopped by SIGTERM",
     ]
     assert list((tmp_path / kept_in).glob("*/summary.json"))
+
+
+@pytest.mark.parametrize("out", [[], ["--out", "measured"]], ids=["gone", "kept"])
+def test_a_measurement_that_is_stopped_shows_the_sizes_that_are_done(
+    tmp_path: Path, out: list[str]
+) -> None:
+    """As --sizes with these alone does."""
+    count = 4 * (os.cpu_count() or 1) + 8
+    sizes = ",".join(map(str, range(1, 4000)))
+    words = ["logp", "--machine", "loggp", "--json"]
+    scratch = tmp_path / "tmp"
+    scratch.mkdir()
+    begun = f"{'measured' if out else 'tmp/*'}/{3999 - count}/stdout.0"
+    status, output, errors = signalled(
+        tmp_path, [*words, *out, "--sizes", sizes], signal.SIGTERM, ready=begun,
+        environment={"TMPDIR": str(scratch)},
+    )  # fmt: skip
+    assert status == 143, errors
+    found = json.loads(output)
+    done = [each["bytes"] for each in found["sizes"]]
+    said = f"chasqui: {len(done)} of 3999 sizes are measured"
+    assert errors.splitlines() == ["chasqui: stopped by SIGTERM", said]
+    assert done == sorted(done)
+    assert done[-1] == 3999
+    assert not list(scratch.iterdir())
+    assert found["directory"] == (out[-1] if out else None)
+    some = [found["sizes"][0], found["sizes"][-1]]
+    again = command(
+        *words, "--sizes", ",".join(str(each["bytes"]) for each in some), directory=tmp_path
+    )
+    assert json.loads(again.stdout)["sizes"] == some
 
 
 def test_ctrl_c_ends_an_experiment(tmp_path: Path) -> None:

@@ -29,6 +29,10 @@ from chasqui.text import (
 
 RUNS = Path("runs")
 PROGRESS_AFTER_S = 1.0  # shorter runs show no progress line
+# Quanta that a run lasts so that yielding may pay: in fewer, a process hardly waits for a turn, and
+# each switch costs more than it saves.
+QUANTA_MIN = 10
+QUANTUM = "node.scheduler.quantum"
 
 
 @dataclass
@@ -286,7 +290,20 @@ def _execute(job: Job, directory: Path) -> Result:
     sys.stdout.flush()
     with watch.listening():
         summary = core.run(request, watch)
-    return _read(Result(directory, summary))
+    result = Result(directory, summary)
+    if summary.get("advice") and not _lasts(job, result):
+        del summary["advice"]
+    return _read(result)
+
+
+def _lasts(job: Job, result: Result) -> bool:
+    """Whether the run was so long that turns count (`QUANTA_MIN`)."""
+    from chasqui.timeline import time_ps
+
+    found = core.parameters(job.machine, job.sets)
+    quantum = next(each["value"] for each in found if each["name"] == QUANTUM)
+    lasted_ps = max(summary["time_ps"] for summary in result.summaries)
+    return bool(lasted_ps >= QUANTA_MIN * time_ps(quantum))
 
 
 def execute_quietly(job: Job, directory: Path, stop: Callable[[], int | None]) -> Result:

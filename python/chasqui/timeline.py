@@ -155,7 +155,7 @@ def window(text: str, extent: tuple[int, int]) -> tuple[int, int]:
     ends = text.split("..")
     if len(ends) != 2:
         raise InputError(f"--window {text!r}: FROM..TO is expected, as in 1.2ms..1.25ms")
-    found = [_time(end.strip()) if end.strip() else None for end in ends]
+    found = [time_ps(end.strip()) if end.strip() else None for end in ends]
     start, end = (default if at is None else at for at, default in zip(found, extent, strict=True))
     if start >= end and None not in found:
         raise InputError(f"--window {text!r}: it ends before it begins, or is of no length")
@@ -165,7 +165,7 @@ def window(text: str, extent: tuple[int, int]) -> tuple[int, int]:
     return start, end
 
 
-def _time(text: str) -> int:
+def time_ps(text: str) -> int:
     match = re.fullmatch(r"(\d{1,20}(?:\.\d{1,20})?)\s*([a-zµ]+)", text)
     if match is None or match[2] not in UNITS_PS:
         raise InputError(f"{text!r} is no time: a number with its unit is expected, as in 1.2ms")

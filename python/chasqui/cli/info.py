@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from chasqui.cli import options
 from chasqui.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 HELP = """Explains parameters: value, unit, default, allowed range, meaning, source of the value.
 
@@ -54,15 +58,18 @@ def info(
     from chasqui import core
     from chasqui.text import filled, stdout_columns
 
+    _check_options(machine, parameter, sets, as_json=as_json, as_toml=as_toml)
     if machine is None:
         from chasqui.cli.machines import machines
 
         ctx.invoke(machines, as_json=as_json)
         return 0
     if as_toml:
-        print(core.resolve(machine, options.check_sets(sets)), end="")
+        with _hinted(machine):
+            print(core.resolve(machine, options.check_sets(sets)), end="")
         return 0
-    found = core.parameters(machine, options.check_sets(sets))
+    with _hinted(machine):
+        found = core.parameters(machine, options.check_sets(sets))
     if parameter is not None:
         found = _matching(found, machine, parameter)
     if as_json:
@@ -79,6 +86,43 @@ def info(
         places = [filled(each, columns) for each in _files_named(found)]
         print("\n\n".join([*texts, *places]))
     return 0
+
+
+def _check_options(
+    machine: str | None,
+    parameter: str | None,
+    sets: tuple[str, ...],
+    *,
+    as_json: bool,
+    as_toml: bool,
+) -> None:
+    """Raises InputError for options that would have no effect."""
+    if machine is None and (as_toml or sets):
+        option = "--toml" if as_toml else "--set"
+        raise InputError(f"info {option}: name the machine: chasqui info MACHINE {option}")
+    if as_toml and as_json:
+        raise InputError("--toml and --json: only one of them can be printed; choose one")
+    if as_toml and parameter is not None:
+        raise InputError(
+            f"--toml prints the whole machine, not {parameter} alone; leave out one of them"
+        )
+
+
+@contextlib.contextmanager
+def _hinted(machine: str) -> Iterator[None]:
+    """Where a parameter's name stands in the machine's place, the error says so."""
+    from chasqui import core
+
+    try:
+        yield
+    except InputError as error:
+        names = [each["name"] for each in core.machines()]
+        if "/" in machine or machine.endswith(".toml") or machine in names:
+            raise
+        every = {each["name"] for name in names for each in core.parameters(name)}
+        if not any(machine.lower() in name.lower() for name in every):
+            raise
+        raise InputError(f"{error}; for a parameter: chasqui info MACHINE {machine}") from None
 
 
 def _matching(found: list[dict[str, Any]], machine: str, name: str) -> list[dict[str, Any]]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,11 +15,11 @@ from chasqui.cli import options
 from chasqui.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from chasqui.loggp import Figure, SizeFigures
     from chasqui.measurement import Measurement
-    from chasqui.simulation import Sandbox
+    from chasqui.simulation import Job, Sandbox
 
 HELP = """Measures L, o, g and G of a machine: for each message size the overheads of sending and
 receiving, latency end to end, L, gap between the messages of a stream [ns and cycles of the node's
@@ -32,6 +35,13 @@ second table is the spread behind the means, least .. greatest. What the data do
 
 Every formula: python -m pydoc chasqui.loggp
 
+Stopped by a signal, or where the run of a size does not end well, it prints the sizes that are
+done, as --sizes with these alone would.
+
+Exit status: 0; 1 if a simulation did not end well, as at a limit; 2 for bad input, before anything
+runs; 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP, 141 when nothing reads the output any
+more.
+
 \b
 Examples:
   chasqui logp --machine voyager
@@ -44,6 +54,7 @@ OVERLAP = (
 )
 LESS = "what o_send and o_recv leave; o_send of {size:,} B goes on while they are under way"
 SIZES_MAX = 4000
+STATUS_FAILED = 1
 COLUMNS = ("o_send", "o_recv", "latency", "L", "gap")
 
 
@@ -74,30 +85,91 @@ def logp(
     words: tuple[str, ...],
     sandbox: Sandbox,
 ) -> int:
-    from chasqui import measurement
-    from chasqui.text import Counter
+    from chasqui import measurement, simulation
 
     if words:
         raise InputError(
             f"logp {words[0]}: a machine is named by an option: chasqui logp --machine {words[0]}"
         )
     chosen = parse_sizes(sizes) if sizes is not None else list(measurement.DEFAULT_SIZES)
-    with Counter(f"sizes of {machine}") as progress:
-        found = measurement.measure(
-            machine,
-            chosen,
-            options.check_sets(sets),
-            Path(directory) if directory else None,
-            progress,
-            sandbox,
-        )
+    job = replace(measurement.job(machine, options.check_sets(sets)), sandbox=sandbox)
+    simulation.check(job)
+    with _place(directory) as place:
+        found, status = measure(job, chosen, place)
+    if not found:
+        return status
+    found = replace(found, directory=place if directory else None)
     if as_json:
-        import json
-
         print(json.dumps(measurement.as_json(found), indent=2))
     else:
         print("\n".join(report(found)))
-    return 0
+    return status
+
+
+@contextlib.contextmanager
+def _place(directory: str | None) -> Iterator[Path]:
+    """Where the run directories go: a directory that is gone afterwards, if none was named."""
+    import tempfile
+
+    from chasqui import simulation
+
+    if directory is not None:
+        simulation.provide_empty(Path(directory))
+        yield Path(directory)
+    else:
+        with tempfile.TemporaryDirectory(prefix="chasqui-logp-") as scratch:
+            yield Path(scratch)
+
+
+def measure(job: Job, sizes: Sequence[int], directory: Path) -> tuple[Measurement | None, int]:
+    """What was measured, and the exit status. Where it ended early that is said, and there are the
+    sizes that were done, if any."""
+    from chasqui import measurement, stopping
+    from chasqui.text import Counter, say, terminal_width
+
+    start = ""
+    try:
+        with Counter(f"sizes of {job.machine}") as progress:
+            found = measurement.measure(
+                job.machine, sizes, job.sets, directory, progress, job.sandbox
+            )
+        return found, 0
+    except KeyboardInterrupt as stop:
+        why, status = f"stopped by {stopping.name_of(stop)}", stopping.status_of(stop)
+        start = "\n" if terminal_width() else ""  # the terminal has echoed ^C
+    except InputError as error:
+        if not any(directory.iterdir()):
+            raise
+        why, status = str(error), STATUS_FAILED
+    say(f"{start}chasqui: {why}")
+    done = [each for size in sizes if (each := _done(size, directory))]
+    say(f"chasqui: {len(done)} of {len(sizes)} sizes are measured")
+    return (_of(job.machine, done, directory) if done else None), status
+
+
+def _done(size: int, directory: Path) -> SizeFigures | None:
+    """A size's figures; none if it was still measured, or again since it was not steady."""
+    from chasqui import loggp, messages, simulation
+    from chasqui.measurement import ATTEMPTS
+
+    names = [str(size), *(f"{size}-{attempt}" for attempt in range(2, ATTEMPTS + 1))]
+    begun = [directory / name for name in names if (directory / name).is_dir()]
+    if not begun:
+        return None
+    with contextlib.suppress(InputError, OSError, ValueError):
+        summary = json.loads((begun[-1] / "summary.json").read_text())
+        if simulation.went_well(summary) and not summary["exit_status"]:
+            found = loggp.measure_size(size, messages.read(begun[-1] / "messages.parquet"))
+            return found if len(begun) == ATTEMPTS or not found.unsteady else None
+    return None
+
+
+def _of(machine: str, done: Sequence[SizeFigures], directory: Path) -> Measurement:
+    from chasqui import loggp, measurement
+
+    resolved = (directory / str(done[0].bytes) / "resolved.toml").read_text()
+    clock = measurement.clock_period_ps(resolved)
+    return measurement.Measurement(machine, loggp.summarise(done), clock, directory)
 
 
 def parse_sizes(text: str) -> list[int]:

@@ -62,9 +62,10 @@ def commands() -> dict[str, click.Command]:
 )  # fmt: skip
 @click.option(
     "--job", "jobs", multiple=True, metavar="'[-np RANKS] PROGRAM [ARGS]...'",
-    help="A further job on the same nodes, time-shared, each node by its "
-    "own clock (node.scheduler). With --mpi wait.polls=50 ranks that wait yield their hart, where "
-    "the machine can. Repeatable.",
+    help="A further job on the same nodes, time-shared, each node by its own clock "
+    "(node.scheduler). Without -np it has one rank, however many the first job has. With --mpi "
+    "wait.polls=50 ranks that wait yield their hart, where the machine can: that pays in runs of "
+    "many turns. Repeatable.",
 )  # fmt: skip
 @options.quiet("Only the program's own output.")
 @click.option(

@@ -29,7 +29,17 @@ import chasqui
 import chasqui.experiment
 from chasqui import cache, compiler, core, simulation, stopping, toolchain
 from chasqui.errors import InputError
-from chasqui.experiment import Elsewhere, Experiment, Output, Replay, Report, Run, Table, cell
+from chasqui.experiment import (
+    Beside,
+    Elsewhere,
+    Experiment,
+    Output,
+    Replay,
+    Report,
+    Run,
+    Table,
+    cell,
+)
 from chasqui.text import filled
 
 FLAGS = ("-O2", "-std=gnu11", "-pthread")
@@ -130,8 +140,10 @@ def load_own(path: Path) -> ModuleType:
 
 
 def runs_of(name: str, *, quick: bool) -> list[Run]:
-    with blamed(name, InputError):
+    with blamed(name, InputError, "runs"):
         runs = list(load(name).runs(quick))
+        for run in runs:
+            check_run(name, run)
     names: dict[str, str] = {}  # by the directory
     for run in runs:
         place = simulation.short_name(run.name)
@@ -144,9 +156,35 @@ def runs_of(name: str, *, quick: bool) -> list[Run]:
     return runs
 
 
+def check_run(name: str, run: Run) -> None:
+    """Raises InputError where a field's value is of another type than the core takes."""
+    check_fields(name, run, run)
+    for other in run.beside:
+        check_fields(name, run, other)
+
+
+def check_fields(name: str, run: Run, job: Run | Beside) -> None:
+    def wrong(field: str, why: str) -> InputError:
+        return InputError(f"{name}: run {run.name!r}: {field}={getattr(job, field)!r}: {why}")
+
+    for each in fields(job):
+        value = getattr(job, each.name)
+        if each.type == "str" and not isinstance(value, str):
+            raise wrong(each.name, "a text is expected")
+        if each.type == "int" and not isinstance(value, int):
+            raise wrong(each.name, "a whole number is expected")
+        if each.type == "Sequence[str]":
+            if isinstance(value, str):
+                raise wrong(each.name, "a list of texts is expected")
+            for part in value:
+                if not isinstance(part, str):
+                    raise wrong(each.name, f'{part!r} is no text; write "{part}"')
+
+
 @contextlib.contextmanager
-def blamed(name: str, error_type: type[Exception]) -> Iterator[None]:
-    """What goes wrong in a user's experiment is said in a line, with the line of its file."""
+def blamed(name: str, error_type: type[Exception], what: str) -> Iterator[None]:
+    """What goes wrong in a user's experiment is said in a line, with the line of its file. Where it
+    is what the file hands to us, as draw=None, there is no such line: `what` names it."""
     try:
         yield
     except (InputError, RunFailed):
@@ -155,11 +193,15 @@ def blamed(name: str, error_type: type[Exception]) -> Iterator[None]:
         folder = Path(name).resolve().parent
         frames = traceback.extract_tb(error.__traceback__)
         own_frames = [frame for frame in frames if folder in Path(frame.filename).parents]
-        if not is_own(name) or not own_frames:
+        text = f"{type(error).__name__}: {error}".partition("\n")[0]
+        if not is_own(name):
             raise
-        where = own_frames[-1]
-        what = f"{type(error).__name__}: {error}".partition("\n")[0]
-        raise error_type(f"{where.filename}:{where.lineno}: in {where.name}: {what}") from error
+        if own_frames:
+            where = own_frames[-1]
+            raise error_type(f"{where.filename}:{where.lineno}: in {where.name}: {text}") from error
+        if frames[-1].filename != __file__ or isinstance(error, OSError):
+            raise
+        raise error_type(f"{name}: {what}: {text}") from error
 
 
 def choose(wanted: Sequence[str]) -> list[str]:
@@ -215,12 +257,20 @@ def carry_out(
     experiment = load(name)
     runs = runs_of(name, quick=quick)
     outputs = run_all(name, runs, directory / "runs", jobs, progress, sandbox)
-    with blamed(name, RunFailed):
+    with blamed(name, RunFailed, "report"):
         report = experiment.report(outputs)
-    for table in report.tables:
-        write_csv(directory / f"{table.name}.csv", table)
-    (directory / "report.txt").write_text(text(Done(name, experiment, directory, report)) + "\n")
-    with blamed(name, RunFailed):
+        if not isinstance(report, Report):
+            raise RunFailed(f"{name}: report returns {report!r}, which is no Report")
+        for table in report.tables:
+            write_csv(directory / f"{table.name}.csv", table)
+        full = text(Done(name, experiment, directory, report))
+    (directory / "report.txt").write_text(full + "\n")
+    if not callable(report.draw):
+        raise RunFailed(
+            f"{name}: Report(draw={report.draw!r}): a function that draws on a Figure is expected; "
+            f"tables and report are in {directory}"
+        )
+    with blamed(name, RunFailed, "draw"):
         draw(report, directory)
     write_stamp(directory / STAMP, name, quick=quick)
     return Done(name, experiment, directory, report)
