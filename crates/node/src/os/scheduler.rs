@@ -160,10 +160,10 @@ impl Scheduler {
         now + self.quantum - Time(since % self.quantum.0)
     }
 
-    /// The process on the hart leaves it at `now`, when its quantum is over since `since`.
+    /// The process on the hart leaves it at `now`, when its quantum is over since `since`. Turns together are all whole.
     fn leaves(&mut self, since: Time, now: Time) {
         let late = now - since;
-        if self.others == 0 || late >= self.late {
+        if !self.together && (self.others == 0 || late >= self.late) {
             (self.late, self.others) = (late, self.waiting.len());
         }
     }
@@ -693,7 +693,10 @@ mod tests {
         assert_eq!(third.next_end(Time(90 * US)), Time(190 * US));
         // 4 x 0.3 is a quantum and a fifth.
         assert_eq!(scheduler(4, false).next_end(Time(0)), Time(20 * US));
-        assert_eq!(scheduler(4, true).next_end(Time(7)), Time(100 * US + 7), "turns together are whole");
+        let mut together = scheduler(4, true);
+        together.waiting = [1].into();
+        together.leaves(Time(0), Time(7));
+        assert_eq!(together.turn_end(Time(7)), Time(100 * US + 7), "turns together are whole");
     }
 
     #[test]
