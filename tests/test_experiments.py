@@ -627,6 +627,17 @@ def test_what_moves_most_comes_first() -> None:
     assert "large moves a result most within its plausible range: ns by 20 %" in sentence
 
 
+def own_experiment(path: Path, runs: str, report: str) -> Path:
+    """What an experiment's two functions return, as text, in line 4 and line 7 of a file."""
+    path.write_text(
+        "from chasqui.experiment import Beside, Experiment, Report, Run\n\n"
+        f"def runs(quick):\n    return {runs}\n\n"
+        f"def report(outputs):\n    return {report}\n\n"
+        "EXPERIMENT = Experiment('What?', runs, report)\n"
+    )
+    return path
+
+
 @pytest.mark.parametrize(
     ("runs", "report", "status", "line"),
     [
@@ -645,13 +656,7 @@ def test_a_mistake_in_ones_own_experiment_is_a_line(
     line: int,
 ) -> None:
     monkeypatch.setattr(compiler, "compiled", lambda source, _: Path("built") / source.stem)
-    mine = tmp_path / f"mine{line}.py"
-    mine.write_text(
-        "from chasqui.experiment import Experiment, Run\n\n"
-        f"def runs(quick):\n    return {runs}\n\n"
-        f"def report(outputs):\n    return {report}\n\n"
-        "EXPERIMENT = Experiment('What?', runs, report)\n"
-    )
+    mine = own_experiment(tmp_path / f"mine{line}.py", runs, report)
     assert invoke(["experiment", str(mine)]) == status
     shown = capsys.readouterr().err
     assert shown.startswith(f"chasqui: {mine}:{line}: in r")
@@ -694,13 +699,7 @@ def test_what_an_own_experiment_hands_over_is_checked(
 ) -> None:
     """One line with the file, where no line of it is to blame."""
     monkeypatch.setattr(compiler, "compiled", lambda source, _: Path("built") / source.stem)
-    mine = tmp_path / "mine.py"
-    mine.write_text(
-        "from chasqui.experiment import Beside, Experiment, Report, Run\n\n"
-        f"def runs(quick):\n    return {runs}\n\n"
-        f"def report(outputs):\n    return {report or None}\n\n"
-        "EXPERIMENT = Experiment('What?', runs, report)\n"
-    )
+    mine = own_experiment(tmp_path / "mine.py", runs, report or "None")
     assert invoke(["experiment", str(mine)]) == status
     shown = capsys.readouterr().err
     assert shown.startswith(f"chasqui: {mine}: {what}")
