@@ -151,9 +151,8 @@ test:
 	$(MAKE) test-guest
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
-# The same tests of Rust and Python, of every choice all that there is: `make test` takes shares of it in turn. An hour or so.
-sweep: examples $(STAMPS)/dev $(CHECKED)
-	CHASQUI_SWEEP=1 $(CARGO_TEST) --workspace
+# The same Python tests, of every choice all that there is: `make test` takes shares of it in turn. An hour or so.
+sweep: examples $(STAMPS)/dev
 	CHASQUI_SWEEP=1 $(BIN)/python -m pytest -n auto --dist loadgroup
 
 # The MPI library's tests on the host; pytest runs them on the simulator. `QUICK=`: all their cases.

@@ -71,13 +71,7 @@ SHORT_RINGS = {
 }
 
 
-# Whose streams take longest until their buffers have been gone through, and which have neighbours.
-LONG = ["netcache/tcp", "netcache/dtct", "netcache/via-zero-copy"]
-
-
-@pytest.mark.parametrize(
-    "machine", [machine for machine in machines() if SWEEP or machine not in LONG]
-)
+@pytest.mark.parametrize("machine", machines())
 def test_figures_are_possible(chasqui: Run, machine: str) -> None:
     """No gap below 0, no stream faster than its link, no figure without its reason."""
     rings = [] if SWEEP else SHORT_RINGS.get(machine, [])

@@ -19,11 +19,6 @@ pub fn seed_of_test(default: u64) -> u64 {
     seed
 }
 
-/// Rounds of a test with random numbers: a third of `all`, which a sweep has (`CHASQUI_SWEEP`).
-pub fn rounds_of_test(all: usize) -> usize {
-    if std::env::var_os("CHASQUI_SWEEP").is_some() { all } else { all.div_ceil(3) }
-}
-
 /// Random numbers that depend on the seed only.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
