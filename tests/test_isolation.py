@@ -152,8 +152,10 @@ HOMES = {"resident": [], "served": NONE_RESIDENT, "moved": SYSTEM}
 
 
 # Of what the service processor does: loads, packets; stores that nobody waits for, and that a link
-# takes in; moves of queues that take longer than a turn.
+# takes in; moves of queues that take longer than a turn. And blocks both ways, which keep the bus
+# busy.
 SERVED = [
+    *[("resident", "blocks", machine) for machine in ("voyager", "voyager/reclaim")],
     *[("served", "looks", "voyager"), ("served", "deaf", "voyager-modern")],
     *[("served", "points", machine) for machine in ("voyager", "voyager-modern")],
     *[("moved", "moves", machine) for machine in ("voyager", "voyager-modern")],
@@ -402,6 +404,19 @@ def test_without_holding_jobs_up_in_time_a_flood_stops_others(
         print(f"{setting}: {ratios}")
         assert min(ratios) > most
         check_said(f"8 bytes, resident, with `{setting}`", ratios)
+
+
+def test_without_a_line_at_a_time_blocks_both_ways_keep_the_bus(
+    compile_c: Compiler, tmp_path: Path
+) -> None:
+    """More than the bound of jobs that compute, too, so it is this that keeps to it."""
+    programs = compile_c("traffic", TRAFFIC), compile_c("neighbour", NEIGHBOUR)
+    options = ("--machine", "voyager", "--set", "voyager.dma.lines=512")
+    compute, blocks = (
+        time_beside(programs, tmp_path / how, options, how, 0) for how in ("compute", "blocks")
+    )
+    print(f"{blocks / compute:.2f}")
+    assert blocks > 1.5 * compute
 
 
 BURSTS = """\

@@ -11,6 +11,7 @@
  *   abort     as with flood, but rank 0 aborts after a while
  *   block     has the NES move blocks to rank 0, which exits after a while
  *   long      has the NES move one block that takes it all the time
+ *   blocks    has the NES move short blocks all the time, from every rank to the next, rank 0 too
  *   looks     polls by OnePoll, in an order that names one queue as often as it can
  *   points    stores a pointer as fast as it can
  *   moves     moves a queue into its slot and out of it all the time
@@ -69,6 +70,16 @@ static void move(size_t bytes)
     nes_dma_send(&nes, 0, block, (uintptr_t)block, bytes, notice);
 }
 
+/* From every rank to the next; the notice of one that has come is taken. */
+static void pass_on(void)
+{
+    const uint64_t notice[3] = {0};
+    nes_dma_send(&nes, (nes.rank + 1) % nes.ranks, block, (uintptr_t)block, 4096, notice);
+    const struct chasqui_voyager_slot *oldest = nes_basic_oldest(&nes);
+    if (oldest)
+        nes_basic_release(&nes, oldest->bytes);
+}
+
 static void look(void)
 {
     for (int i = 0; i < 16; i++)
@@ -95,6 +106,8 @@ static void step(void)
 {
     if (is("compute") || is("rest") || is("leave") || (is("deaf") && nes.rank == 0))
         compute();
+    else if (is("blocks"))
+        pass_on();
     else if (nes.rank == 0)
         take();
     else if (is("block"))

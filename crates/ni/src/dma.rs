@@ -8,6 +8,8 @@
 //! another's, or it may have given up its right to read or write it. A part of such a page is read as zeros, as a new page
 //! would be, and is not written.
 
+use std::collections::VecDeque;
+
 use chasqui_placement::ProcessId;
 
 use crate::{BusOperation, BusRequest, Context, Piece, line_parts};
@@ -18,23 +20,61 @@ pub type TagOf = fn(usize) -> u64;
 /// A virtual address of a process.
 type Place = (ProcessId, u64);
 
+/// What a block asks of the bus. So many transactions are before it at a time: whoever asks for one waits behind them.
+struct Requests {
+    at_once: usize,
+    waiting: VecDeque<BusRequest>,
+    /// Transactions that are not over.
+    left: usize,
+}
+
+impl Requests {
+    /// All at once.
+    const fn new() -> Requests {
+        Requests { at_once: usize::MAX, waiting: VecDeque::new(), left: 0 }
+    }
+
+    fn ask(&mut self, request: BusRequest, c: &mut Context<'_, '_>) {
+        if self.left < self.at_once {
+            c.bus(request);
+        } else {
+            self.waiting.push_back(request);
+        }
+        self.left += 1;
+    }
+
+    /// A transaction is over. True: so are all.
+    fn done(&mut self, c: &mut Context<'_, '_>) -> bool {
+        self.left -= 1;
+        if let Some(request) = self.waiting.pop_front() {
+            c.bus(request);
+        }
+        self.left == 0
+    }
+}
+
 /// Reads blocks.
 pub struct DmaReader {
     tag: TagOf,
     line_bytes: u64,
+    requests: Requests,
     /// Offset in the block of each part.
     offsets: Vec<usize>,
     /// Where the block is, if it is a process's.
     place: Option<Place>,
     data: Vec<u8>,
-    /// Parts of which the transaction is not over.
-    left: usize,
 }
 
 impl DmaReader {
     /// One whose transactions have the tags of `tag`, on a bus with lines of `line_bytes`.
     pub fn new(tag: TagOf, line_bytes: u64) -> DmaReader {
-        DmaReader { tag, line_bytes, offsets: vec![], place: None, data: vec![], left: 0 }
+        DmaReader { tag, line_bytes, requests: Requests::new(), offsets: vec![], place: None, data: vec![] }
+    }
+
+    /// Asks for `lines` at a time.
+    pub fn at_once(mut self, lines: usize) -> DmaReader {
+        self.requests.at_once = lines;
+        self
     }
 
     /// Reads `bytes` at virtual address `address` of `process`. False: there is nothing to read.
@@ -55,21 +95,21 @@ impl DmaReader {
 
     /// Reads `pieces` of physical memory, one behind the other. False: there is nothing to read.
     pub fn read_physical(&mut self, pieces: &[Piece], c: &mut Context<'_, '_>) -> bool {
-        debug_assert_eq!(self.left, 0, "a block at a time");
+        debug_assert_eq!(self.requests.left, 0, "a block at a time");
         self.place = None;
         self.offsets.clear();
         let mut bytes = 0;
         for piece in pieces {
             for (offset, length) in line_parts(piece.address, piece.bytes, self.line_bytes) {
                 let (address, tag) = (piece.address + offset, (self.tag)(self.offsets.len()));
-                c.bus(BusRequest { operation: BusOperation::Read, address, bytes: length, tag });
+                let request = BusRequest { operation: BusOperation::Read, address, bytes: length, tag };
+                self.requests.ask(request, c);
                 self.offsets.push((bytes + offset) as usize);
             }
             bytes += piece.bytes;
         }
         self.data = vec![0; bytes as usize];
-        self.left = self.offsets.len();
-        self.left > 0
+        !self.offsets.is_empty()
     }
 
     /// The transaction of part `number` is granted.
@@ -82,9 +122,8 @@ impl DmaReader {
     }
 
     /// A transaction is over: the block, if it was the last.
-    pub fn done(&mut self) -> Option<Vec<u8>> {
-        self.left -= 1;
-        (self.left == 0).then(|| std::mem::take(&mut self.data))
+    pub fn done(&mut self, c: &mut Context<'_, '_>) -> Option<Vec<u8>> {
+        self.requests.done(c).then(|| std::mem::take(&mut self.data))
     }
 }
 
@@ -101,15 +140,20 @@ struct Part<L> {
 pub struct DmaWriter<L = ()> {
     tag: TagOf,
     line_bytes: u64,
+    requests: Requests,
     parts: Vec<Part<L>>,
-    /// Parts of which the transaction is not over.
-    left: usize,
 }
 
 impl<L: Copy> DmaWriter<L> {
     /// One whose transactions have the tags of `tag`, on a bus with lines of `line_bytes`.
     pub fn new(tag: TagOf, line_bytes: u64) -> DmaWriter<L> {
-        DmaWriter { tag, line_bytes, parts: vec![], left: 0 }
+        DmaWriter { tag, line_bytes, requests: Requests::new(), parts: vec![] }
+    }
+
+    /// Asks for `lines` at a time.
+    pub fn at_once(mut self, lines: usize) -> DmaWriter<L> {
+        self.requests.at_once = lines;
+        self
     }
 
     /// `data` go to virtual address `address` of `process`, by `operation`.
@@ -155,13 +199,12 @@ impl<L: Copy> DmaWriter<L> {
 
     /// Asks for the bus. False: there is nothing to write.
     pub fn start(&mut self, c: &mut Context<'_, '_>) -> bool {
-        debug_assert_eq!(self.left, 0, "a block at a time");
+        debug_assert_eq!(self.requests.left, 0, "a block at a time");
         for (number, part) in self.parts.iter().enumerate() {
             let (operation, address, bytes) = (part.operation, part.address, part.data.len() as u32);
-            c.bus(BusRequest { operation, address, bytes, tag: (self.tag)(number) });
+            self.requests.ask(BusRequest { operation, address, bytes, tag: (self.tag)(number) }, c);
         }
-        self.left = self.parts.len();
-        self.left > 0
+        !self.parts.is_empty()
     }
 
     /// The transaction of part `number` is granted.
@@ -174,13 +217,13 @@ impl<L: Copy> DmaWriter<L> {
     }
 
     /// The transaction of part `number` is over: its label.
-    pub fn done(&mut self, number: usize) -> Written<L> {
+    pub fn done(&mut self, number: usize, c: &mut Context<'_, '_>) -> Written<L> {
         let label = self.parts[number].label;
-        self.left -= 1;
-        if self.left == 0 {
+        let is_all = self.requests.done(c);
+        if is_all {
             self.parts.clear();
         }
-        Written { label, is_all: self.left == 0 }
+        Written { label, is_all }
     }
 }
 

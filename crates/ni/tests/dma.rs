@@ -1,12 +1,12 @@
 //! DMA through a process's pages: rights are checked when a block is asked for, and again at each grant. The rig is the NI,
 //! the operating system and the bus.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use chasqui_engine::{Engine, Event, Lookahead, Outbox, Packet, Partition, Threads, Time};
 use chasqui_memory::{DEVICE_BASE, FlatMemory, PAGE_BYTES};
-use chasqui_ni::{BusOperation, BusRequest, Context, DmaReader, DmaWriter, Outputs, Pager};
+use chasqui_ni::{BusOperation, BusRequest, Context, DmaReader, DmaWriter, Outputs, Pager, Piece};
 use chasqui_placement::ProcessId;
 
 const PROCESS: ProcessId = ProcessId(0);
@@ -154,6 +154,48 @@ fn nothing_is_asked_for_without_the_right() {
     });
 }
 
+/// So many lines are asked for at a time, the next when one is over; the block is the same.
+#[test]
+fn lines_are_asked_for_in_portions() {
+    with_context(|c| {
+        for at_once in [1, 2, 3, 4, 100] {
+            let mut reader = DmaReader::new(|number| number as u64, 32).at_once(at_once);
+            let mut writer = DmaWriter::<()>::new(|number| number as u64, 32).at_once(at_once);
+            c.memory.slice_mut(0x1000, 128).unwrap().copy_from_slice(&(0..128).collect::<Vec<u8>>());
+            assert!(reader.read_physical(&[Piece { address: 0x1000, bytes: 128 }], c));
+            let mut block = None;
+            let most = in_turn(c, |request, c| {
+                reader.granted(request.tag as usize, request, c);
+                block = reader.done(c);
+            });
+            assert_eq!(most, at_once.min(4));
+            let block = block.expect("all has been read");
+            assert_eq!(block, (0..128).collect::<Vec<u8>>());
+            writer.add_physical(BusOperation::Write, &[Piece { address: 0x2000, bytes: 128 }], &block);
+            assert!(writer.start(c));
+            let mut is_all = false;
+            let most = in_turn(c, |request, c| {
+                writer.granted(request.tag as usize, c);
+                is_all = writer.done(request.tag as usize, c).is_all;
+            });
+            assert_eq!((most, is_all), (at_once.min(4), true));
+            assert_eq!(c.memory.slice(0x2000, 128).unwrap(), block);
+        }
+    });
+}
+
+/// Deals with what is asked for, in that order: how many transactions were before the bus at most.
+fn in_turn(c: &mut Context<'_, '_>, mut deal: impl FnMut(BusRequest, &mut Context<'_, '_>)) -> usize {
+    let mut before = VecDeque::from(asked(c));
+    let mut most = before.len();
+    while let Some(request) = before.pop_front() {
+        deal(request, c);
+        before.extend(asked(c));
+        most = most.max(before.len());
+    }
+    most
+}
+
 /// The process changes its pages between what is asked for and its grant.
 #[test]
 fn a_right_that_is_gone_at_the_grant_is_missed() {
@@ -194,14 +236,14 @@ fn a_right_that_is_gone_at_the_grant_is_missed() {
         };
         writer.granted(1, &mut c);
         reader.granted(1, requests[1], &c);
-        assert_eq!((reader.done(), reader.done()), (None, Some(vec![7; 64])));
+        assert_eq!((reader.done(&mut c), reader.done(&mut c)), (None, Some(vec![7; 64])));
         assert_eq!(c.memory.slice(0x1040, 64).unwrap(), [[1; 32], [7; 32]].concat());
         // munmap: what is left is read as zeros.
         let mut c = Context { pager: &mut Pages(BTreeMap::new()), ..c };
         let reads = requests[0];
         let mut reader = reader_of(&mut c);
         reader.granted(0, reads, &c);
-        assert_eq!(reader.done(), Some(vec![0; 32]));
+        assert_eq!(reader.done(&mut c), Some(vec![0; 32]));
     });
 }
 

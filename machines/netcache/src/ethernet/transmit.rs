@@ -90,7 +90,7 @@ impl Transmitter {
 
     /// A part is here.
     pub fn part_read(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        if let Some(frame) = self.reader.done() {
+        if let Some(frame) = self.reader.done(c) {
             self.queue(frame, s, c);
             self.state = State::Idle;
             self.report(c);

@@ -192,7 +192,7 @@ impl Receiver {
     /// A line of it is here.
     pub fn line_read(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let State::Fetching(job) = self.state else { unreachable!("a descriptor for nobody") };
-        if let Some(descriptor) = self.reader.done() {
+        if let Some(descriptor) = self.reader.done(c) {
             self.fetched(job, &ViaDescriptor::from_bytes(&descriptor), s, c);
         }
     }

@@ -189,7 +189,7 @@ impl Transmitter {
     /// A line has been read.
     pub fn line_read(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let State::Reading(step) = self.state else { unreachable!("a line for nobody") };
-        if let Some(data) = self.reader.done() {
+        if let Some(data) = self.reader.done(c) {
             self.read(step, &data, s, c);
         }
     }

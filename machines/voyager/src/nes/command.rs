@@ -96,7 +96,7 @@ impl Fetcher {
 
     /// A line has been read; all of them cross the I-bus.
     pub fn line_read(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let Some(data) = self.reader.done() else { return };
+        let Some(data) = self.reader.done(c) else { return };
         let end = s.cross(c.now, 0, data.len() as u64);
         self.fetch.as_mut().expect("something is fetched").data = Some(data);
         c.at(end, NesEvent::Fetched.into());

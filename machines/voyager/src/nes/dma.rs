@@ -7,13 +7,13 @@ use chasqui_memory::PAGE_BYTES;
 use chasqui_ni::{BusRequest, Context, DmaReader, MessageKey, Piece, Ring, SlotQueue};
 use chasqui_placement::ProcessId;
 
+use super::plan::NesPlan;
 use super::queues::QueueName;
 use super::refusal::name_sender;
 use super::table::Destination;
 use super::transmit::{message_of, packet_bytes, push_packet};
 use super::{Mechanism, NesEvent, Owner, Shared, accept};
 use crate::PROCESSES_MAX;
-use crate::parameters::Dma;
 use crate::registers::VoyagerDma;
 use crate::service_registers::{PACKET_DMA, PACKET_NOTICE};
 
@@ -89,7 +89,8 @@ pub(super) struct DmaEngine {
 
 impl DmaEngine {
     /// `owner`: whose turn is the first, where processes have turns.
-    pub fn new(rings: &[Ring], dma: &Dma, line_bytes: u64, owner: Option<ProcessId>) -> DmaEngine {
+    pub fn new(rings: &[Ring], plan: &NesPlan, owner: Option<ProcessId>) -> DmaEngine {
+        let (dma, line_bytes) = (&plan.dma, plan.line_bytes);
         DmaEngine {
             owner,
             is_held: false,
@@ -97,7 +98,7 @@ impl DmaEngine {
             queues: rings.iter().map(|&ring| SlotQueue::new(ring)).collect(),
             current: ProcessId(0),
             state: State::Idle,
-            reader: DmaReader::new(|number| Owner::DmaRead.tag(number), line_bytes),
+            reader: DmaReader::new(|number| Owner::DmaRead.tag(number), line_bytes).at_once(plan.dma_lines()),
             transfer: None,
             pieces: VecDeque::new(),
             crossing: false,
@@ -379,7 +380,7 @@ impl DmaEngine {
     }
 
     pub fn line_read(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let Some(block) = self.reader.done() else { return };
+        let Some(block) = self.reader.done(c) else { return };
         match self.state {
             State::Fetching => self.begin(&VoyagerDma::from_bytes(&block), s, c),
             _ => self.piece_read(&block),

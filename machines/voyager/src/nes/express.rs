@@ -334,8 +334,8 @@ impl ExpressTransmitter {
         self.reader.granted(number, request, c);
     }
 
-    pub fn line_read(&mut self) {
-        if let Some(lines) = self.reader.done() {
+    pub fn line_read(&mut self, c: &mut Context<'_, '_>) {
+        if let Some(lines) = self.reader.done(c) {
             self.tagged = lines;
             self.state = State::Ready;
         }

@@ -244,6 +244,8 @@ impl Nes {
         let rings = |of: fn(&OwnRings) -> Ring| own.iter().map(of).collect::<Vec<_>>();
         let homes = Homes::new(names, &queues, plan.placement.per_node());
         let receiver = Receiver::new(receive, &rings(|own| own.tags), slots, homes.jobs(), &plan);
+        let turns_from = is_drained.then_some(ProcessId(0));
+        let dma = DmaEngine::new(&rings(|own| own.requests), &plan, turns_from);
         let limits = plan.job_limits();
         let service = plan.processor.map(|processor| {
             let sites = (plan.placement.nodes(), plan.port.node());
@@ -276,12 +278,7 @@ impl Nes {
             fetcher: Fetcher::new(service_places, plan.line_bytes),
             empty: vec![registers::EXPRESS_EMPTY; names.processes],
             in_flight: 0,
-            dma: DmaEngine::new(
-                &rings(|own| own.requests),
-                &plan.dma,
-                plan.line_bytes,
-                is_drained.then_some(ProcessId(0)),
-            ),
+            dma,
             transmit_rings: transmit,
             receive_rings: receive,
             service: service.transpose()?,
@@ -673,9 +670,9 @@ impl NetworkInterface for Nes {
 
     fn bus_done(&mut self, c: &mut Context<'_, '_>, request: BusRequest) {
         match Owner::of(request.tag) {
-            (Owner::Transmit, _) => self.transmitter.line_read(),
+            (Owner::Transmit, _) => self.transmitter.line_read(c),
             (Owner::Reclaim, _) => {}
-            (Owner::TagOn, _) => self.express.line_read(),
+            (Owner::TagOn, _) => self.express.line_read(c),
             (Owner::DmaRead, _) => self.dma.line_read(&mut self.shared, c),
             (Owner::DmaWrite, number) => self.receiver.line_written(number, &mut self.shared, c),
             (Owner::Command, _) => self.command_line(c),

@@ -51,9 +51,19 @@ impl NesPlan {
         self.placement.jobs().count() > 1
     }
 
+    /// Several jobs use the NES at the same time.
+    fn is_shared(&self) -> bool {
+        self.has_several_jobs() && self.queues.sharing == Sharing::Own
+    }
+
+    /// Lines of a block that are asked for at a time.
+    pub(super) fn dma_lines(&self) -> usize {
+        if self.is_shared() { self.dma.lines as usize } else { usize::MAX }
+    }
+
     /// What keeps jobs from each other's share of the sP. One that has the network to itself is not held up.
     pub(super) fn job_limits(&self) -> JobLimits {
-        let is_shared = self.has_several_jobs() && self.queues.sharing == Sharing::Own;
+        let is_shared = self.is_shared();
         let processes = self.placement.per_node();
         let messages = u64::from(processes) * EXPRESS_QUEUES * self.express.slots;
         let slots = self.service.access_slots;

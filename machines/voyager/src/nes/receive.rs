@@ -128,8 +128,10 @@ impl Receiver {
             lanes: Default::default(),
             missed: MissQueue::new(jobs, of_service(plan.service.miss_slots)),
             state: State::Idle,
-            writers: [part_tag::<0>, part_tag::<1>]
-                .map(|tag| Writer { lines: DmaWriter::new(tag, plan.line_bytes), piece: None }),
+            writers: [part_tag::<0>, part_tag::<1>].map(|tag| Writer {
+                lines: DmaWriter::new(tag, plan.line_bytes).at_once(plan.dma_lines()),
+                piece: None,
+            }),
             current: 0,
             page_in_cycles: plan.dma.page_in.cycles(),
             refuser: Refuser::default(),
@@ -472,7 +474,7 @@ impl Receiver {
     /// Line `number` of a piece is in memory.
     pub fn line_written(&mut self, number: usize, s: &mut Shared, c: &mut Context<'_, '_>) {
         let writer = &mut self.writers[number % WRITERS];
-        if !writer.lines.done(number / WRITERS).is_all {
+        if !writer.lines.done(number / WRITERS, c).is_all {
             return;
         }
         if let Some((process, message)) = writer.piece.take() {

@@ -210,8 +210,8 @@ impl Transmitter {
         self.reader.granted(number, request, c);
     }
 
-    pub fn line_read(&mut self) {
-        let Some(slot) = self.reader.done() else { return };
+    pub fn line_read(&mut self, c: &mut Context<'_, '_>) {
+        let Some(slot) = self.reader.done(c) else { return };
         self.fetched = slot;
         // The queue may have left its slot meanwhile.
         let is_there = self.slots[self.current].queue.is_some();
