@@ -530,17 +530,20 @@ MIXED = (ROOT / "tests" / "voyager" / "mixed.c").read_text()
 
 
 @pytest.mark.parametrize(
-    ("machine", "seed", "status"), [("voyager/reclaim", 1, 0), ("voyager", 54, 124)]
+    ("machine", "seed", "lines", "status"),
+    [("voyager/reclaim", 1, 1, 0), ("voyager", 54, 1, 0), ("voyager", 54, 512, 124)],
 )
 def test_all_mechanisms_where_buffers_are_small(
-    compile_c: Compiler, tmp_path: Path, machine: str, seed: int, status: int
+    compile_c: Compiler, tmp_path: Path, machine: str, seed: int, lines: int, status: int
 ) -> None:
-    """A request's end that a credit allows had the next ask for the bus sooner than promised."""
+    """A request's end that a credit allows had the next ask for the bus sooner than promised, with
+    all lines of a packet at once."""
     mixed = compile_c("mixed", MIXED, HEADERS, "-O2")
     others = [(f"{seed}", 50), (f"1{seed}", 0), (f"2{seed}", 100)]
     jobs = [f"-np 2 {mixed} {its} 2000 {deaf}" for its, deaf in others]
     words = ["--limit-time", "20 ms", "--machine", machine, *SHORT, "-np", 2]
     words += ["--set", "network.input_buffer=1", "--set", "voyager.dma.requests=2"]
+    words += ["--set", f"voyager.dma.lines={lines}"]
     words += [word for job in jobs for word in ("--job", job)]
     ways: dict[str, list[str]] = {
         "one": ["--threads", "1"],
