@@ -144,7 +144,7 @@ TIMES = {
     "voyager-modern": ((40, 1000), 4000, (0, 100)),
     "voyager/onequeue": ((4, 1000), 12_000, (0, 2000)),
 }
-NEIGHBOURS = ["flood", "deaf", "exit", "fault", "abort", "block", "long", "looks"]
+NEIGHBOURS = ["flood", "deaf", "exit", "fault", "abort", "block", "long", "looks", "blocks"]
 # One that computes, and leaves its harts as these do.
 ENDING = {"exit": "rest", "block": "rest", "fault": "leave", "abort": "leave"}
 STATUS = {"fault": 128 + 11, "abort": 128 + 6}
@@ -409,14 +409,28 @@ def test_without_holding_jobs_up_in_time_a_flood_stops_others(
 def test_without_a_line_at_a_time_blocks_both_ways_keep_the_bus(
     compile_c: Compiler, tmp_path: Path
 ) -> None:
-    """More than the bound of jobs that compute, too, so it is this that keeps to it."""
+    """So it is this that leaves it to others."""
     programs = compile_c("traffic", TRAFFIC), compile_c("neighbour", NEIGHBOUR)
-    options = ("--machine", "voyager", "--set", "voyager.dma.lines=512")
-    compute, blocks = (
-        time_beside(programs, tmp_path / how, options, how, 0) for how in ("compute", "blocks")
-    )
-    print(f"{blocks / compute:.2f}")
-    assert blocks > 1.5 * compute
+    times = []
+    for lines in (1, 512):
+        options = ("--machine", "voyager", "--set", f"voyager.dma.lines={lines}")
+        times.append(time_beside(programs, tmp_path / str(lines), options, "blocks", 0))
+    print(times)
+    assert times[1] > 1.2 * times[0]
+
+
+def test_a_line_at_a_time_costs_blocks_beside_a_job_that_computes_nothing(
+    compile_c: Compiler, tmp_path: Path
+) -> None:
+    programs = compile_c("only", ONLY_MESSAGES), compile_c("neighbour", NEIGHBOUR)
+    times = []
+    for lines in (1, 512):
+        out = tmp_path / str(lines)
+        out.mkdir()
+        options = ["-m", "voyager", "--set", f"voyager.dma.lines={lines}"]
+        times.append(alone_with(programs, out, "compute", 10, 65536, options))
+    print(times)
+    assert abs(times[0] / times[1] - 1) < 0.02
 
 
 BURSTS = """\
@@ -537,7 +551,7 @@ def test_all_mechanisms_where_buffers_are_small(
     compile_c: Compiler, tmp_path: Path, machine: str, seed: int, lines: int, status: int
 ) -> None:
     """A request's end that a credit allows had the next ask for the bus sooner than promised, with
-    all lines of a packet at once."""
+    all lines of a packet at once: that scenario is the last."""
     mixed = compile_c("mixed", MIXED, HEADERS, "-O2")
     others = [(f"{seed}", 50), (f"1{seed}", 0), (f"2{seed}", 100)]
     jobs = [f"-np 2 {mixed} {its} 2000 {deaf}" for its, deaf in others]

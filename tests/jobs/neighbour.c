@@ -1,5 +1,5 @@
 /* A job beside which another one runs. Until so much time has passed on its clock, every rank but 0 does to rank 0 what
- * the argument says:
+ * the argument says, but for `blocks`, by which every rank does it to the next:
  *
  *   compute   nothing: all ranks compute
  *   rest      the same, but rank 0 exits after a while

@@ -161,25 +161,27 @@ fn lines_are_asked_for_in_portions() {
         for at_once in [1, 2, 3, 4, 100] {
             let mut reader = DmaReader::new(|number| number as u64, 32).at_once(at_once);
             let mut writer = DmaWriter::<()>::new(|number| number as u64, 32).at_once(at_once);
-            c.memory.slice_mut(0x1000, 128).unwrap().copy_from_slice(&(0..128).collect::<Vec<u8>>());
-            assert!(reader.read_physical(&[Piece { address: 0x1000, bytes: 128 }], c));
-            let mut block = None;
-            let most = in_turn(c, |request, c| {
-                reader.granted(request.tag as usize, request, c);
-                block = reader.done(c);
-            });
-            assert_eq!(most, at_once.min(4));
-            let block = block.expect("all has been read");
-            assert_eq!(block, (0..128).collect::<Vec<u8>>());
-            writer.add_physical(BusOperation::Write, &[Piece { address: 0x2000, bytes: 128 }], &block);
-            assert!(writer.start(c));
-            let mut is_all = false;
-            let most = in_turn(c, |request, c| {
-                writer.granted(request.tag as usize, c);
-                is_all = writer.done(request.tag as usize, c).is_all;
-            });
-            assert_eq!((most, is_all), (at_once.min(4), true));
-            assert_eq!(c.memory.slice(0x2000, 128).unwrap(), block);
+            // One block after the other.
+            for value in [3, 100] {
+                let block = (value..value + 128).collect::<Vec<u8>>();
+                c.memory.slice_mut(0x1000, 128).unwrap().copy_from_slice(&block);
+                assert!(reader.read_physical(&[Piece { address: 0x1000, bytes: 128 }], c));
+                let mut read = None;
+                let most = in_turn(c, |request, c| {
+                    reader.granted(request.tag as usize, request, c);
+                    read = reader.done(c);
+                });
+                assert_eq!((most, read.as_ref()), (at_once.min(4), Some(&block)));
+                writer.add_physical(BusOperation::Write, &[Piece { address: 0x2000, bytes: 128 }], &block);
+                assert!(writer.start(c));
+                let mut is_all = false;
+                let most = in_turn(c, |request, c| {
+                    writer.granted(request.tag as usize, c);
+                    is_all = writer.done(request.tag as usize, c).is_all;
+                });
+                assert_eq!((most, is_all), (at_once.min(4), true));
+                assert_eq!(c.memory.slice(0x2000, 128).unwrap(), block);
+            }
         }
     });
 }

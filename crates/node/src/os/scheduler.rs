@@ -107,9 +107,8 @@ pub(crate) struct Scheduler {
     /// The quantum is over, since then. The process leaves when the hart has executed so many instructions: one that waits is
     /// finished, for it may have taken a message.
     over: Option<(u64, Time)>,
-    /// So long one process had the hart beyond its turn, and so many others have yet to have as much more.
-    late: Time,
-    others: usize,
+    /// By process: so long others have had the hart beyond their turns while it waited; its next turn is as much longer.
+    owed: Vec<Time>,
     /// The process on the hart gives it up.
     yielded: bool,
     /// The process on the hart did nothing but repeat itself until the quantum's end.
@@ -142,8 +141,7 @@ impl Scheduler {
             waiting: (1..=others).collect(),
             end: None,
             over: None,
-            late: Time::ZERO,
-            others: 0,
+            owed: vec![Time::ZERO; 1 + others],
             yielded: false,
             was_idle: false,
             events: 0,
@@ -160,19 +158,21 @@ impl Scheduler {
         now + self.quantum - Time(since % self.quantum.0)
     }
 
-    /// The process on the hart leaves it at `now`, when its quantum is over since `since`. Turns together are all whole.
-    fn leaves(&mut self, since: Time, now: Time) {
-        let late = now - since;
-        if !self.together && (self.others == 0 || late >= self.late) {
-            (self.late, self.others) = (late, self.waiting.len());
+    /// The process on the hart leaves it, `late` after its quantum's end. Those of the others that could have gone on are
+    /// owed as much. Turns together are all whole.
+    fn leaves(&mut self, late: Time, could_go_on: impl Fn(usize) -> bool) {
+        if !self.together {
+            self.waiting
+                .iter()
+                .filter(|&&process| could_go_on(process))
+                .for_each(|&process| self.owed[process] += late);
         }
     }
 
-    /// The end of the turn that begins at `now`. It is longer by what one has had beyond its own since this process had one.
-    fn turn_end(&mut self, now: Time) -> Time {
-        let Some(others) = self.others.checked_sub(1) else { return self.next_end(now) };
-        self.others = others;
-        self.next_end(now + self.late)
+    /// The end of the turn of `process` that begins at `now`. It is longer by what it is owed.
+    fn turn_end(&mut self, process: usize, now: Time) -> Time {
+        let owed = std::mem::take(&mut self.owed[process]);
+        self.next_end(now + owed)
     }
 
     /// Place of the process that comes next.
@@ -328,7 +328,7 @@ impl Os {
         if self.processes[0].id != ProcessId(0) {
             s.held = Some(std::mem::replace(&mut harts[HART].activity, Activity::Vacant));
         }
-        self.arm_turn(events, Time::ZERO);
+        self.arm_turn(events, harts[HART].process, Time::ZERO);
     }
 
     /// A timer of the scheduler's is due. What the device is told, if anything: nobody is on the hart.
@@ -399,7 +399,7 @@ impl Os {
         let now = now.max(core.hart.now());
         let over = s.over.take();
         if let Some((_, since)) = over {
-            s.leaves(since, now);
+            s.leaves(now - since, |process| waiting(&self.processes, process).is_runnable(now));
         }
         let over = over.is_some();
         let yielded = std::mem::take(&mut s.yielded);
@@ -423,21 +423,21 @@ impl Os {
                 harts[HART].activity = Activity::Suspended(true);
             }
         }
-        self.arm(events, now);
+        self.arm(events, harts[HART].process, now);
     }
 
-    /// The quantum's end is to come, if anybody waits for it.
-    fn arm(&mut self, events: &mut Events, now: Time) {
+    /// The quantum's end of `process`, which is on the hart, is to come, if anybody waits for it.
+    fn arm(&mut self, events: &mut Events, process: usize, now: Time) {
         let waits = |s: &Scheduler| s.end.is_none() && s.next(&self.processes, now).is_some();
         if self.scheduler.as_deref().is_some_and(waits) {
-            self.arm_turn(events, now);
+            self.arm_turn(events, process, now);
         }
     }
 
-    /// The end of the turn that begins at `now` is to come.
-    fn arm_turn(&mut self, events: &mut Events, now: Time) {
+    /// The end of the turn of `process` that begins at `now` is to come.
+    fn arm_turn(&mut self, events: &mut Events, process: usize, now: Time) {
         let Some(s) = &mut self.scheduler else { return };
-        let end = s.turn_end(now);
+        let end = s.turn_end(process, now);
         s.end = Some(end);
         schedule(events, end, Timer::Quantum);
     }
@@ -494,7 +494,7 @@ impl Os {
             None => {}
         }
         if !turn.last {
-            self.arm_turn(events, from);
+            self.arm_turn(events, harts[HART].process, from);
         }
         if matches!(harts[HART].activity, Activity::Ended) {
             schedule(events, from, Timer::Look);
@@ -695,28 +695,33 @@ mod tests {
         assert_eq!(scheduler(4, false).next_end(Time(0)), Time(20 * US));
         let mut together = scheduler(4, true);
         together.waiting = [1].into();
-        together.leaves(Time(0), Time(7));
-        assert_eq!(together.turn_end(Time(7)), Time(100 * US + 7), "turns together are whole");
+        together.waiting = [0].into();
+        together.leaves(Time(7), |_| true);
+        assert_eq!(together.turn_end(0, Time(7)), Time(100 * US + 7), "turns together are whole");
     }
 
     #[test]
     fn what_one_has_had_beyond_its_turn_all_others_have_once() {
         const US: u64 = 1_000_000;
         let mut node = scheduler(0, false);
-        node.waiting = [1, 2].into();
-        let ends = |node: &mut Scheduler, since: u64, left: u64, begins: [u64; 3]| {
-            node.leaves(Time(since * US), Time(left * US));
-            begins.map(|now| node.turn_end(Time(now * US)).0 / US)
+        node.owed = vec![Time::ZERO; 3];
+        let mut late = |who: usize, by: u64, can: &[usize], next: &[(usize, u64)]| {
+            node.waiting = [0, 1, 2].into_iter().filter(|&process| process != who).collect();
+            node.leaves(Time(by * US), |process| can.contains(&process));
+            next.iter()
+                .map(|&(process, now)| node.turn_end(process, Time(now * US)).0 / US)
+                .collect::<Vec<_>>()
         };
+        let all = [0, 1, 2];
         // Its access was over soon; within the next quantum; or not.
-        assert_eq!(ends(&mut node, 100, 101, [101, 200, 300]), [200, 300, 400]);
-        assert_eq!(ends(&mut node, 100, 180, [180, 300, 400]), [300, 400, 500]);
-        assert_eq!(ends(&mut node, 100, 330, [330, 600, 900]), [600, 900, 1000]);
-        // What is left of it is not lost by one that is hardly late.
-        node.leaves(Time(100 * US), Time(330 * US));
-        assert_eq!(node.turn_end(Time(330 * US)), Time(600 * US));
-        node.leaves(Time(600 * US), Time(601 * US));
-        assert_eq!(node.turn_end(Time(601 * US)), Time(900 * US));
+        assert_eq!(late(0, 1, &all, &[(1, 101), (2, 200), (0, 300)]), [200, 300, 400]);
+        assert_eq!(late(0, 80, &all, &[(1, 180), (2, 300), (0, 400)]), [300, 400, 500]);
+        assert_eq!(late(0, 230, &all, &[(1, 330), (2, 600), (0, 900)]), [600, 900, 1000]);
+        // Who has ended, or sleeps, is owed nothing, nor is who was late.
+        assert_eq!(late(0, 230, &[1], &[(1, 330), (0, 600), (2, 700)]), [600, 700, 800]);
+        // Two are late one after the other: the third has what both have had.
+        assert_eq!(late(0, 230, &all, &[(1, 330)]), [600]);
+        assert_eq!(late(1, 101, &all, &[(2, 701), (0, 1100), (1, 1300)]), [1100, 1300, 1400]);
     }
 
     #[test]

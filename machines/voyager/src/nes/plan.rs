@@ -5,9 +5,10 @@ use chasqui_engine::Clock;
 use chasqui_network::{NetworkParameters, NodePort};
 use chasqui_ni::FirmwareProcessor;
 use chasqui_node::NodeConfiguration;
-use chasqui_placement::Placement;
+use chasqui_placement::{NodeId, Placement};
 
 use super::SLOT;
+use super::receive::WRITERS;
 use super::service::JobLimits;
 use crate::parameters::{self, Basic, Dma, Express, Mpi, Queues, Sharing};
 use crate::registers::EXPRESS_QUEUES;
@@ -51,19 +52,23 @@ impl NesPlan {
         self.placement.jobs().count() > 1
     }
 
-    /// Several jobs use the NES at the same time.
-    fn is_shared(&self) -> bool {
-        self.has_several_jobs() && self.queues.sharing == Sharing::Own
+    /// Lines of a block that are asked for at a time: fewer than all where several jobs have processes on the node.
+    pub(super) fn dma_lines(&self) -> usize {
+        let here = || self.placement.on(NodeId(self.port.node())).map(|(_, occupant)| occupant.job);
+        let are_several = here().next().is_some_and(|first| here().any(|job| job != first));
+        if are_several && self.queues.sharing == Sharing::Own { self.dma.lines as usize } else { usize::MAX }
     }
 
-    /// Lines of a block that are asked for at a time.
-    pub(super) fn dma_lines(&self) -> usize {
-        if self.is_shared() { self.dma.lines as usize } else { usize::MAX }
+    /// Pieces of blocks that are written at a time: if not all lines of one are asked for at once, those of two would
+    /// be mixed, and a block not written in its order.
+    pub(super) fn dma_writers(&self) -> usize {
+        let lines = self.dma.packet_data.bytes().div_ceil(self.line_bytes) as usize;
+        if self.dma_lines() < lines { 1 } else { WRITERS }
     }
 
     /// What keeps jobs from each other's share of the sP. One that has the network to itself is not held up.
     pub(super) fn job_limits(&self) -> JobLimits {
-        let is_shared = self.is_shared();
+        let is_shared = self.has_several_jobs() && self.queues.sharing == Sharing::Own;
         let processes = self.placement.per_node();
         let messages = u64::from(processes) * EXPRESS_QUEUES * self.express.slots;
         let slots = self.service.access_slots;

@@ -34,7 +34,7 @@ enum State {
 
 /// Pieces of blocks that have crossed the I-bus and are being written: one while the next comes, so that the bus or the
 /// link limits a block, and not the NES (section 6).
-const WRITERS: usize = 2;
+pub(super) const WRITERS: usize = 2;
 
 /// Part `number` of what writer `WRITER` writes.
 fn part_tag<const WRITER: usize>(number: usize) -> u64 {
@@ -90,6 +90,8 @@ pub(super) struct Receiver {
     pub missed: MissQueue,
     state: State,
     writers: [Writer; WRITERS],
+    /// So many are used.
+    pieces_at_once: usize,
     /// Priority of the packet that is dealt with.
     current: usize,
     page_in_cycles: u64,
@@ -132,6 +134,7 @@ impl Receiver {
                 lines: DmaWriter::new(tag, plan.line_bytes).at_once(plan.dma_lines()),
                 piece: None,
             }),
+            pieces_at_once: plan.dma_writers(),
             current: 0,
             page_in_cycles: plan.dma.page_in.cycles(),
             refuser: Refuser::default(),
@@ -200,7 +203,7 @@ impl Receiver {
         }
         let is_piece = u64::from(self.packet().bytes[0]) == PACKET_DMA;
         let busy = self.writers.iter().filter(|writer| writer.piece.is_some()).count();
-        if busy <= if is_piece { WRITERS - 1 } else { 0 } {
+        if busy <= if is_piece { self.pieces_at_once - 1 } else { 0 } {
             self.take(s, c);
         }
     }
