@@ -266,8 +266,9 @@ def alone_with(
     only, neighbour = programs
     # No longer than until its share of memory is full.
     is_modern = "voyager-modern" in options
-    until = 20_000 if not is_modern else 3000 if neighbours == 1 else 8000
-    ranks = 2 if how in ("long", "block") else 4  # more blocks at once would have more than a half
+    until = 24_000 if not is_modern else 3000 if neighbours == 1 else 8000
+    # More blocks at once would have more than a half.
+    ranks = 2 if how in ("long", "block", "streams") else 4
     job = ["--job", f"-np {ranks} {neighbour} {how} {until} {until}"] * neighbours
     if how == "same":
         job = ["--job", f"-np 2 {only} {4 * rounds} {size}"]
@@ -282,7 +283,7 @@ def alone_with(
 
 
 # What a neighbour does in the columns of the README's table.
-COLUMNS = ("same", "flood", "deaf", "block", "long", "both")
+COLUMNS = ("same", "flood", "deaf", "block", "long", "both", "streams")
 # Of flood and deaf. Where the firmware does all the work, each job has a fair half of that: an
 # event, be it a packet or an access, waits for one of the flood's, which may take longer.
 MOST = {("resident", 8): 1.5, ("resident", 65536): 1.5, ("served", 8): 2.5, ("served", 65536): 1.5}
@@ -416,7 +417,7 @@ def test_without_a_line_at_a_time_blocks_both_ways_keep_the_bus(
         options = ("--machine", "voyager", "--set", f"voyager.dma.lines={lines}")
         times.append(time_beside(programs, tmp_path / str(lines), options, "blocks", 0))
     print(times)
-    assert times[1] > 1.2 * times[0]
+    assert times[1] > 1.15 * times[0]
 
 
 def test_a_line_at_a_time_costs_blocks_beside_a_job_that_computes_nothing(

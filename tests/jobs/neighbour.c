@@ -1,5 +1,5 @@
 /* A job beside which another one runs. Until so much time has passed on its clock, every rank but 0 does to rank 0 what
- * the argument says, but for `blocks`, by which every rank does it to the next:
+ * the argument says, but for `blocks` and `streams`:
  *
  *   compute   nothing: all ranks compute
  *   rest      the same, but rank 0 exits after a while
@@ -12,6 +12,7 @@
  *   block     has the NES move blocks to rank 0, which exits after a while
  *   long      has the NES move one block that takes it all the time
  *   blocks    has the NES move short blocks all the time, from every rank to the next, rank 0 too
+ *   streams   stores to line after line of more memory than the caches hold, rank 0 too
  *   looks     polls by OnePoll, in an order that names one queue as often as it can
  *   points    stores a pointer as fast as it can
  *   moves     moves a queue into its slot and out of it all the time
@@ -80,6 +81,13 @@ static void pass_on(void)
         nes_basic_release(&nes, oldest->bytes);
 }
 
+static void stream(void)
+{
+    static size_t next;
+    for (int i = 0; i < 64; i++, next += 4)
+        *(volatile uint64_t *)&block[next % (sizeof block / sizeof *block)] = 1;
+}
+
 static void look(void)
 {
     for (int i = 0; i < 16; i++)
@@ -108,6 +116,8 @@ static void step(void)
         compute();
     else if (is("blocks"))
         pass_on();
+    else if (is("streams"))
+        stream();
     else if (nes.rank == 0)
         take();
     else if (is("block"))

@@ -20,36 +20,35 @@ pub type TagOf = fn(usize) -> u64;
 /// A virtual address of a process.
 type Place = (ProcessId, u64);
 
-/// What a block asks of the bus. So many transactions are before it at a time: whoever asks for one waits behind them.
-struct Requests {
+/// Transactions before the bus, so many at a time: whoever else asks waits behind them. The others follow in their order.
+pub struct Portions {
     at_once: usize,
+    under_way: usize,
     waiting: VecDeque<BusRequest>,
-    /// Transactions that are not over.
-    left: usize,
 }
 
-impl Requests {
-    /// All at once.
-    const fn new() -> Requests {
-        Requests { at_once: usize::MAX, waiting: VecDeque::new(), left: 0 }
+impl Portions {
+    /// `at_once` at a time.
+    pub const fn of(at_once: usize) -> Portions {
+        Portions { at_once, under_way: 0, waiting: VecDeque::new() }
     }
 
-    fn ask(&mut self, request: BusRequest, c: &mut Context<'_, '_>) {
-        if self.left < self.at_once {
+    /// Asks for a transaction.
+    pub fn ask(&mut self, request: BusRequest, c: &mut Context<'_, '_>) {
+        if self.under_way < self.at_once {
+            self.under_way += 1;
             c.bus(request);
         } else {
             self.waiting.push_back(request);
         }
-        self.left += 1;
     }
 
-    /// A transaction is over. True: so are all.
-    fn done(&mut self, c: &mut Context<'_, '_>) -> bool {
-        self.left -= 1;
-        if let Some(request) = self.waiting.pop_front() {
-            c.bus(request);
+    /// A transaction is over: the next is asked for.
+    pub fn done(&mut self, c: &mut Context<'_, '_>) {
+        match self.waiting.pop_front() {
+            Some(request) => c.bus(request),
+            None => self.under_way -= 1,
         }
-        self.left == 0
     }
 }
 
@@ -57,23 +56,33 @@ impl Requests {
 pub struct DmaReader {
     tag: TagOf,
     line_bytes: u64,
-    requests: Requests,
     /// Offset in the block of each part.
     offsets: Vec<usize>,
     /// Where the block is, if it is a process's.
     place: Option<Place>,
     data: Vec<u8>,
+    portions: Portions,
+    /// Parts of which the transaction is not over.
+    left: usize,
 }
 
 impl DmaReader {
     /// One whose transactions have the tags of `tag`, on a bus with lines of `line_bytes`.
     pub fn new(tag: TagOf, line_bytes: u64) -> DmaReader {
-        DmaReader { tag, line_bytes, requests: Requests::new(), offsets: vec![], place: None, data: vec![] }
+        DmaReader {
+            tag,
+            line_bytes,
+            offsets: vec![],
+            place: None,
+            data: vec![],
+            portions: Portions::of(usize::MAX),
+            left: 0,
+        }
     }
 
     /// Asks for `lines` at a time.
     pub fn at_once(mut self, lines: usize) -> DmaReader {
-        self.requests.at_once = lines;
+        self.portions = Portions::of(lines);
         self
     }
 
@@ -95,7 +104,7 @@ impl DmaReader {
 
     /// Reads `pieces` of physical memory, one behind the other. False: there is nothing to read.
     pub fn read_physical(&mut self, pieces: &[Piece], c: &mut Context<'_, '_>) -> bool {
-        debug_assert_eq!(self.requests.left, 0, "a block at a time");
+        debug_assert_eq!(self.left, 0, "a block at a time");
         self.place = None;
         self.offsets.clear();
         let mut bytes = 0;
@@ -103,13 +112,14 @@ impl DmaReader {
             for (offset, length) in line_parts(piece.address, piece.bytes, self.line_bytes) {
                 let (address, tag) = (piece.address + offset, (self.tag)(self.offsets.len()));
                 let request = BusRequest { operation: BusOperation::Read, address, bytes: length, tag };
-                self.requests.ask(request, c);
+                self.portions.ask(request, c);
                 self.offsets.push((bytes + offset) as usize);
             }
             bytes += piece.bytes;
         }
         self.data = vec![0; bytes as usize];
-        !self.offsets.is_empty()
+        self.left = self.offsets.len();
+        self.left > 0
     }
 
     /// The transaction of part `number` is granted.
@@ -123,7 +133,9 @@ impl DmaReader {
 
     /// A transaction is over: the block, if it was the last.
     pub fn done(&mut self, c: &mut Context<'_, '_>) -> Option<Vec<u8>> {
-        self.requests.done(c).then(|| std::mem::take(&mut self.data))
+        self.left -= 1;
+        self.portions.done(c);
+        (self.left == 0).then(|| std::mem::take(&mut self.data))
     }
 }
 
@@ -140,20 +152,15 @@ struct Part<L> {
 pub struct DmaWriter<L = ()> {
     tag: TagOf,
     line_bytes: u64,
-    requests: Requests,
     parts: Vec<Part<L>>,
+    /// Parts of which the transaction is not over.
+    left: usize,
 }
 
 impl<L: Copy> DmaWriter<L> {
     /// One whose transactions have the tags of `tag`, on a bus with lines of `line_bytes`.
     pub fn new(tag: TagOf, line_bytes: u64) -> DmaWriter<L> {
-        DmaWriter { tag, line_bytes, requests: Requests::new(), parts: vec![] }
-    }
-
-    /// Asks for `lines` at a time.
-    pub fn at_once(mut self, lines: usize) -> DmaWriter<L> {
-        self.requests.at_once = lines;
-        self
+        DmaWriter { tag, line_bytes, parts: vec![], left: 0 }
     }
 
     /// `data` go to virtual address `address` of `process`, by `operation`.
@@ -199,12 +206,18 @@ impl<L: Copy> DmaWriter<L> {
 
     /// Asks for the bus. False: there is nothing to write.
     pub fn start(&mut self, c: &mut Context<'_, '_>) -> bool {
-        debug_assert_eq!(self.requests.left, 0, "a block at a time");
+        self.start_by(|request| c.bus(request))
+    }
+
+    /// Has `ask` ask for the bus. False: there is nothing to write.
+    pub fn start_by(&mut self, mut ask: impl FnMut(BusRequest)) -> bool {
+        debug_assert_eq!(self.left, 0, "a block at a time");
         for (number, part) in self.parts.iter().enumerate() {
             let (operation, address, bytes) = (part.operation, part.address, part.data.len() as u32);
-            self.requests.ask(BusRequest { operation, address, bytes, tag: (self.tag)(number) }, c);
+            ask(BusRequest { operation, address, bytes, tag: (self.tag)(number) });
         }
-        !self.parts.is_empty()
+        self.left = self.parts.len();
+        self.left > 0
     }
 
     /// The transaction of part `number` is granted.
@@ -217,13 +230,13 @@ impl<L: Copy> DmaWriter<L> {
     }
 
     /// The transaction of part `number` is over: its label.
-    pub fn done(&mut self, number: usize, c: &mut Context<'_, '_>) -> Written<L> {
+    pub fn done(&mut self, number: usize) -> Written<L> {
         let label = self.parts[number].label;
-        let is_all = self.requests.done(c);
-        if is_all {
+        self.left -= 1;
+        if self.left == 0 {
             self.parts.clear();
         }
-        Written { label, is_all }
+        Written { label, is_all: self.left == 0 }
     }
 }
 

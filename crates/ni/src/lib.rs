@@ -38,7 +38,7 @@ use chasqui_record::{Profile, Recorder};
 
 pub use block::{Piece, line_parts};
 pub use descriptors::DescriptorRing;
-pub use dma::{DmaReader, DmaWriter, TagOf, Written};
+pub use dma::{DmaReader, DmaWriter, Portions, TagOf, Written};
 pub use doorbell::Doorbells;
 pub use firmware::{
     DeviceAccess, FIRMWARE_DEVICE, FIRMWARE_MEMORY, FirmwareMark, FirmwareProcessor, FirmwareSpec,

@@ -81,8 +81,8 @@ chasqui_config::parameters! {
         packet_data: Bytes = "64 B", range "8 B" ..= "4 KiB", source "assumption: two lines, and the address, in an Arctic packet";
         /// What a process's turn reads of a block at most, if another process has requests.
         turn: Bytes = "4 KiB", range "8 B" ..= "1 GiB", source "assumption: a page; the memo serves requests one after the other";
-        /// With several jobs, each with queues of its own: lines that a block's reading side asks the bus for at a time, and
-        /// each packet of one that is written. More would have others' harts wait behind them.
+        /// On nodes with several jobs, each with queues of its own: lines of a block that are read at a time, so that others'
+        /// harts wait behind fewer; twice as many are written.
         lines: Count = 1, range 1 ..= 512, source "ours: the memo has no rule";
         /// A page that the operating system must bring in first.
         page_in: Cycles = 500, range 0 ..= 1000000, source "assumption: an interrupt and a page fault of the application processor";

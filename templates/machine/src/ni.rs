@@ -347,7 +347,7 @@ impl NetworkInterface for TemplateNi {
 
     fn bus_done(&mut self, c: &mut Context<'_, '_>, request: BusRequest) {
         let (Unit::Receive, number) = Unit::of(request.tag);
-        if self.receiver.writer.done(number, c).is_all {
+        if self.receiver.writer.done(number).is_all {
             self.finish(c);
         }
     }

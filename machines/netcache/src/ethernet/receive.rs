@@ -116,7 +116,7 @@ impl Receiver {
 
     /// A part is in memory; after the last one the descriptor follows.
     pub fn part_written(&mut self, number: usize, s: &Shared, c: &mut Context<'_, '_>) {
-        if !self.writer.done(number, c).is_all {
+        if !self.writer.done(number).is_all {
             return;
         }
         let packet = self.take();

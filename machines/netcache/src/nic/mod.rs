@@ -421,10 +421,10 @@ impl NetworkInterface for Nic {
         let s = &mut self.shared;
         match Owner::of(request.tag) {
             (Owner::Transmit, _) => self.transmitter.line_read(s, c),
-            (Owner::Receive, number) if self.receiver.writer.done(number, c).is_all => {
+            (Owner::Receive, number) if self.receiver.writer.done(number).is_all => {
                 self.receiver.written(s, c)
             }
-            (Owner::Deliver, number) if self.deliverer.writer.done(number, c).is_all => {
+            (Owner::Deliver, number) if self.deliverer.writer.done(number).is_all => {
                 self.deliverer.finish(s, c)
             }
             (Owner::Receive | Owner::Deliver, _) => {}

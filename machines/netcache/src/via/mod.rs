@@ -545,14 +545,14 @@ impl NetworkInterface for ViaNic {
             Owner::Transmit => self.transmitter.line_read(s, c),
             Owner::Fetch => self.receiver.line_read(s, c),
             Owner::Receive => {
-                let Written { label, is_all } = self.receiver.writer.done(number, c);
+                let Written { label, is_all } = self.receiver.writer.done(number);
                 label.into_iter().for_each(|queue| s.entered(queue, c));
                 if is_all {
                     self.receiver.written(s, c);
                 }
             }
             Owner::Complete => {
-                let Written { label, is_all } = self.completer.writer.done(number, c);
+                let Written { label, is_all } = self.completer.writer.done(number);
                 label.into_iter().for_each(|queue| s.entered(queue, c));
                 if is_all {
                     self.completer.finish();

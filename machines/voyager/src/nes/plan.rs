@@ -8,7 +8,6 @@ use chasqui_node::NodeConfiguration;
 use chasqui_placement::{NodeId, Placement};
 
 use super::SLOT;
-use super::receive::WRITERS;
 use super::service::JobLimits;
 use crate::parameters::{self, Basic, Dma, Express, Mpi, Queues, Sharing};
 use crate::registers::EXPRESS_QUEUES;
@@ -52,18 +51,11 @@ impl NesPlan {
         self.placement.jobs().count() > 1
     }
 
-    /// Lines of a block that are asked for at a time: fewer than all where several jobs have processes on the node.
+    /// Lines of a block that are read at a time: fewer than all where several jobs have processes on the node.
     pub(super) fn dma_lines(&self) -> usize {
         let here = || self.placement.on(NodeId(self.port.node())).map(|(_, occupant)| occupant.job);
         let are_several = here().next().is_some_and(|first| here().any(|job| job != first));
         if are_several && self.queues.sharing == Sharing::Own { self.dma.lines as usize } else { usize::MAX }
-    }
-
-    /// Pieces of blocks that are written at a time: if not all lines of one are asked for at once, those of two would
-    /// be mixed, and a block not written in its order.
-    pub(super) fn dma_writers(&self) -> usize {
-        let lines = self.dma.packet_data.bytes().div_ceil(self.line_bytes) as usize;
-        if self.dma_lines() < lines { 1 } else { WRITERS }
     }
 
     /// What keeps jobs from each other's share of the sP. One that has the network to itself is not held up.

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use chasqui_engine::{Packet, Time};
-use chasqui_ni::{BusOperation, BusRequest, Context, DmaWriter, MessageKey, Ring, SlotQueue};
+use chasqui_ni::{BusOperation, BusRequest, Context, DmaWriter, MessageKey, Portions, Ring, SlotQueue};
 use chasqui_placement::ProcessId;
 use chasqui_record::Stage;
 
@@ -34,7 +34,7 @@ enum State {
 
 /// Pieces of blocks that have crossed the I-bus and are being written: one while the next comes, so that the bus or the
 /// link limits a block, and not the NES (section 6).
-pub(super) const WRITERS: usize = 2;
+const WRITERS: usize = 2;
 
 /// Part `number` of what writer `WRITER` writes.
 fn part_tag<const WRITER: usize>(number: usize) -> u64 {
@@ -90,8 +90,8 @@ pub(super) struct Receiver {
     pub missed: MissQueue,
     state: State,
     writers: [Writer; WRITERS],
-    /// So many are used.
-    pieces_at_once: usize,
+    /// Of both writers, so that a block is written in its order.
+    lines: Portions,
     /// Priority of the packet that is dealt with.
     current: usize,
     page_in_cycles: u64,
@@ -130,11 +130,9 @@ impl Receiver {
             lanes: Default::default(),
             missed: MissQueue::new(jobs, of_service(plan.service.miss_slots)),
             state: State::Idle,
-            writers: [part_tag::<0>, part_tag::<1>].map(|tag| Writer {
-                lines: DmaWriter::new(tag, plan.line_bytes).at_once(plan.dma_lines()),
-                piece: None,
-            }),
-            pieces_at_once: plan.dma_writers(),
+            writers: [part_tag::<0>, part_tag::<1>]
+                .map(|tag| Writer { lines: DmaWriter::new(tag, plan.line_bytes), piece: None }),
+            lines: Portions::of(plan.dma_lines().saturating_mul(WRITERS)),
             current: 0,
             page_in_cycles: plan.dma.page_in.cycles(),
             refuser: Refuser::default(),
@@ -203,7 +201,7 @@ impl Receiver {
         }
         let is_piece = u64::from(self.packet().bytes[0]) == PACKET_DMA;
         let busy = self.writers.iter().filter(|writer| writer.piece.is_some()).count();
-        if busy <= if is_piece { self.pieces_at_once - 1 } else { 0 } {
+        if busy <= if is_piece { WRITERS - 1 } else { 0 } {
             self.take(s, c);
         }
     }
@@ -465,7 +463,7 @@ impl Receiver {
         if let Err(at) = writer.lines.add(BusOperation::Write, (process, address), &data, c) {
             return self.refuse(at, s, c);
         }
-        if writer.lines.start(c) {
+        if writer.lines.start_by(|request| self.lines.ask(request, c)) {
             writer.piece = Some((process, message));
         } else {
             c.stamp(process, message, Stage::Land, c.now);
@@ -476,8 +474,9 @@ impl Receiver {
 
     /// Line `number` of a piece is in memory.
     pub fn line_written(&mut self, number: usize, s: &mut Shared, c: &mut Context<'_, '_>) {
+        self.lines.done(c);
         let writer = &mut self.writers[number % WRITERS];
-        if !writer.lines.done(number / WRITERS, c).is_all {
+        if !writer.lines.done(number / WRITERS).is_all {
             return;
         }
         if let Some((process, message)) = writer.piece.take() {
