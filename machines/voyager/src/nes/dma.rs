@@ -7,13 +7,13 @@ use chasqui_memory::PAGE_BYTES;
 use chasqui_ni::{BusRequest, Context, DmaReader, MessageKey, Piece, Ring, SlotQueue};
 use chasqui_placement::ProcessId;
 
-use super::plan::NesPlan;
 use super::queues::QueueName;
 use super::refusal::name_sender;
 use super::table::Destination;
 use super::transmit::{message_of, packet_bytes, push_packet};
 use super::{Mechanism, NesEvent, Owner, Shared, accept};
 use crate::PROCESSES_MAX;
+use crate::parameters::Dma;
 use crate::registers::VoyagerDma;
 use crate::service_registers::{PACKET_DMA, PACKET_NOTICE};
 
@@ -88,9 +88,8 @@ pub(super) struct DmaEngine {
 }
 
 impl DmaEngine {
-    /// `owner`: whose turn is the first, where processes have turns.
-    pub fn new(rings: &[Ring], plan: &NesPlan, owner: Option<ProcessId>) -> DmaEngine {
-        let (dma, line_bytes) = (&plan.dma, plan.line_bytes);
+    /// One that reads by `reader`, from [`DmaEngine::reader`]. `owner`: whose turn is the first, where processes have turns.
+    pub fn new(rings: &[Ring], dma: &Dma, reader: DmaReader, owner: Option<ProcessId>) -> DmaEngine {
         DmaEngine {
             owner,
             is_held: false,
@@ -98,7 +97,7 @@ impl DmaEngine {
             queues: rings.iter().map(|&ring| SlotQueue::new(ring)).collect(),
             current: ProcessId(0),
             state: State::Idle,
-            reader: DmaReader::new(|number| Owner::DmaRead.tag(number), line_bytes).at_once(plan.dma_lines()),
+            reader,
             transfer: None,
             pieces: VecDeque::new(),
             crossing: false,
@@ -108,6 +107,11 @@ impl DmaEngine {
             packet_bytes: dma.packet_data.bytes(),
             turn_bytes: dma.turn.bytes(),
         }
+    }
+
+    /// What reads blocks, so many `lines` at a time.
+    pub fn reader(line_bytes: u64, lines: usize) -> DmaReader {
+        DmaReader::new(|number| Owner::DmaRead.tag(number), line_bytes).at_once(lines)
     }
 
     /// Process `process`'s process has composed the requests before `producer`.

@@ -245,7 +245,8 @@ impl Nes {
         let homes = Homes::new(names, &queues, plan.placement.per_node());
         let receiver = Receiver::new(receive, &rings(|own| own.tags), slots, homes.jobs(), &plan);
         let turns_from = is_drained.then_some(ProcessId(0));
-        let dma = DmaEngine::new(&rings(|own| own.requests), &plan, turns_from);
+        let reader = DmaEngine::reader(plan.line_bytes, plan.dma_lines());
+        let dma = DmaEngine::new(&rings(|own| own.requests), &plan.dma, reader, turns_from);
         let limits = plan.job_limits();
         let service = plan.processor.map(|processor| {
             let sites = (plan.placement.nodes(), plan.port.node());
