@@ -174,17 +174,22 @@ def beside() -> list[tuple[str, str, str]]:
     some = [
         ("resident", how, MACHINES[number % len(MACHINES)]) for number, how in enumerate(NEIGHBOURS)
     ]
-    return [*some, *SERVED]
+    return some + [each for each in SERVED if each not in some]
 
 
 @functools.cache
 def time_beside(
-    programs: tuple[Path, Path], out: Path, options: tuple[str, ...], how: str, ends: int
+    programs: tuple[Path, Path],
+    out: Path,
+    options: tuple[str, ...],
+    how: str,
+    ends: int,
+    ranks: int = 2,
 ) -> int:
-    """Time of `traffic` beside a `neighbour` [ps]."""
+    """Time of `traffic` beside a `neighbour` of so many ranks [ps]."""
     traffic, neighbour = programs
     (rounds, steps), until, _ = TIMES.get(options[1], ((6, 1000), 4000, ()))
-    job = ["--job", f"-np 2 {neighbour} {how} {until} {ends}"]
+    job = ["--job", f"-np {ranks} {neighbour} {how} {until} {ends}"]
     words = ["-np", 2, *options, *SHORT, *job, "--", traffic, 1, rounds, steps]
     done = command("run", "-q", "--out", str(out), *map(str, words), directory=out.parent)
     assert done.returncode == STATUS.get(how, 0), done.stderr
@@ -218,6 +223,28 @@ def test_a_job_takes_at_most_half_as_long_again_whatever_its_neighbour_does(
         )
         print(f"{how} after {end} us: {time / reference:.2f}")
         assert time <= 1.5 * reference, f"{how} after {end} us: {time / reference:.2f}"
+
+
+@pytest.mark.parametrize("machine", ["voyager", "voyager-modern"])
+@pytest.mark.parametrize("how", ["flood", "deaf", "exit", "blocks"])
+def test_a_job_of_many_ranks_on_a_node_takes_no_more_from_another(
+    compile_c: Compiler, tmp_path: Path, machine: str, how: str
+) -> None:
+    """Four ranks on each of two nodes, each with queues and a hart of its own, beside two ranks on
+    one of these: the NES turns to processes, not to jobs. What is for a process that is over is
+    dropped where it comes from."""
+    programs = compile_c("traffic", TRAFFIC), compile_c("neighbour", NEIGHBOUR)
+    options = ("--machine", machine, "--ranks-per-node", "4", "--set", "node.harts=8")
+    computes = ENDING.get(how, "compute")
+    reference, time = (
+        time_beside(programs, tmp_path / each, options, each, 0, ranks=8)
+        for each in (computes, how)
+    )
+    print(f"{how}: {time / reference:.2f}")
+    assert time <= 1.5 * reference
+    # Once a site knows that rank 0 is over it sends it nothing.
+    if how == "exit":
+        assert ni_count(tmp_path / how / "job0", "dropped") > 3000
 
 
 ONLY_MESSAGES = """\

@@ -225,6 +225,8 @@ chasqui_abi::guest_constants! {
     pub const PACKET_EXPRESS: u64 = 3;
     /// A block was refused by the process that it was for: the address, for which the sender's process has a fault.
     pub const PACKET_REFUSAL: u64 = 4;
+    /// The process whose queue it names, at the site that it comes from, is over: nothing is sent to it any more.
+    pub const PACKET_ABSENT: u64 = 5;
     /// Flag of an Express packet: words that a 64-byte store brought are tagged on.
     pub const PACKET_WIDE: u64 = 1;
     /// Flag of an Express packet: a service processor sent it, of its own queue.

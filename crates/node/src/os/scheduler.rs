@@ -107,7 +107,8 @@ pub(crate) struct Scheduler {
     /// The quantum is over, since then. The process leaves when the hart has executed so many instructions: one that waits is
     /// finished, for it may have taken a message.
     over: Option<(u64, Time)>,
-    /// By process: so long others have had the hart beyond their turns while it waited; its next turn is as much longer.
+    /// By process: so long another has had the hart beyond its turn, at most, since it was last paid; its next turn is as much
+    /// longer.
     owed: Vec<Time>,
     /// The process on the hart gives it up.
     yielded: bool,
@@ -159,13 +160,13 @@ impl Scheduler {
     }
 
     /// The process on the hart leaves it, `late` after its quantum's end. Those of the others that could have gone on are
-    /// owed as much. Turns together are all whole.
+    /// owed as much; only the longest counts, since a process that comes because another has given the
+    /// hart up keeps what it is owed. Turns together are all whole.
     fn leaves(&mut self, late: Time, could_go_on: impl Fn(usize) -> bool) {
         if !self.together {
-            self.waiting
-                .iter()
-                .filter(|&&process| could_go_on(process))
-                .for_each(|&process| self.owed[process] += late);
+            for &process in self.waiting.iter().filter(|&&process| could_go_on(process)) {
+                self.owed[process] = self.owed[process].max(late);
+            }
         }
     }
 
@@ -694,7 +695,6 @@ mod tests {
         // 4 x 0.3 is a quantum and a fifth.
         assert_eq!(scheduler(4, false).next_end(Time(0)), Time(20 * US));
         let mut together = scheduler(4, true);
-        together.waiting = [1].into();
         together.waiting = [0].into();
         together.leaves(Time(7), |_| true);
         assert_eq!(together.turn_end(0, Time(7)), Time(100 * US + 7), "turns together are whole");
@@ -719,9 +719,12 @@ mod tests {
         assert_eq!(late(0, 230, &all, &[(1, 330), (2, 600), (0, 900)]), [600, 900, 1000]);
         // Who has ended, or sleeps, is owed nothing, nor is who was late.
         assert_eq!(late(0, 230, &[1], &[(1, 330), (0, 600), (2, 700)]), [600, 700, 800]);
-        // Two are late one after the other: the third has what both have had.
+        // Two are late one after the other: the third has the longer of the two.
         assert_eq!(late(0, 230, &all, &[(1, 330)]), [600]);
-        assert_eq!(late(1, 101, &all, &[(2, 701), (0, 1100), (1, 1300)]), [1100, 1300, 1400]);
+        assert_eq!(late(1, 101, &all, &[(2, 701), (0, 1000), (1, 1200)]), [1000, 1200, 1300]);
+        // One that comes only because others give the hart up is not owed more each time.
+        (0..9).for_each(|_| drop(late(0, 230, &all, &[])));
+        assert_eq!(late(0, 230, &all, &[(1, 330), (2, 600), (0, 900)]), [600, 900, 1000]);
     }
 
     #[test]

@@ -52,7 +52,7 @@ struct Transfer {
     read: u64,
     earlier: u64,
     message: MessageKey,
-    /// Its process is over: no more is read, and what has been read is not sent.
+    /// Its process, or the one that it is for, is over: no more is read, and what has been read is not sent.
     is_broken: bool,
 }
 
@@ -325,11 +325,15 @@ impl DmaEngine {
             Ok(to) => to,
             Err(text) => return self.refuse(text, c),
         };
+        // Control looks at it, and then it is dealt with.
+        let is_broken = !s.table.reaches(to);
         let message = message_of(request.flags, &notice(request));
         accept(c, process, message, Mechanism::Dma);
-        s.counters.dma_requests += 1;
-        self.transfer =
-            Some(Transfer { request: *request, to, read: 0, earlier: 0, message, is_broken: false });
+        match is_broken {
+            true => s.counters.dropped += 1,
+            false => s.counters.dma_requests += 1,
+        }
+        self.transfer = Some(Transfer { request: *request, to, read: 0, earlier: 0, message, is_broken });
         self.prepare(s, c, self.setup_cycles);
     }
 

@@ -380,6 +380,10 @@ impl ExpressTransmitter {
         self.state = State::Idle;
         match s.table.find(entry.queue, entry.destination) {
             _ if !s.homes.sends(entry.queue) => {}
+            Ok(to) if !s.table.reaches(to) => {
+                self.slots[slot].sent = self.slots[slot].sent.wrapping_add(1);
+                s.counters.dropped += 1;
+            }
             Ok(to) => {
                 self.slots[slot].sent = self.slots[slot].sent.wrapping_add(1);
                 let wide = matches!(entry.data, Data::Wide(..));

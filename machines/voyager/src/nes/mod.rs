@@ -101,7 +101,7 @@ counters! {
         pages_in: "pages";
         /// Packets that went to the miss queue.
         missed: "packets";
-        /// Packets for queues that nobody has.
+        /// Packets for queues that nobody has; at their source, messages and blocks for processes that are over.
         dropped: "packets";
         /// Times that a job was held up here, since it filled a site's miss queue.
         held_up: "times";

@@ -51,7 +51,8 @@ impl NesPlan {
         self.placement.jobs().count() > 1
     }
 
-    /// Lines of a block that are read at a time: fewer than all where several jobs have processes on the node.
+    /// Lines of a block that are read at a time: fewer than all where several jobs, each with queues of its
+    /// own, have processes on the node.
     pub(super) fn dma_lines(&self) -> usize {
         let here = || self.placement.on(NodeId(self.port.node())).map(|(_, occupant)| occupant.job);
         let are_several = here().next().is_some_and(|first| here().any(|job| job != first));

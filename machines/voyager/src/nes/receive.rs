@@ -18,7 +18,7 @@ use super::{NesEvent, NesPlan, Owner, Rings, SLOT, Shared};
 use crate::PRIORITIES;
 use crate::registers::{EXPRESS_BYTES, VoyagerSlot};
 use crate::service_registers::{
-    PACKET_DMA, PACKET_EXPRESS, PACKET_NOTICE, PACKET_REFUSAL, PACKET_WIDE, VoyagerPacket,
+    PACKET_ABSENT, PACKET_DMA, PACKET_EXPRESS, PACKET_NOTICE, PACKET_REFUSAL, PACKET_WIDE, VoyagerPacket,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -210,8 +210,9 @@ impl Receiver {
     fn take(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let packet = self.packet();
         let queue = VoyagerPacket::from_bytes(&packet.bytes).queue;
-        let receives = s.homes.receives(queue) && !self.refuser.has_refused(packet);
-        let kind = u64::from(packet.bytes[0]);
+        let lives = s.homes.receives(queue);
+        let receives = lives && !self.refuser.has_refused(packet);
+        let (kind, source) = (u64::from(packet.bytes[0]), packet.source);
         // The table may lead to a queue that nobody has: then the memory is nobody's either, nor a message.
         let has_process = s.homes.all().contains(&queue);
         s.counters.dropped += u64::from(!has_process && queue != SP);
@@ -219,10 +220,14 @@ impl Receiver {
             return self.place(s, c);
         }
         let packet = self.pop();
-        if kind == PACKET_REFUSAL {
-            c.fault(s.homes.names.process(queue), refusal::text(&packet, &packet.bytes[HEADER..]));
+        let process = s.homes.names.process(queue);
+        match kind {
+            PACKET_REFUSAL => c.fault(process, refusal::text(&packet, &packet.bytes[HEADER..])),
+            PACKET_ABSENT => s.table.lose(source, process),
+            _ if !lives => self.refuser.is_over(source, process),
+            _ => {}
         }
-        if matches!(kind, PACKET_DMA | PACKET_REFUSAL) || !receives {
+        if matches!(kind, PACKET_DMA | PACKET_REFUSAL | PACKET_ABSENT) || !receives {
             return self.finish(s, c);
         }
         if queue == SP {

@@ -1,8 +1,10 @@
-//! A block that its receiver's memory does not take is a fault of the process that sends it (ours: the memo leaves protection
-//! of memory to pages, and does not say what becomes of such a block). The receiving NES drops it, with its notice, and tells
-//! the sender's by a packet.
+//! What a receiving NES does not take, and tells the sender's by a packet (ours: the memo leaves protection of memory to
+//! pages, and does not say what becomes of such a block, or of messages for a process that is over). A block that its
+//! receiver's memory does not take is a fault of the process that sends it; it is dropped, with its notice. What is for a
+//! process that is over is dropped, and the sender's NES sends no more to it: else whoever goes on would take the network from
+//! others.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::mem::offset_of;
 use std::ops::Range;
 
@@ -15,7 +17,7 @@ use super::table::Destination;
 use super::transmit::{HEADER, packet_bytes, push_packet};
 use super::{NesEvent, Shared};
 use crate::registers::VoyagerDma;
-use crate::service_registers::{PACKET_DMA, PACKET_NOTICE, PACKET_REFUSAL, VoyagerPacket};
+use crate::service_registers::{PACKET_ABSENT, PACKET_DMA, PACKET_NOTICE, PACKET_REFUSAL, VoyagerPacket};
 
 /// Who sends a block: its site, and the process there.
 type Sender = (u32, ProcessId);
@@ -51,13 +53,24 @@ fn sender(packet: &Packet) -> Option<Sender> {
     Some((packet.source, ProcessId(process.into())))
 }
 
-/// The unit that refuses blocks.
+/// What a site is told.
+struct Answer {
+    site: u32,
+    /// Whose block is refused, or who is over.
+    process: ProcessId,
+    /// Of a refusal: the address. Else the process is over.
+    address: Option<u64>,
+}
+
+/// The unit that tells senders what is not taken.
 #[derive(Default)]
 pub(super) struct Refuser {
     /// Of whom blocks have been refused: each is over, or will hear that it is.
     refused: Vec<Sender>,
-    /// Whose refusals are to be sent, and of which address.
-    waiting: VecDeque<(Sender, u64)>,
+    /// Sites that have been told of a process that is over.
+    told: BTreeSet<Sender>,
+    /// What is to be sent.
+    waiting: VecDeque<Answer>,
     /// The first of these crosses the I-bus.
     is_crossing: bool,
 }
@@ -65,9 +78,16 @@ pub(super) struct Refuser {
 impl Refuser {
     /// `packet`, a piece of a block, can't be written to `address`.
     pub fn refuse(&mut self, packet: &Packet, address: u64) {
-        if let Some(sender) = sender(packet) {
-            self.refused.push(sender);
-            self.waiting.push_back((sender, address));
+        if let Some((site, process)) = sender(packet) {
+            self.refused.push((site, process));
+            self.waiting.push_back(Answer { site, process, address: Some(address) });
+        }
+    }
+
+    /// A packet from `site` is for `process`, which is over.
+    pub fn is_over(&mut self, site: u32, process: ProcessId) {
+        if self.told.insert((site, process)) {
+            self.waiting.push_back(Answer { site, process, address: None });
         }
     }
 
@@ -78,22 +98,24 @@ impl Refuser {
 
     #[inline]
     pub fn go_on(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let Some(&((_, process), _)) = self.waiting.front() else { return };
-        if !self.is_crossing && s.txu_has_room(s.homes.names.first_basic(process)) {
+        let Some(answer) = self.waiting.front() else { return };
+        if !self.is_crossing && s.txu_has_room(s.homes.names.first_basic(answer.process)) {
             self.is_crossing = true;
-            c.at(s.cross(c.now, s.nes.transmit.cycles(), BYTES), NesEvent::Refused.into());
+            let bytes = answer.address.map_or(HEADER as u64, |_| BYTES);
+            c.at(s.cross(c.now, s.nes.transmit.cycles(), bytes), NesEvent::Refused.into());
         }
     }
 
-    /// A refusal is in the TxU: it becomes a packet.
+    /// An answer is in the TxU: it becomes a packet.
     pub fn crossed(&mut self, s: &mut Shared) {
-        let ((site, process), address) = self.waiting.pop_front().expect("a refusal crosses");
+        let Answer { site, process, address } = self.waiting.pop_front().expect("an answer crosses");
         self.is_crossing = false;
         // Names of queues are the same at all sites.
         let queue = s.homes.names.first_basic(process);
         let to = Destination { site, queue, source: 0 };
-        let bytes = packet_bytes(PACKET_REFUSAL, to, 0, [&address.to_le_bytes(), &[]]);
-        push_packet(s, (queue, site), bytes, BYTES, None);
+        let data = address.map(u64::to_le_bytes);
+        let (kind, data) = data.as_ref().map_or((PACKET_ABSENT, &[][..]), |data| (PACKET_REFUSAL, data));
+        push_packet(s, (queue, site), packet_bytes(kind, to, 0, [data, &[]]), data.len() as u64, None);
     }
 }
 

@@ -1,6 +1,8 @@
 //! The destination table (section 4.1): a row for each transmit queue, a column for each logical
 //! destination. Only system software writes it, that of a process its own rows.
 
+use std::collections::BTreeSet;
+
 use chasqui_placement::{NodeId, Place, Placement, ProcessId, Rank};
 
 use super::queues::{QueueName, QueueNames, SP};
@@ -28,6 +30,8 @@ pub(super) struct DestinationTable {
     nodes: u32,
     /// By process: sites that its job is on.
     sites: Vec<u32>,
+    /// Processes that are over, with their sites: nothing is sent to them any more.
+    lost: BTreeSet<(u32, ProcessId)>,
 }
 
 impl DestinationTable {
@@ -55,7 +59,18 @@ impl DestinationTable {
             nodes: placement.nodes(),
             names,
             sites: (0..placement.processes()).map(sites).collect(),
+            lost: BTreeSet::new(),
         }
+    }
+
+    /// `process` of `site` is over.
+    pub fn lose(&mut self, site: u32, process: ProcessId) {
+        self.lost.insert((site, process));
+    }
+
+    /// The process of that destination is not known to be over.
+    pub fn reaches(&self, to: Destination) -> bool {
+        self.lost.is_empty() || !self.lost.contains(&(to.site, self.names.process(to.queue)))
     }
 
     /// Looks up `logical` for transmit queue `queue`.
@@ -198,6 +213,16 @@ mod tests {
         assert!(table.find(first, 5).is_err(), "there are five ranks");
         let last = DestinationTable::of_ranks(NodeId(2), &placement, names);
         assert!(last.find(second, 0).is_err(), "nobody is there");
+    }
+
+    #[test]
+    fn a_process_that_is_over_is_not_reached_and_others_are() {
+        let names = QueueNames { processes: 2, basic: 1 };
+        let mut table = DestinationTable::of_ranks(NodeId(1), &Placement::one_a_node(vec![4, 4]), names);
+        let (first, second) = (names.first_basic(ProcessId(0)), names.first_basic(ProcessId(1)));
+        table.lose(2, ProcessId(1));
+        let reached = |queue| [0, 2].map(|rank| table.reaches(table.find(queue, rank).unwrap()));
+        assert_eq!((reached(first), reached(second), reached(SP)), ([true; 2], [true, false], [true; 2]));
     }
 
     #[test]
