@@ -20,12 +20,14 @@ mod descriptors;
 mod dma;
 mod doorbell;
 mod firmware;
+mod io_bus;
 mod link;
 mod mailbox;
 mod names;
 mod pipeline;
 mod ring;
 mod sram;
+mod worm;
 
 use std::ops::Range;
 
@@ -44,11 +46,16 @@ pub use firmware::{
     DeviceAccess, FIRMWARE_DEVICE, FIRMWARE_MEMORY, FirmwareMark, FirmwareProcessor, FirmwareSpec,
     LocalMemory, PrivateMemory, SharedSram,
 };
+pub use io_bus::{
+    Bridge, BridgeSpec, CardDma, CardDmaSpec, CardStep, FromHost, HostBlock, HostLoad, IoBus, IoBusSpec,
+    IoBusStatistics,
+};
 pub use link::{LinkEnd, MessageKey};
 pub use mailbox::{Mailbox, MailboxStatistics, Turns};
 pub use pipeline::{Flow, Outlet, Pipeline, Promises, Step};
 pub use ring::{Ring, SlotQueue};
 pub use sram::{Sram, SramBlock, SramData, SramDone, SramSpec, SramStatistics};
+pub use worm::{Filled, Flit, ReceiveDma, ReceiveStep, SendBlock, SendDma, SendDmaSpec};
 
 /// A window of the NI that processes map through `/dev/ni0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
