@@ -141,12 +141,14 @@ impl Bridge {
     /// The oldest stores that lie one behind the other, as far as a burst goes.
     fn burst(&mut self) -> Vec<u8> {
         let mut data = vec![];
-        let Some(&Store { address: first, .. }) = self.stores.front() else { return data };
-        let (next, most) = (|data: &Vec<u8>| first + data.len() as u64, self.spec.burst_bytes);
-        while let Some(store) = self.stores.pop_front_if(|store| {
-            data.is_empty() || store.address == next(&data) && data.len() as u32 + store.bytes <= most
-        }) {
+        let Some(first) = self.stores.front().map(|store| store.address) else { return data };
+        while let Some(&store) = self.stores.front() {
+            let (next, bytes) = (first + data.len() as u64, data.len() as u32 + store.bytes);
+            if !data.is_empty() && (store.address != next || bytes > self.spec.burst_bytes) {
+                break;
+            }
             data.extend_from_slice(&store.value.to_le_bytes()[..store.bytes as usize]);
+            self.stores.pop_front();
         }
         data
     }
@@ -203,7 +205,11 @@ mod tests {
         assert_eq!(bus.grant(edge(0)), Some((BRIDGE, edge(3))));
         assert_eq!(bridge.has_bus(&mut bus, edge(3)), write(0x100, 16, 8), "a wait and four words");
         bridge.moved(&mut bus, edge(8));
-        assert_eq!(bus.grant(edge(8)), Some((BRIDGE, edge(11))), "asked for only now: arbitration is not hidden");
+        assert_eq!(
+            bus.grant(edge(8)),
+            Some((BRIDGE, edge(11))),
+            "asked for only now: arbitration is not hidden"
+        );
         assert_eq!(bridge.has_bus(&mut bus, edge(11)), write(0x110, 4, 13));
         bridge.moved(&mut bus, edge(13));
         let at = bus.grant(edge(13)).unwrap().1;

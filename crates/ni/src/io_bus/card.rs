@@ -241,7 +241,9 @@ impl CardDma {
             let Line { offset, bytes } = moving.lines[moving.asked];
             self.steps.push_back(match to_host {
                 true => CardStep::ReadLocal { offset, bytes },
-                false => CardStep::ReadMemory { line: moving.asked, address: host + u64::from(offset), bytes },
+                false => {
+                    CardStep::ReadMemory { line: moving.asked, address: host + u64::from(offset), bytes }
+                }
             });
             moving.asked += 1;
         }
@@ -252,8 +254,11 @@ impl CardDma {
         let (spec, left) = (&self.spec, self.left_in_bridge);
         let (Some(moving), Some(from)) = (&mut self.moving, self.from) else { return };
         let to_host = moving.block.to_host;
-        let (waits, most) =
-            if to_host { (moving.under_way + left, spec.write_buffer) } else { (moving.under_way, spec.fifo) };
+        let (waits, most) = if to_host {
+            (moving.under_way + left, spec.write_buffer)
+        } else {
+            (moving.under_way, spec.fifo)
+        };
         if moving.on_bus.is_some() || waits >= most {
             return;
         }
@@ -312,7 +317,8 @@ mod tests {
                 fifo: 2,
             };
             spec(&mut plain);
-            let pattern = |add: u8| (0..1024u32).map(|i| (i as u8).wrapping_mul(7).wrapping_add(add)).collect();
+            let pattern =
+                |add: u8| (0..1024u32).map(|i| (i as u8).wrapping_mul(7).wrapping_add(add)).collect();
             Rig {
                 bus: bus(),
                 dma: CardDma::new(plain),
@@ -427,7 +433,11 @@ mod tests {
         let (end, tenures) = Rig::new(|_| {}, 6).run(block(0, 320, false));
         assert_eq!((end, tenures), (edge(3 + 6 + 80), 1), "the host's memory takes six clocks for the first");
         let (end, tenures) = Rig::new(|_| {}, 6).run(block(0, 320, true));
-        assert_eq!((end, tenures), (edge(1 + 3 + 1 + 80), 1), "the card reads for one, the bridge waits for one");
+        assert_eq!(
+            (end, tenures),
+            (edge(1 + 3 + 1 + 80), 1),
+            "the card reads for one, the bridge waits for one"
+        );
     }
 
     /// A memory that takes 20 clocks for a line of eight: read one ahead, the bus waits; four ahead it does not.
@@ -440,7 +450,8 @@ mod tests {
 
     #[test]
     fn a_full_bridge_holds_the_card_up() {
-        let time = |write_buffer| Rig::new(|spec| spec.write_buffer = write_buffer, 20).run(block(0, 320, true)).0;
+        let time =
+            |write_buffer| Rig::new(|spec| spec.write_buffer = write_buffer, 20).run(block(0, 320, true)).0;
         assert_eq!(time(8), edge(5 + 80));
         // Of one line at a time the next goes on the bus when the one before is in memory.
         assert_eq!(time(1), edge(5 + 8 + 9 * 28));

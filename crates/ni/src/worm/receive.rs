@@ -90,7 +90,8 @@ impl ReceiveDma {
         }
         let here = &flit.data[flit.taken..];
         let here = &here[..here.len().min((place.bytes - place.filled) as usize)];
-        let step = ReceiveStep::Write { address: place.address + u64::from(place.filled), data: here.to_vec() };
+        let step =
+            ReceiveStep::Write { address: place.address + u64::from(place.filled), data: here.to_vec() };
         place.filled += here.len() as u32;
         flit.taken += here.len();
         let is_gone = flit.taken == flit.data.len();

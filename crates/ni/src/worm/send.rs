@@ -92,7 +92,10 @@ impl SendDma {
         let sending = self.sending.as_mut()?;
         let bytes = self.spec.flit_bytes.min(sending.block.bytes - sending.asked);
         // A flit is whole, or the block's last.
-        if self.fifo.len() + self.awaited == self.spec.fifo || bytes == 0 || sending.asked + bytes > sending.valid {
+        if self.fifo.len() + self.awaited == self.spec.fifo
+            || bytes == 0
+            || sending.asked + bytes > sending.valid
+        {
             return None;
         }
         let address = sending.block.address + u64::from(sending.asked);

@@ -130,6 +130,9 @@ impl DmaEngine {
     }
 
     fn serve(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        if self.transfer.is_some_and(|t| !t.is_broken && !s.table.reaches(t.to)) {
+            self.break_off();
+        }
         if self.waits_for_room() && !self.sees_room_soon {
             self.end(s);
         }
@@ -284,7 +287,14 @@ impl DmaEngine {
         self.parked[process.index()] = None;
         let queue = &mut self.queues[process.index()];
         queue.producer = queue.consumer.wrapping_add(is_current.into());
-        if let Some(transfer) = self.transfer.as_mut().filter(|_| is_current) {
+        if is_current {
+            self.break_off();
+        }
+    }
+
+    /// Nothing more of the transfer is read or sent.
+    fn break_off(&mut self) {
+        if let Some(transfer) = &mut self.transfer {
             transfer.is_broken = true;
             if self.state == State::Ready {
                 self.state = State::Read;
@@ -330,7 +340,7 @@ impl DmaEngine {
         let message = message_of(request.flags, &notice(request));
         accept(c, process, message, Mechanism::Dma);
         match is_broken {
-            true => s.counters.dropped += 1,
+            true => s.counters.withheld += 1,
             false => s.counters.dma_requests += 1,
         }
         self.transfer = Some(Transfer { request: *request, to, read: 0, earlier: 0, message, is_broken });

@@ -27,7 +27,7 @@ chasqui_ni::events! {
         Commanded,
         /// What a command of the sP fetches: control is over, or it has crossed the I-bus.
         Fetched,
-        /// The refusal of a block has crossed the I-bus into the TxU.
+        /// A refusal, or word that a process is over, has crossed the I-bus into the TxU.
         Refused,
     }
 }

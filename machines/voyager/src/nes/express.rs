@@ -382,7 +382,7 @@ impl ExpressTransmitter {
             _ if !s.homes.sends(entry.queue) => {}
             Ok(to) if !s.table.reaches(to) => {
                 self.slots[slot].sent = self.slots[slot].sent.wrapping_add(1);
-                s.counters.dropped += 1;
+                s.counters.withheld += 1;
             }
             Ok(to) => {
                 self.slots[slot].sent = self.slots[slot].sent.wrapping_add(1);

@@ -101,8 +101,12 @@ counters! {
         pages_in: "pages";
         /// Packets that went to the miss queue.
         missed: "packets";
-        /// Packets for queues that nobody has; at their source, messages and blocks for processes that are over.
+        /// Packets for queues that nobody has.
         dropped: "packets";
+        /// Packets for processes of this node that were over when they came.
+        late: "packets";
+        /// Messages and blocks of this node that were not sent, for the process they were for was known to be over.
+        withheld: "count";
         /// Times that a job was held up here, since it filled a site's miss queue.
         held_up: "times";
         /// Accesses of the processor that the service processor served.

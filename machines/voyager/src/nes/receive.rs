@@ -210,9 +210,16 @@ impl Receiver {
     fn take(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let packet = self.packet();
         let queue = VoyagerPacket::from_bytes(&packet.bytes).queue;
+        let (kind, source, process) =
+            (u64::from(packet.bytes[0]), packet.source, s.homes.names.process(queue));
+        if kind == PACKET_ABSENT {
+            // The process is the other site's: here there may be none of that number.
+            s.table.lose(source, process);
+            self.pop();
+            return self.finish(s, c);
+        }
         let lives = s.homes.receives(queue);
         let receives = lives && !self.refuser.has_refused(packet);
-        let (kind, source) = (u64::from(packet.bytes[0]), packet.source);
         // The table may lead to a queue that nobody has: then the memory is nobody's either, nor a message.
         let has_process = s.homes.all().contains(&queue);
         s.counters.dropped += u64::from(!has_process && queue != SP);
@@ -220,14 +227,13 @@ impl Receiver {
             return self.place(s, c);
         }
         let packet = self.pop();
-        let process = s.homes.names.process(queue);
-        match kind {
-            PACKET_REFUSAL => c.fault(process, refusal::text(&packet, &packet.bytes[HEADER..])),
-            PACKET_ABSENT => s.table.lose(source, process),
-            _ if !lives => self.refuser.is_over(source, process),
-            _ => {}
+        if kind == PACKET_REFUSAL {
+            c.fault(process, refusal::text(&packet, &packet.bytes[HEADER..]));
+        } else if !lives {
+            s.counters.late += 1;
+            self.refuser.is_over(source, process);
         }
-        if matches!(kind, PACKET_DMA | PACKET_REFUSAL | PACKET_ABSENT) || !receives {
+        if matches!(kind, PACKET_DMA | PACKET_REFUSAL) || !receives {
             return self.finish(s, c);
         }
         if queue == SP {

@@ -54,12 +54,30 @@ fn sender(packet: &Packet) -> Option<Sender> {
 }
 
 /// What a site is told.
-struct Answer {
-    site: u32,
-    /// Whose block is refused, or who is over.
-    process: ProcessId,
-    /// Of a refusal: the address. Else the process is over.
-    address: Option<u64>,
+#[derive(Clone, Copy)]
+enum Answer {
+    /// A block of its process can't be written to the address.
+    Refused(Sender, u64),
+    /// The process, of this site, is over.
+    Absent { site: u32, process: ProcessId },
+}
+
+impl Answer {
+    /// The site that is told, and the process in whose queue's name.
+    fn to(self) -> Sender {
+        match self {
+            Answer::Refused(sender, _) => sender,
+            Answer::Absent { site, process } => (site, process),
+        }
+    }
+
+    /// Kind and data of the packet.
+    fn content(self) -> (u64, Vec<u8>) {
+        match self {
+            Answer::Refused(_, address) => (PACKET_REFUSAL, address.to_le_bytes().to_vec()),
+            Answer::Absent { .. } => (PACKET_ABSENT, vec![]),
+        }
+    }
 }
 
 /// The unit that tells senders what is not taken.
@@ -67,8 +85,8 @@ struct Answer {
 pub(super) struct Refuser {
     /// Of whom blocks have been refused: each is over, or will hear that it is.
     refused: Vec<Sender>,
-    /// Sites that have been told of a process that is over.
-    told: BTreeSet<Sender>,
+    /// Sites that have been told of a process that is over. None comes to life again.
+    told: BTreeSet<(u32, ProcessId)>,
     /// What is to be sent.
     waiting: VecDeque<Answer>,
     /// The first of these crosses the I-bus.
@@ -78,16 +96,16 @@ pub(super) struct Refuser {
 impl Refuser {
     /// `packet`, a piece of a block, can't be written to `address`.
     pub fn refuse(&mut self, packet: &Packet, address: u64) {
-        if let Some((site, process)) = sender(packet) {
-            self.refused.push((site, process));
-            self.waiting.push_back(Answer { site, process, address: Some(address) });
+        if let Some(sender) = sender(packet) {
+            self.refused.push(sender);
+            self.waiting.push_back(Answer::Refused(sender, address));
         }
     }
 
     /// A packet from `site` is for `process`, which is over.
     pub fn is_over(&mut self, site: u32, process: ProcessId) {
         if self.told.insert((site, process)) {
-            self.waiting.push_back(Answer { site, process, address: None });
+            self.waiting.push_back(Answer::Absent { site, process });
         }
     }
 
@@ -99,23 +117,23 @@ impl Refuser {
     #[inline]
     pub fn go_on(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let Some(answer) = self.waiting.front() else { return };
-        if !self.is_crossing && s.txu_has_room(s.homes.names.first_basic(answer.process)) {
+        let (_, process) = answer.to();
+        if !self.is_crossing && s.txu_has_room(s.homes.names.first_basic(process)) {
             self.is_crossing = true;
-            let bytes = answer.address.map_or(HEADER as u64, |_| BYTES);
-            c.at(s.cross(c.now, s.nes.transmit.cycles(), bytes), NesEvent::Refused.into());
+            let bytes = HEADER + answer.content().1.len();
+            c.at(s.cross(c.now, s.nes.transmit.cycles(), bytes as u64), NesEvent::Refused.into());
         }
     }
 
     /// An answer is in the TxU: it becomes a packet.
     pub fn crossed(&mut self, s: &mut Shared) {
-        let Answer { site, process, address } = self.waiting.pop_front().expect("an answer crosses");
+        let answer = self.waiting.pop_front().expect("an answer crosses");
+        let ((site, process), (kind, data)) = (answer.to(), answer.content());
         self.is_crossing = false;
         // Names of queues are the same at all sites.
         let queue = s.homes.names.first_basic(process);
         let to = Destination { site, queue, source: 0 };
-        let data = address.map(u64::to_le_bytes);
-        let (kind, data) = data.as_ref().map_or((PACKET_ABSENT, &[][..]), |data| (PACKET_REFUSAL, data));
-        push_packet(s, (queue, site), packet_bytes(kind, to, 0, [data, &[]]), data.len() as u64, None);
+        push_packet(s, (queue, site), packet_bytes(kind, to, 0, [&data, &[]]), data.len() as u64, None);
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) struct DestinationTable {
     nodes: u32,
     /// By process: sites that its job is on.
     sites: Vec<u32>,
-    /// Processes that are over, with their sites: nothing is sent to them any more.
+    /// Processes that their sites have said to be over: nothing is sent to them any more. No row leads to them, as it were.
     lost: BTreeSet<(u32, ProcessId)>,
 }
 

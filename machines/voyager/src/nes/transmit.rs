@@ -260,7 +260,7 @@ impl Transmitter {
         self.state = State::Idle;
         match s.table.find(queue, header.node) {
             _ if !s.homes.sends(queue) => {}
-            Ok(to) if !s.table.reaches(to) => s.counters.dropped += 1,
+            Ok(to) if !s.table.reaches(to) => s.counters.withheld += 1,
             Ok(to) => {
                 s.counters.transmitted += 1;
                 let bytes = packet_bytes(PACKET_BASIC, to, header.flags, [&data, &[]]);
