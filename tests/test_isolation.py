@@ -119,8 +119,8 @@ int main(void)
 def test_what_is_for_a_process_that_is_over_is_not_sent(
     compile_c: Compiler, tmp_path: Path, machine: str
 ) -> None:
-    """Of twelve blocks of 8 MiB the first is broken off, and the others are not begun, however it is
-    simulated."""
+    """Of twelve blocks of 8 MiB the first is broken off, and the others are not begun, however it
+    is simulated."""
     gone = compile_c("gone", GONE, HEADERS)
     variations = [[], ["--set", "check.window=1 us"], ["--threads", "2"]]
     variations += [["--set", "check.spin_skip=false"], ["--set", "check.coherence=true"]]
@@ -296,7 +296,8 @@ def test_a_job_of_many_ranks_on_a_node_takes_no_more_from_another(
     if how == "exit":
         late, withheld = (ni_counts(tmp_path / how / "job0", name) for name in ("late", "withheld"))
         assert min(withheld) > 1000
-        assert 0 < late[0] < 200 and late[1] == 0
+        assert 0 < late[0] < 200
+        assert late[1] == 0
 
 
 ONLY_MESSAGES = """\
