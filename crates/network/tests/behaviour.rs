@@ -173,6 +173,8 @@ fn parts_change_nothing() {
         (TopologyKind::Mesh, 12, 3),
         (TopologyKind::Torus, 16, 2),
         (TopologyKind::Dragonfly, 20, 3),
+        (TopologyKind::Graph, 24, 2),
+        (TopologyKind::Graph, 72, 4),
     ] {
         for round in 0..6 {
             let mut parameters = NetworkParameters { topology, ..arctic() };

@@ -43,9 +43,14 @@ pub struct Arrival {
     pub tail: u64,
 }
 
-/// Arctic's links (StarT-Voyager, CSG Memo 394, section 3): 16 bits at 80 MHz.
+/// Arctic's links (StarT-Voyager, CSG Memo 394, section 3): 16 bits at 80 MHz. And a graph of 72 nodes, for the topology
+/// that needs one.
 pub fn arctic() -> NetworkParameters {
-    NetworkParameters { link_bandwidth: Bandwidth::from_bytes_per_s(160_000_000), ..Default::default() }
+    NetworkParameters {
+        link_bandwidth: Bandwidth::from_bytes_per_s(160_000_000),
+        graph: include_str!("../graph.toml").into(),
+        ..Default::default()
+    }
 }
 
 pub struct Setup {
