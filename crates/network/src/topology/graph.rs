@@ -196,6 +196,17 @@ mod tests {
         assert_eq!(way(&graph(text, 5, 2), 2, 4).len(), 3);
     }
 
+    /// Below root 0 are 1, 2, 10; below these 3, 4, 9; below these 5 to 8. From 3 a packet to 8 goes down to 5, from where the
+    /// shortest way is by 4; but that goes up first. A packet that begins at 5 takes it.
+    #[test]
+    fn what_has_gone_down_goes_down_on() {
+        let tree = r#""0-1", "0-2", "0-10", "1-3", "2-4", "10-9", "3-5", "4-5", "4-8", "9-6", "9-7""#;
+        let across = r#""5-6", "6-7", "7-8""#;
+        let graph = graph(&format!("switches = 11\nlinks = [{tree}, {across}]\nnodes = [3, 5, 8]"), 3, 0);
+        let switches = |from| way(&graph, from, 2).iter().map(|(at, _)| at.router).collect::<Vec<_>>();
+        assert_eq!((switches(0), switches(1)), (vec![3, 5, 6, 7, 8], vec![5, 4, 8]));
+    }
+
     #[test]
     fn ports_are_those_asked_for_and_the_lowest_free_ones() {
         let text =
