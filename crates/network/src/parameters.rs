@@ -77,13 +77,21 @@ impl NetworkParameters {
                 allowed.join(", ")
             )
         };
+        let breaks = || {
+            format!(
+                "network.fault.kind: {kind} would break a worm; with network.switching = wormhole allowed are corrupt, delay"
+            )
+        };
+        let leaves_worms = matches!(kind, FaultKind::Corrupt | FaultKind::Delay);
+        let is_broken = self.switching == Switching::Wormhole && !leaves_worms;
         let kind = (self.fault.is_on() && !is_borne).then(refused);
+        let worms = (self.fault.is_on() && is_broken).then(breaks);
         let in_vain = (!self.fault.is_on()).then(|| set_in_vain(resolved)).flatten();
         let graph = match self.topology {
             TopologyKind::Graph => Graph::mistakes(&self.graph, self.graph_root as u32),
             _ => vec![],
         };
-        link.into_iter().chain(kind).chain(in_vain).chain(graph).collect()
+        link.into_iter().chain(kind).chain(worms).chain(in_vain).chain(graph).collect()
     }
 
     /// The topology for `nodes` nodes.
@@ -198,6 +206,22 @@ mod tests {
             ..Default::default()
         };
         assert_eq!(off.mistakes(&defaults(), &[]), Vec::<String>::new(), "nothing is hit");
+    }
+
+    #[test]
+    fn what_would_break_a_worm_is_refused() {
+        for &kind in crate::FAULTS {
+            let fault = FaultParameters { kind, packet: 1, ..Default::default() };
+            let parameters =
+                NetworkParameters { switching: Switching::Wormhole, fault, ..Default::default() };
+            let mistakes = parameters.mistakes(&defaults(), crate::FAULTS);
+            if [FaultKind::Corrupt, FaultKind::Delay].contains(&kind) {
+                assert_eq!(mistakes, Vec::<String>::new(), "{kind}");
+            } else {
+                let expected = format!("network.fault.kind: {kind} would break a worm; with");
+                assert!(mistakes.len() == 1 && mistakes[0].starts_with(&expected), "{mistakes:?}");
+            }
+        }
     }
 
     #[test]
