@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::declaration::Schema;
+use crate::documents::Base;
 use crate::error::Problem;
 use crate::layer::{Layer, PARTS};
 use crate::suggest::did_you_mean;
@@ -73,6 +74,16 @@ enum Place {
     File(PathBuf),
 }
 
+impl Place {
+    /// The directory in which it lies, if it is no file of the catalogue.
+    fn directory(&self) -> Option<PathBuf> {
+        match self {
+            Place::Catalogue(_) | Place::Part(_) => None,
+            Place::File(path) => Some(path.parent().map(Path::to_path_buf).unwrap_or_default()),
+        }
+    }
+}
+
 /// A file of the chain.
 pub(crate) struct Link {
     /// What it says within its scope.
@@ -83,6 +94,8 @@ pub(crate) struct Link {
     pub variant: Option<String>,
     /// What it gives values to.
     pub scope: Scope,
+    /// Where files lie that its values name.
+    pub base: Base,
 }
 
 /// All files of a machine.
@@ -198,10 +211,7 @@ impl<'a> Chain<'a> {
         };
         let label = link.layer.label.clone();
         self.links.push(link);
-        let directory = match &place {
-            Place::Catalogue(_) | Place::Part(_) => None,
-            Place::File(path) => Some(path.parent().map(Path::to_path_buf).unwrap_or_default()),
-        };
+        let directory = place.directory();
         path.places.push(place);
         let from = |line: usize| Some((directory.clone(), format!("{label}:{line}")));
         let mut rest = scope;
@@ -270,7 +280,8 @@ impl<'a> Chain<'a> {
                 return Err(Some(Problem::new(said, message)));
             }
         }
-        Ok(Link { layer, origin, variant: None, scope })
+        let base = place.directory().map_or(Base::Catalogue, Base::Directory);
+        Ok(Link { layer, origin, variant: None, scope, base })
     }
 
     /// Leaves of `layer` what `scope` has. What else a whole machine says is another machine's matter; a file that is

@@ -49,9 +49,10 @@ impl Declaration {
         parse_choice(value, self.alternatives, &words).map(Scalar::from)
     }
 
-    /// Of two values one is less: a quantity, no choice, flag or text.
+    /// Of two values one is less: a quantity, no choice, flag, text or document.
     pub fn is_ordered(&self) -> bool {
-        let unordered = [<crate::Flag as Quantity>::TYPE, <crate::Text as Quantity>::TYPE];
+        let unordered =
+            [<crate::Flag as Quantity>::TYPE, <crate::Text as Quantity>::TYPE, crate::Document::TYPE];
         self.alternatives.is_empty() && !unordered.contains(&self.type_name)
     }
 
@@ -216,7 +217,7 @@ fn mistakes_of(path: &str, declaration: &Declaration) -> Vec<String> {
 /// A field is `name: Type = default, range least ..= greatest, source "…";`, the range being
 /// optional. Types: [`crate::Duration`], [`crate::Frequency`], [`crate::Bytes`],
 /// [`crate::Bandwidth`], [`crate::Cycles`], [`crate::Count`], [`crate::Flag`], [`crate::Text`],
-/// [`crate::Ratio`], or a [`crate::choice!`]. Groups may follow that are a part of this one: they are
+/// [`crate::Document`], [`crate::Ratio`], or a [`crate::choice!`]. Groups may follow that are a part of this one: they are
 /// read with it, at its prefix and their name.
 ///
 /// ```

@@ -7,7 +7,7 @@ use toml::de::{DeTable, DeValue};
 
 /// A value, with the keys below it.
 #[derive(Clone, Debug)]
-pub(crate) enum Node {
+pub enum Node {
     /// A value that a parameter may have.
     Scalar(Scalar),
     /// Entries in the order of the text.
@@ -20,10 +20,12 @@ pub(crate) enum Node {
 
 /// A key of a table.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub struct Entry {
+    /// Its name.
     pub key: String,
     /// Line [1…] of the key.
     pub line: usize,
+    /// Its value.
     pub node: Node,
 }
 

@@ -2,8 +2,9 @@
 
 use crate::declaration::{Declaration, RESERVED, Schema, join};
 use crate::document::{self, Entry, Node};
+use crate::documents::{self, Base, Document};
 use crate::error::Problem;
-use crate::quantity::Scalar;
+use crate::quantity::{Quantity, Scalar};
 use crate::suggest::did_you_mean;
 use std::collections::HashMap;
 
@@ -280,6 +281,8 @@ pub(crate) struct Walk<'a> {
     pub names: &'a Names<'a>,
     /// Where a line lies: `file:line`, or `--set …`.
     pub place: &'a dyn Fn(usize) -> String,
+    /// Where files lie that values name.
+    pub base: &'a Base,
     pub problems: &'a mut Vec<Problem>,
     pub found: Vec<Assignment>,
 }
@@ -371,7 +374,11 @@ impl Walk<'_> {
             other => given = Some((line, other)),
         }
         let Some((line, node)) = given else { return };
-        let value = match checked(node, declaration, raw) {
+        let read = |value| match declaration.type_name {
+            Document::TYPE => documents::read(value, self.base),
+            _ => Ok(value),
+        };
+        let value = match checked(node, declaration, raw).and_then(read) {
             Ok(value) => value,
             Err(message) => return self.problem(line, format!("{path}: {message}")),
         };

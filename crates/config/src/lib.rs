@@ -6,7 +6,7 @@
 //! the command line, and gives a [`Resolved`] machine or every problem at once.
 //!
 //! Reading order: `quantity.rs` (values), `declaration.rs` (parameters),
-//! `document.rs` (TOML with lines), `layer.rs` (one machine file), `chain.rs` (the files of a machine), `resolve.rs` (their order),
+//! `document.rs` (TOML with lines), `documents.rs` (texts that lie in files of their own), `layer.rs` (one machine file), `chain.rs` (the files of a machine), `resolve.rs` (their order),
 //! `resolved.rs` (the result and its file).
 //!
 //! Invariant: values are exact. No quantity passes through a floating-point number.
@@ -14,6 +14,7 @@
 mod chain;
 mod declaration;
 mod document;
+mod documents;
 mod error;
 mod layer;
 mod quantity;
@@ -24,6 +25,8 @@ mod units;
 
 pub use chain::Catalogue;
 pub use declaration::{Declaration, Group, Parameters, Schema, join};
+pub use document::{Entry, Node};
+pub use documents::Document;
 pub use error::{ConfigError, Problem};
 pub use layer::SCHEMA_VERSION;
 pub use quantity::{Alternative, Count, Flag, Quantity, Scalar, Text};

@@ -4,8 +4,11 @@
 //! to the one asked for, the parts that it takes from others, its values and the chosen variant that it declares; then
 //! every `--set`.
 
+use std::path::PathBuf;
+
 use crate::chain::{Catalogue, Chain, Link};
 use crate::document;
+use crate::documents::Base;
 use crate::error::{ConfigError, Problem};
 use crate::layer::{Assignment, Layer, Names, Walk};
 use crate::resolved::{Origin, Resolved};
@@ -87,7 +90,7 @@ pub fn resolve(catalogue: &dyn Catalogue, name: &str, sets: &[String]) -> Result
 
 fn apply_link(link: &Link, names: &Names<'_>, resolved: &mut Resolved, problems: &mut Vec<Problem>) {
     let place = |line: usize| format!("{}:{line}", link.layer.label);
-    let mut walk = Walk { names, place: &place, problems, found: Vec::new() };
+    let mut walk = Walk { names, place: &place, base: &link.base, problems, found: Vec::new() };
     walk.entries("", &link.layer.values);
     let mut assignments: Vec<(Assignment, String)> = Vec::new();
     assignments.extend(std::mem::take(&mut walk.found).into_iter().map(|a| (a, link.origin.clone())));
@@ -111,7 +114,8 @@ fn apply_set(set: &str, names: &Names<'_>, resolved: &mut Resolved, problems: &m
         return problems.push(Problem::new(place(0), "write --set key=value"));
     };
     let (path, value) = (path.trim(), value.trim());
-    let mut walk = Walk { names, place: &place, problems, found: Vec::new() };
+    let base = Base::Directory(PathBuf::new());
+    let mut walk = Walk { names, place: &place, base: &base, problems, found: Vec::new() };
     walk.entry(path, 0, &document::parse_value(value), Some(value));
     for assignment in std::mem::take(&mut walk.found) {
         assign(resolved, assignment, Origin::CommandLine);

@@ -1,6 +1,7 @@
 //! A machine with every parameter decided.
 
 use crate::declaration::{Declaration, Parameters, Schema, join};
+use crate::documents::Document;
 use crate::error::{ConfigError, Problem};
 use crate::quantity::{Quantity, Scalar, quote};
 use std::collections::HashMap;
@@ -181,7 +182,7 @@ impl Resolved {
     pub fn contradictions(&self, machine: &str, mistakes: &[String]) -> ConfigError {
         let problems = mistakes.iter().map(|mistake| {
             let named = self.parameters.iter().filter(|p| is_named(mistake, &p.path));
-            let values: Vec<_> = named.map(|p| format!("{} = {}: {}", p.path, p.value, p.place)).collect();
+            let values: Vec<_> = named.map(shown).collect();
             let shown = if values.is_empty() { String::new() } else { format!(" ({})", values.join("; ")) };
             Problem::new("", format!("{mistake}{shown}"))
         });
@@ -234,6 +235,15 @@ impl Resolved {
             writeln!(text, "{name} = {{ value = {value}{range}, from = {origin}, source = {source} }}")
                 .unwrap();
         }
+    }
+}
+
+/// A parameter's value and where it is set; of a document only the latter, for it is long.
+fn shown(parameter: &Parameter) -> String {
+    let Parameter { path, value, place, declaration, .. } = parameter;
+    match declaration.type_name {
+        Document::TYPE => format!("{path}: {place}"),
+        _ => format!("{path} = {value}: {place}"),
     }
 }
 

@@ -53,6 +53,14 @@ chasqui_config::parameters! {
     }
 }
 
+chasqui_config::parameters! {
+    /// What else there is.
+    pub struct Texts {
+        /// A text of its own.
+        graph: chasqui_config::Document = "", source "ours";
+    }
+}
+
 const VOYAGER: &str = r#"schema_version = 1
 
 [about]
@@ -85,6 +93,7 @@ impl Catalogue for Machines {
                 "modern.toml",
             )),
             "bare" => Some(("schema_version = 1", "bare.toml")),
+            "wired" => Some(("schema_version = 1\n[texts]\ngraph = \"a = 1\"", "wired.toml")),
             "ping" => Some(("schema_version = 1\nextends = \"pong\"", "ping.toml")),
             "pong" => Some(("schema_version = 1\nextends = \"ping\"", "pong.toml")),
             _ => None,
@@ -107,6 +116,9 @@ impl Catalogue for Machines {
     fn schema(&self, name: &str) -> Schema {
         if name == "bare" {
             return Schema::new().with::<Ni>("ni");
+        }
+        if name == "wired" {
+            return Schema::new().with::<Texts>("texts");
         }
         let part = Schema::new().with::<Dram>("dram");
         Schema::new().with::<Node>("node").with_part("node", part).with::<Ni>("ni")
@@ -554,6 +566,51 @@ fn a_resolved_machine_reads_back_as_the_same() {
     let edited = text.replace("value = \"18 cycles\", from = \"default\"", "value = 3, from = \"default\"");
     let edited = run(&scratch.write("edited.toml", &edited), &[]).expect("resolves");
     assert_eq!(edited.parameter("node.fence").expect("there").origin, Origin::File("edited.toml".into()));
+}
+
+/// A document is its file's text from then on: of a file beside the machine's that names it, or in the working directory.
+#[test]
+fn a_document_is_read_from_the_file_that_it_names() {
+    let scratch = Scratch::new("documents");
+    let text = "# A \"graph\".\nlinks = [1,\n 2]\n";
+    let file = scratch.write("sub/graph.toml", text);
+    let head = "schema_version = 1\nextends = \"wired\"\n";
+    let value = |machine: &Resolved| machine.parameter("texts.graph").expect("there").value.plain();
+    assert_eq!(value(&run("wired", &[]).expect("resolves")), "a = 1", "a text that names no file");
+    let named = format!("texts.graph={file}");
+    assert_eq!(value(&run("wired", &[&named]).expect("resolves")), text);
+    let mine = scratch.write("sub/mine.toml", &format!("{head}texts.graph = \"graph.toml\""));
+    let outer = scratch.write("outer.toml", "schema_version = 1\nextends = \"sub/mine.toml\"");
+    for machine in [mine, outer] {
+        let machine = run(&machine, &[]).expect("resolves");
+        assert_eq!(value(&machine), text);
+        let again =
+            run(&scratch.write("elsewhere/resolved.toml", &machine.to_toml()), &[]).expect("resolves");
+        assert!(again == machine, "it needs no other file");
+        let mistake = machine.contradictions("mine", &["texts.graph: line 3: no".into()]).to_string();
+        assert!(mistake.contains("texts.graph: line 3: no (texts.graph: /"), "{mistake}");
+        assert!(mistake.ends_with("/sub/mine.toml:3)"), "{mistake}");
+    }
+    let entries = chasqui_config::Document::from(text).entries("graph").expect("TOML");
+    assert_eq!(entries.iter().map(|e| (e.key.as_str(), e.line)).collect::<Vec<_>>(), [("links", 2)]);
+    assert_eq!(
+        chasqui_config::Document::from("a = ").entries("graph").expect_err("no TOML")[0].place,
+        "graph:1"
+    );
+}
+
+#[test]
+fn a_document_that_can_not_be_read_is_refused() {
+    let scratch = Scratch::new("no-documents");
+    let mine =
+        scratch.write("mine.toml", "schema_version = 1\nextends = \"wired\"\ntexts.graph = \"none.toml\"");
+    let found = run(&mine, &[]).expect_err("refused");
+    let expected = format!("{mine}:3: texts.graph: the file \"none.toml\" can't be read: ");
+    assert!(found.contains(&expected), "{found}");
+    let found = run("wired", &["texts.graph=7"]).expect("a text, for all that is known here");
+    assert_eq!(found.parameter("texts.graph").expect("there").value.plain(), "7");
+    let found = run("wired", &["texts.graph=none.toml"]).expect_err("refused");
+    assert!(found.contains("--set texts.graph=none.toml: texts.graph: the file \"none.toml\""), "{found}");
 }
 
 /// What is plausible beside a value stays with it: in the resolved file, but not once another value is set.

@@ -22,6 +22,9 @@ pub struct Packet {
     pub priority: u8,
     /// Length on the wire [bytes], header and check included.
     pub wire_bytes: u32,
+    /// With wormhole switching: the next packet of this source on this logical network belongs to the same worm and goes to the
+    /// same destination, and until it has passed links stay held for it. Else false.
+    pub more: bool,
     /// Header and payload as the NI wrote them.
     pub bytes: Vec<u8>,
     /// The message that this packet belongs to, for the records: source rank and sequence.

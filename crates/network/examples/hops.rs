@@ -26,6 +26,7 @@ fn main() {
             destination: random.below(64) as u32,
             priority: 0,
             bytes: 96,
+            more: false,
         };
         let plans = (0..64).map(|node| (0..packets).map(|i| plan(node, i)).collect()).collect();
         let mut setup = Setup::new(arctic(), plans);

@@ -4,7 +4,7 @@ use chasqui_engine::{Event, Time};
 
 use crate::lookahead::{FABRIC, GROUPS, NODES};
 use crate::topology::{Neighbour, RouterPort};
-use crate::{Fabric, FabricEvent};
+use crate::{Fabric, FabricEvent, Switching};
 
 impl Fabric {
     /// Lowers `earliest`, by groups of partitions near and in other zones, to the effects of `events`. `least`: the look-aheads.
@@ -38,6 +38,11 @@ impl Fabric {
         self.transits.len() - self.free_slots.len() > self.queue.iter().filter(is_packet).count()
     }
 
+    /// The packet of an event may let another go that waits at its router: that which waits for the end of its worm.
+    fn frees(&self, waits: bool) -> bool {
+        waits && self.forwarding.switching == Switching::Wormhole
+    }
+
     /// From `event` to its first effect on a node. `waits`: some packet waits at a router.
     fn to_nodes(&self, event: &Event, waits: bool) -> Time {
         let latency = self.link.latency();
@@ -56,6 +61,8 @@ impl Fabric {
             (latency + self.forwarding.routing_delay + latency, transit.serialization + latency);
         match self.wiring.far_end(RouterPort { router, port: input }) {
             Neighbour::Node(_) => onward.min(room),
+            // What waits for this packet's tail may have come from a node.
+            _ if self.frees(waits) => onward.min(room),
             _ => onward.min(room + latency),
         }
     }
@@ -77,7 +84,8 @@ impl Fabric {
             let from_there = if self.wiring.has_nodes(far.router) { Time::ZERO } else { onward };
             to_nodes = to_routers + from_there + latency;
         }
-        if self.elsewhere(came).is_some() {
+        // What waits for this packet's tail may have come from another zone.
+        if self.elsewhere(came).is_some() || self.frees(waits) {
             let room = transit.serialization + latency;
             to_routers = to_routers.min(room);
             to_nodes = to_nodes.min(room + latency);

@@ -18,7 +18,8 @@ use crate::traffic::{Passage, Traffic};
 use crate::wiring::Wiring;
 use crate::zones::Zones;
 use crate::{
-    CrcError, FabricEvent, Link, LinkStatistics, NetworkParameters, NodeEvent, Topology, VirtualNetworks,
+    CrcError, FabricEvent, Link, LinkStatistics, NetworkParameters, NodeEvent, Switching, Topology,
+    VirtualNetworks,
 };
 
 /// Where the events of a node go.
@@ -52,6 +53,7 @@ counters! {
 pub(crate) struct Transit {
     pub(crate) packet: Option<Box<Packet>>,
     pub(crate) header: Header,
+    more: bool,
     wire_bytes: u32,
     pub(crate) serialization: Time,
     /// What a node's faulty link did to it that a router has to see to.
@@ -250,7 +252,7 @@ impl Fabric {
         }
     }
 
-    /// Checks that nothing is left in a fabric that has come to rest: no event, no packet, and all
+    /// Checks that nothing is left in a fabric that has come to rest: no event, no packet, no worm without its end, and all
     /// credits back. `held` is the number of packets that a node has not released.
     ///
     /// # Panics
@@ -263,6 +265,10 @@ impl Fabric {
             let router = &self.routers[number as usize];
             for (channel, network, virtual_channel) in self.channels.all() {
                 assert_eq!(router.waiting(port, channel), 0, "router {number} input {port}");
+                assert!(
+                    !router.is_held(port, channel),
+                    "router {number} output {port} waits for a worm's end"
+                );
                 let expected = match self.wiring.far_end(at) {
                     Neighbour::Router(_) => self.parameters.input_buffer() as usize,
                     // Links to nodes use the first virtual channel alone.
@@ -296,6 +302,7 @@ impl Fabric {
     pub(crate) fn keep(&mut self, packet: Box<Packet>) -> u32 {
         let transit = Transit {
             header: Header::from(&*packet),
+            more: packet.more,
             wire_bytes: packet.wire_bytes,
             serialization: self.link.serialization(packet.wire_bytes),
             packet: Some(packet),
@@ -330,11 +337,11 @@ impl Fabric {
         match FabricEvent::from(event.payload) {
             FabricEvent::Packet { input, channel, slot } => {
                 let transit = &self.transits[slot as usize];
-                let &Transit { header, wire_bytes, serialization, .. } = transit;
+                let &Transit { header, more, wire_bytes, serialization, .. } = transit;
                 let Hop { port: output, virtual_channel } =
                     self.wiring.topology.route(number, input, &header);
                 let leaves_by = self.channels.of(header.priority, virtual_channel);
-                let held = Held { slot, output, channel: leaves_by, wire_bytes, serialization };
+                let held = Held { slot, output, channel: leaves_by, more, wire_bytes, serialization };
                 router.packet(now, input, channel, held, &mut work);
             }
             FabricEvent::Credit { output, channel } => router.credit(now, output, channel, &mut work),
@@ -343,9 +350,19 @@ impl Fabric {
             }
             FabricEvent::Retry { output } => router.retry(now, output, &mut work),
         }
-        while let Some(departure) = self.departures.pop() {
+        while let Some(departure) = self.next_departure() {
             self.depart(now, number, departure, out);
         }
+    }
+
+    /// The next of what has started in this event. Where bytes take no time two may have started on one output: the pieces of
+    /// worms then leave in the order in which they did.
+    #[inline]
+    fn next_departure(&mut self) -> Option<Departure> {
+        if self.departures.len() > 1 && self.forwarding.switching == Switching::Wormhole {
+            return Some(self.departures.remove(0));
+        }
+        self.departures.pop()
     }
 
     /// Checks the packet that `event` brings to a router, if it brings one. Its last byte comes behind its head by

@@ -7,6 +7,7 @@ use crate::fabric::Attachment;
 use crate::fault::Faults;
 use crate::node_port::{NodePort, Uplink};
 use crate::switching::Forwarding;
+use crate::worm::OpenWorm;
 use crate::{Blocked, FabricEvent, Link, LinkStatistics, NetworkParameters, NodeEvent, VirtualNetworks};
 
 /// What a node has sent.
@@ -27,6 +28,8 @@ pub struct FarEnd {
     attachment: Attachment,
     /// By virtual network: the engine's port, and how many packets the node has room for.
     networks: Box<[(Port, u32)]>,
+    /// By virtual network.
+    worms: Box<[OpenWorm]>,
     free_at: Time,
     statistics: LinkStatistics,
 }
@@ -70,6 +73,7 @@ impl FarEnd {
             forwarding: parameters.forwarding(),
             attachment,
             networks: ports(first_port).map(|port| (port, parameters.receive_buffer())).collect(),
+            worms: vec![OpenWorm::default(); networks.count.into()].into(),
             free_at: Time::ZERO,
             statistics: LinkStatistics::default(),
         };
@@ -98,10 +102,11 @@ impl FarEnd {
     /// Starts a packet at `now`.
     ///
     /// # Panics
-    /// When [`FarEnd::can_send`] forbids it.
+    /// When [`FarEnd::can_send`] forbids it; when it is a piece of a worm where switching has none, or none where one must follow.
     pub fn send(&mut self, now: Time, packet: Box<Packet>, out: &mut Outbox<'_>) {
         let Packet { priority, wire_bytes, .. } = *packet;
         assert_eq!(self.can_send(now, priority), Ok(()), "a packet at {now}");
+        self.worms[priority as usize].follow(&packet, self.forwarding.switching);
         let serialization = self.link.serialization(wire_bytes);
         self.networks[priority as usize].1 -= 1;
         self.free_at = now + serialization;

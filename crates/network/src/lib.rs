@@ -5,7 +5,8 @@
 //! Invariants: a packet starts on a link only when the link is free and the buffer at its far end has
 //! room for the whole packet, so no packet is lost or overwritten; packets of one source, destination
 //! and virtual network arrive in the order in which they were sent; a link is never held by a packet that
-//! cannot move; the bytes of a packet are only checked and, on a faulty link, flipped, but never interpreted.
+//! cannot move, but a channel of it by a worm; between the pieces of a worm no other packet of its virtual network
+//! arrives; the bytes of a packet are only checked and, on a faulty link, flipped, but never interpreted.
 
 mod channels;
 mod crc;
@@ -26,6 +27,7 @@ mod switching;
 pub mod topology;
 mod traffic;
 mod wiring;
+mod worm;
 mod zones;
 
 pub use channels::{Arbitration, VirtualNetworks};

@@ -64,7 +64,8 @@ counters! {
         bytes: "bytes";
         /// Time for which the link carried bytes.
         busy_ps: "ps";
-        /// Time for which the link was free and a packet waited, but none that waited had a credit.
+        /// Time for which the link was free and a packet waited, but none that waited had a credit, or its channel was
+        /// held for another's worm.
         blocked_ps: "ps";
     }
 }

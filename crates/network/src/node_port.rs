@@ -9,6 +9,7 @@ use crate::crc::{self, CRC_BYTES};
 use crate::fault::Faults;
 use crate::switching::Forwarding;
 use crate::topology::{Neighbour, RouterPort};
+use crate::worm::OpenWorm;
 use crate::{CrcError, FabricEvent, Link, LinkStatistics, NetworkParameters};
 
 /// Where a node's link leads.
@@ -62,6 +63,7 @@ struct OfNetwork {
     credits: u32,
     /// Since when the network interface has a packet and lacks a credit; [`Time::NEVER`] otherwise.
     blocked_since: Time,
+    worm: OpenWorm,
     /// Tails of the packets in the receive buffer, oldest first.
     held: VecDeque<Time>,
 }
@@ -91,8 +93,13 @@ impl NodePort {
         ports: impl Iterator<Item = Port>,
     ) -> NodePort {
         let credits = parameters.input_buffer();
-        let of_network =
-            |port| OfNetwork { port, credits, blocked_since: Time::NEVER, held: VecDeque::new() };
+        let of_network = |port| OfNetwork {
+            port,
+            credits,
+            blocked_since: Time::NEVER,
+            worm: OpenWorm::default(),
+            held: VecDeque::new(),
+        };
         NodePort {
             uplink,
             link: parameters.link(),
@@ -149,7 +156,8 @@ impl NodePort {
     ///
     /// # Panics
     /// When [`NodePort::can_send`] forbids it, or the packet is not one that this network carries:
-    /// longer than `packet_bytes_max`, empty, from another node, to a node that is not there.
+    /// longer than `packet_bytes_max`, empty, from another node, to a node that is not there; a piece of a worm where switching
+    /// has none, or none where one must follow.
     pub fn send(&mut self, now: Time, mut packet: Box<Packet>, out: &mut Outbox<'_>) -> Sent {
         let Uplink { node, nodes, fabric, router, input, virtual_channels, .. } = self.uplink;
         let Packet { source, destination, priority, wire_bytes, .. } = *packet;
@@ -162,6 +170,7 @@ impl NodePort {
             self.statistics.blocked_ps += (now - network.blocked_since).0;
             network.blocked_since = Time::NEVER;
         }
+        network.worm.follow(&packet, self.forwarding.switching);
         let serialization = self.link.serialization(wire_bytes);
         network.credits -= 1;
         self.free_at = now + serialization;

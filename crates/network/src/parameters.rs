@@ -1,10 +1,10 @@
 //! The parameters of a network.
 
-use chasqui_config::{Bandwidth, Bytes, Count, Duration, Origin, Parameter, Resolved};
+use chasqui_config::{Bandwidth, Bytes, Count, Document, Duration, Origin, Parameter, Resolved};
 use chasqui_engine::Time;
 
 use crate::switching::Forwarding;
-use crate::topology::{TopologyKind, UpRoute};
+use crate::topology::{Graph, TopologyKind, UpRoute};
 use crate::{FaultKind, FaultParameters, FaultyLinks, Link, Switching, Topology};
 
 /// Packets that a buffer of an ideal network holds: more than ever are in flight.
@@ -32,6 +32,11 @@ chasqui_config::parameters! {
         group_routers: Count = 0, range 0 ..= 1024, source "Kim et al., ISCA 2008, section 3.1: a = 2p = 2h is balanced";
         /// Links to other groups of a dragonfly's router. 0: as many as nodes of a router.
         group_links: Count = 0, range 0 ..= 1024, source "Kim et al., ISCA 2008, section 3.1: a = 2p = 2h is balanced";
+        /// The switches of a graph, their links and which nodes hang on them: the name of a file that ends in .toml, or its text
+        /// (`crates/network/src/topology/graph/plan.rs`).
+        graph: Document = "", source "ours: there is no graph unless one is named";
+        /// The switch that is the root of a graph's tree: links towards it go up.
+        graph_root: Count = 0, range 0 ..= 1023, source "ours: the switch of the lowest number";
         /// Bandwidth of a link, each way.
         link_bandwidth: Bandwidth = "1 GB/s", range "1 B/s" ..= "1000 GB/s", source "assumption";
         /// Latency of a link.
@@ -72,9 +77,21 @@ impl NetworkParameters {
                 allowed.join(", ")
             )
         };
+        let breaks = || {
+            format!(
+                "network.fault.kind: {kind} would break a worm; with network.switching = wormhole allowed are corrupt, delay"
+            )
+        };
+        let leaves_worms = matches!(kind, FaultKind::Corrupt | FaultKind::Delay);
+        let is_broken = self.switching == Switching::Wormhole && !leaves_worms;
         let kind = (self.fault.is_on() && !is_borne).then(refused);
+        let worms = (self.fault.is_on() && is_broken).then(breaks);
         let in_vain = (!self.fault.is_on()).then(|| set_in_vain(resolved)).flatten();
-        link.into_iter().chain(kind).chain(in_vain).collect()
+        let graph = match self.topology {
+            TopologyKind::Graph => Graph::mistakes(&self.graph, self.graph_root as u32),
+            _ => vec![],
+        };
+        link.into_iter().chain(kind).chain(worms).chain(in_vain).chain(graph).collect()
     }
 
     /// The topology for `nodes` nodes.
@@ -192,9 +209,33 @@ mod tests {
     }
 
     #[test]
+    fn what_would_break_a_worm_is_refused() {
+        for &kind in crate::FAULTS {
+            let fault = FaultParameters { kind, packet: 1, ..Default::default() };
+            let parameters =
+                NetworkParameters { switching: Switching::Wormhole, fault, ..Default::default() };
+            let mistakes = parameters.mistakes(&defaults(), crate::FAULTS);
+            if [FaultKind::Corrupt, FaultKind::Delay].contains(&kind) {
+                assert_eq!(mistakes, Vec::<String>::new(), "{kind}");
+            } else {
+                let expected = format!("network.fault.kind: {kind} would break a worm; with");
+                assert!(mistakes.len() == 1 && mistakes[0].starts_with(&expected), "{mistakes:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_graph_that_is_not_there_is_refused_where_it_is_needed() {
+        let parameters = NetworkParameters { topology: TopologyKind::Graph, ..Default::default() };
+        let [refused] = &parameters.mistakes(&defaults(), &[])[..] else { panic!("one mistake") };
+        assert!(refused.starts_with("network.graph: nothing says what the graph is; set it to"), "{refused}");
+    }
+
+    #[test]
     fn too_many_nodes_and_none_are_refused() {
         for &topology in TopologyKind::ALL {
-            let parameters = NetworkParameters { topology, ..Default::default() };
+            let graph = include_str!("../tests/graph.toml").into();
+            let parameters = NetworkParameters { topology, graph, ..Default::default() };
             for nodes in [0, u32::MAX] {
                 let error = parameters.build_topology(nodes).err().unwrap();
                 assert!(error.contains(&nodes.to_string()), "{topology}: {error:?}");

@@ -1,11 +1,12 @@
-//! A router that sends whole packets.
+//! A router that sends whole packets, singly or as pieces of worms.
 //!
 //! An input port has a FIFO buffer for each channel of its link, here a *lane*. The head of a lane is a candidate for
 //! its output once it may be forwarded, as the switching says, and the packet before it in the lane has left, tail and
 //! all. It starts when the output is free and a credit is there, that is room for the whole packet at the far end in
 //! the channel by which it leaves; so a packet that has started is never stopped and a link is never held in vain. Of
 //! the virtual networks that have a credit, [`Arbitration`] says which goes first; within one, the candidate that has
-//! waited longest. Of one instant, the order of events decides: credits, then arriving packets of the higher channel
+//! waited longest. The channel of an output by which a worm's first piece has left is the worm's until the last has: other
+//! lanes wait for that, even while the link is idle because the next piece has not come. Of one instant, the order of events decides: credits, then arriving packets of the higher channel
 //! first and then by number of the link, then lanes whose tail has left.
 
 use std::collections::VecDeque;
@@ -25,6 +26,8 @@ pub(crate) struct Held {
     pub output: u16,
     /// By which channel of that port's link.
     pub channel: u8,
+    /// Another piece of the same worm follows it in its lane.
+    pub more: bool,
     /// Its length [bytes].
     pub wire_bytes: u32,
     /// Time for which it occupies a link.
@@ -66,7 +69,7 @@ struct Output {
     /// Virtual network of the last packet that left.
     last_network: u8,
     candidate_count: u32,
-    /// Since when candidates wait for a credit on the free link; [`Time::NEVER`] when none does.
+    /// Since when candidates wait for a credit, or for a worm's end, on the free link; [`Time::NEVER`] when none does.
     blocked_since: Time,
     /// Time of the pending [`FabricEvent::Retry`]; [`Time::NEVER`] when there is none.
     retry_at: Time,
@@ -75,8 +78,11 @@ struct Output {
 
 /// One channel of an output's link.
 struct Outgoing {
-    /// Lanes whose heads need this channel and could not start at once, oldest first, and since when.
+    /// Lanes whose heads need this channel and could not start at once, oldest first, and since when. That of the worm which
+    /// holds the channel is before all others.
     candidates: VecDeque<(Time, usize)>,
+    /// The lane of a worm of which some pieces have left by this channel and others are still to.
+    holder: Option<usize>,
     credits: Credits,
     port: Port,
 }
@@ -122,8 +128,12 @@ impl Router {
             retry_at: Time::NEVER,
             statistics: LinkStatistics::default(),
         };
-        let outgoing =
-            |(port, credits)| Outgoing { candidates: VecDeque::new(), credits: Credits::new(credits), port };
+        let outgoing = |(port, credits)| Outgoing {
+            candidates: VecDeque::new(),
+            holder: None,
+            credits: Credits::new(credits),
+            port,
+        };
         let inputs = 0..outputs.len() as u16;
         Router {
             number,
@@ -257,6 +267,11 @@ impl Router {
         self.lanes[self.index(input, channel)].waiting.len()
     }
 
+    /// A worm holds a channel of `output`: for checks.
+    pub(crate) fn is_held(&self, output: u16, channel: u8) -> bool {
+        self.outgoing[self.index(output, channel)].holder.is_some()
+    }
+
     /// Credits of `output`, here or on their way: for checks.
     pub(crate) fn credits(&self, output: u16, channel: u8) -> usize {
         self.outgoing[self.index(output, channel)].credits.total()
@@ -268,10 +283,15 @@ impl Router {
         let Held { output, channel, .. } = self.lanes[lane].waiting[0];
         let index = self.index(output, channel);
         let (out, outgoing) = (&mut self.outputs[output as usize], &mut self.outgoing[index]);
-        if out.free_at <= now && out.candidate_count == 0 && outgoing.credits.any(now) {
+        let is_held_by_other = outgoing.holder.is_some_and(|holder| holder != lane);
+        if out.free_at <= now && out.candidate_count == 0 && !is_held_by_other && outgoing.credits.any(now) {
             self.start(now, lane, work);
         } else {
-            outgoing.candidates.push_back((now, lane));
+            if outgoing.holder == Some(lane) {
+                outgoing.candidates.push_front((now, lane));
+            } else {
+                outgoing.candidates.push_back((now, lane));
+            }
             out.candidate_count += 1;
             self.lanes[lane].is_candidate = true;
             self.arbitrate(now, output, work);
@@ -312,7 +332,8 @@ impl Router {
         }
     }
 
-    /// Of the channels of `network` that have a candidate and a credit, that of the candidate that has waited longest.
+    /// Of the channels of `network` that have a candidate, which no other's worm keeps waiting, and a credit, that of the
+    /// candidate that has waited longest.
     ///
     /// # Errors
     /// There is none: when the next credit comes that a candidate waits for.
@@ -322,7 +343,10 @@ impl Router {
         let (mut credit_at, mut oldest) = (Time::NEVER, None);
         for index in first..first + usize::from(self.channels.virtual_channels) {
             let outgoing = &mut self.outgoing[index];
-            let Some(&(since, _)) = outgoing.candidates.front() else { continue };
+            let Some(&(since, lane)) = outgoing.candidates.front() else { continue };
+            if outgoing.holder.is_some_and(|holder| holder != lane) {
+                continue;
+            }
             if !outgoing.credits.any(now) {
                 credit_at = credit_at.min(outgoing.credits.next().unwrap_or(Time::NEVER));
             } else if oldest.is_none_or(|(first, _)| since < first) {
@@ -344,8 +368,10 @@ impl Router {
         lane.last_output = held.output;
         lane.is_candidate = false;
         let (input, channel, is_empty) = (lane.input, lane.channel, lane.waiting.is_empty());
-        let outgoing = self.index(held.output, held.channel);
-        self.outgoing[outgoing].credits.take();
+        let by = self.index(held.output, held.channel);
+        let outgoing = &mut self.outgoing[by];
+        outgoing.credits.take();
+        outgoing.holder = held.more.then_some(index);
         let out = &mut self.outputs[held.output as usize];
         out.free_at = tail;
         out.last_lane = index;
@@ -407,6 +433,8 @@ mod tests {
         router: Router,
         queue: EventQueue,
         arrivals: Vec<(u64, u16, u8, u16)>,
+        /// Slots of pieces of worms that others follow.
+        followed: Vec<u32>,
     }
 
     impl Bench {
@@ -428,6 +456,7 @@ mod tests {
                 router: Router::new(0, 4, channels, outputs),
                 queue: EventQueue::default(),
                 arrivals: arrivals.to_vec(),
+                followed: vec![],
             }
         }
 
@@ -454,7 +483,8 @@ mod tests {
                     FabricEvent::Packet { input, channel, slot } => {
                         let output = self.arrivals[slot as usize].3;
                         let serialization = SERIALIZATION;
-                        let held = Held { slot, output, channel, wire_bytes: 1, serialization };
+                        let more = self.followed.contains(&slot);
+                        let held = Held { slot, output, channel, more, wire_bytes: 1, serialization };
                         self.router.packet(now, input, channel, held, &mut work);
                     }
                     FabricEvent::Tail { input, channel, output } => {
@@ -584,6 +614,34 @@ mod tests {
         let arrivals = [(10, 0, 0, 2), (20, 1, 0, 2), (120, 2, 1, 2)];
         let log = Bench::with(VirtualNetworks::ONE, 2, 1, &arrivals).departures(1000, Some(150));
         assert_eq!(log, [(10, 0), (120, 2), (260, 1)]);
+    }
+
+    #[test]
+    fn a_worm_holds_its_output_until_its_last_piece_has_left() {
+        // The second piece comes long after the first has left; until then the link is idle.
+        let arrivals = [(10, 0, 0, 2), (50, 1, 0, 2), (60, 2, 1, 2), (400, 0, 0, 2)];
+        let bench = || Bench { followed: vec![0], ..Bench::new(4, &arrivals) };
+        assert_eq!(bench().departures(500, None), [(10, 0), (110, 2), (400, 3)], "blocked at t-1");
+        let mut at_last = bench();
+        assert_eq!(at_last.departures(501, None), [(10, 0), (110, 2), (400, 3), (500, 1)], "ready at t");
+        assert_eq!(at_last.router.statistics(2).blocked_ps, 400 - 210);
+        assert!(!at_last.router.is_held(2, 0));
+    }
+
+    #[test]
+    fn a_worm_without_credit_keeps_its_output() {
+        // One credit, back 150 after the tail: at 260, and again at 510. The other is older than the second piece.
+        let arrivals = [(10, 0, 0, 2), (50, 1, 0, 2), (120, 0, 0, 2)];
+        let mut bench = Bench { followed: vec![0], ..Bench::new(1, &arrivals) };
+        assert_eq!(bench.departures(1000, Some(150)), [(10, 0), (260, 2), (510, 1)]);
+    }
+
+    #[test]
+    fn a_worm_holds_its_virtual_channel_alone() {
+        let arrivals = [(10, 0, 0, 2), (50, 1, 0, 2), (60, 2, 1, 2), (400, 0, 0, 2)];
+        let bench = Bench::with(VirtualNetworks::ONE, 2, 4, &arrivals);
+        let log = Bench { followed: vec![0], ..bench }.departures(1000, None);
+        assert_eq!(log, [(10, 0), (110, 2), (400, 3), (500, 1)]);
     }
 
     #[test]

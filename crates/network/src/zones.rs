@@ -69,7 +69,8 @@ mod tests {
     use crate::{NetworkParameters, TopologyKind};
 
     fn wiring(topology: TopologyKind, nodes: u32) -> Wiring {
-        let parameters = NetworkParameters { topology, ..NetworkParameters::default() };
+        let graph = include_str!("../tests/graph.toml").into();
+        let parameters = NetworkParameters { topology, graph, ..NetworkParameters::default() };
         Wiring::new(parameters.build_topology(nodes).expect("a topology"))
     }
 

@@ -3,28 +3,13 @@
 
 use std::collections::HashMap;
 
-use crate::common::{Outcome, Plan, Setup, arctic, random_traffic, run, saturating};
+use crate::common::{
+    Plan, Setup, arctic, check_delivery, counters, random_traffic, random_worms, run, saturating,
+};
 use chasqui_config::Duration;
-use chasqui_counters::{Counters, below};
 use chasqui_network::topology::UpRoute;
-use chasqui_network::{Fabric, NetworkParameters, Switching, TopologyKind};
+use chasqui_network::{NetworkParameters, Switching, TopologyKind};
 use chasqui_random::Random;
-
-/// Every planned packet arrived once, as it was sent, and in order of its source and priority.
-fn check_delivery(setup: &Setup, outcome: &Outcome) {
-    let mut last: HashMap<(u32, usize, u8), u64> = HashMap::new();
-    let mut count = 0;
-    for (node, a) in outcome.all() {
-        let plan = setup.plans[a.source as usize][a.sequence as usize];
-        assert_eq!((plan.destination, plan.priority, plan.bytes), (node as u32, a.priority, a.bytes));
-        assert!(a.sent >= plan.at);
-        if let Some(before) = last.insert((a.source, node, a.priority), a.sequence) {
-            assert!(before < a.sequence, "{a:?} overtaken by number {before}");
-        }
-        count += 1;
-    }
-    assert_eq!(count, setup.plans.iter().map(Vec::len).sum::<usize>(), "packets are missing");
-}
 
 fn networks() -> Vec<(NetworkParameters, u32)> {
     let mut networks = vec![];
@@ -89,7 +74,7 @@ fn a_stalled_receiver_stops_the_sender() {
         receive_buffer: 2,
         ..arctic()
     };
-    let plans = vec![vec![Plan { at: 0, destination: 1, priority: 0, bytes: 96 }; 20], vec![]];
+    let plans = vec![vec![Plan { at: 0, destination: 1, priority: 0, bytes: 96, more: false }; 20], vec![]];
     let mut setup = Setup::new(parameters.clone(), plans);
     setup.stalled_until[1] = stall;
     let outcome = run(&setup);
@@ -116,8 +101,8 @@ fn a_stalled_receiver_stops_the_sender() {
 #[test]
 fn the_other_priority_passes_a_stalled_one() {
     // Node 1 holds its low packets for ever so long; the high ones must not wait for them.
-    let low = Plan { at: 0, destination: 1, priority: 0, bytes: 96 };
-    let high = Plan { at: 50_000_000, destination: 2, priority: 1, bytes: 96 };
+    let low = Plan { at: 0, destination: 1, priority: 0, bytes: 96, more: false };
+    let high = Plan { at: 50_000_000, destination: 2, priority: 1, bytes: 96, more: false };
     let mut plans = vec![vec![low; 30], vec![], vec![]];
     plans[0].push(high);
     let mut setup = Setup::new(arctic(), plans);
@@ -133,7 +118,7 @@ fn the_other_priority_passes_a_stalled_one() {
 #[test]
 fn of_one_instant_the_higher_priority_goes_first() {
     for high in [0, 1] {
-        let plan = |priority| vec![Plan { at: 0, destination: 2, priority, bytes: 96 }];
+        let plan = |priority| vec![Plan { at: 0, destination: 2, priority, bytes: 96, more: false }];
         let plans = vec![plan(u8::from(high == 0)), plan(u8::from(high == 1)), vec![]];
         let outcome = run(&Setup::new(arctic(), plans));
         let sources: Vec<u32> = outcome.arrivals[2].iter().map(|a| a.source).collect();
@@ -173,6 +158,8 @@ fn parts_change_nothing() {
         (TopologyKind::Mesh, 12, 3),
         (TopologyKind::Torus, 16, 2),
         (TopologyKind::Dragonfly, 20, 3),
+        (TopologyKind::Graph, 24, 2),
+        (TopologyKind::Graph, 72, 4),
     ] {
         for round in 0..6 {
             let mut parameters = NetworkParameters { topology, ..arctic() };
@@ -183,7 +170,11 @@ fn parts_change_nothing() {
             parameters.switching = Switching::ALL[round / 2 % Switching::ALL.len()];
             // Half of the time so much goes on in one instant that the order within it matters.
             let (bytes_max, span) = if round % 2 == 0 { (96, 36_000_000) } else { (4, 2_000_000) };
-            let traffic = random_traffic(nodes, 60, bytes_max, 1 + random.below(span), random.below(1 << 40));
+            let traffic = match parameters.switching {
+                Switching::Wormhole => random_worms,
+                Switching::CutThrough | Switching::StoreAndForward => random_traffic,
+            };
+            let traffic = traffic(nodes, 60, bytes_max, 1 + random.below(span), random.below(1 << 40));
             let mut setup = Setup::new(parameters, traffic);
             setup.stalled_until[0] = 15 * 600_000;
             let whole = run(&setup);
@@ -201,23 +192,13 @@ fn parts_change_nothing() {
     }
 }
 
-/// What all routers and each link counted.
-fn counters(fabric: &Fabric) -> Vec<(String, u64)> {
-    let mut found = vec![];
-    let mut visit =
-        |name: &str, _: &'static str, _: &'static str, value| found.push((name.to_string(), value));
-    fabric.visit(&mut visit);
-    fabric.visit_links(&mut |at, link| link.visit(&mut below(&format!("{at:?}"), &mut visit)));
-    found
-}
-
 /// All-to-all on every size: every pair arrives, in theory's number of hops.
 #[test]
 fn all_to_all_on_every_size() {
     for &topology in TopologyKind::ALL {
         for nodes in 1..=64u32 {
             let parameters = NetworkParameters { topology, ..arctic() };
-            let plan = |destination| Plan { at: 0, destination, priority: 0, bytes: 16 };
+            let plan = |destination| Plan { at: 0, destination, priority: 0, bytes: 16, more: false };
             let plans = (0..nodes).map(|a| (0..nodes).map(|b| plan((a + b) % nodes)).collect()).collect();
             let setup = Setup::new(parameters, plans);
             let outcome = run(&setup);

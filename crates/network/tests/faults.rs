@@ -13,7 +13,7 @@ fn hit_on(from: Neighbour) -> (Outcome, NetworkParameters) {
     let fault = FaultParameters { link: from.to_string(), packet: 1, ..FaultParameters::default() };
     let parameters = NetworkParameters { arity: 2, fault, ..arctic() };
     let mut plans = vec![vec![]; 6];
-    plans[0] = vec![Plan { at: 0, destination: 5, priority: 0, bytes: BYTES }];
+    plans[0] = vec![Plan { at: 0, destination: 5, priority: 0, bytes: BYTES, more: false }];
     (run(&Setup::new(parameters.clone(), plans)), parameters)
 }
 
@@ -195,7 +195,7 @@ fn what_is_delayed_stays_in_order_and_what_is_reordered_does_not() {
 fn one_packet_is_late_by_what_the_parameter_says() {
     let plans = || {
         let mut plans = vec![vec![]; 6];
-        plans[0] = vec![Plan { at: 0, destination: 5, priority: 0, bytes: BYTES }];
+        plans[0] = vec![Plan { at: 0, destination: 5, priority: 0, bytes: BYTES, more: false }];
         plans
     };
     let sound = NetworkParameters { arity: 2, ..arctic() };

@@ -9,7 +9,7 @@ use chasqui_random::Random;
 const BYTES: u32 = 96;
 
 fn one(at: u64, destination: u32, bytes: u32) -> Plan {
-    Plan { at, destination, priority: 0, bytes }
+    Plan { at, destination, priority: 0, bytes, more: false }
 }
 
 /// Share of its link that each node received, from the first head to the last tail of all.
@@ -89,7 +89,9 @@ fn unloaded_latency() {
                 let (serialization, routing) =
                     if topology == TopologyKind::Ideal { (0, 0) } else { (of_bytes, 20_011) };
                 let expected = match switching {
-                    Switching::CutThrough => (s + 1) * 1_003 + s * routing + serialization,
+                    Switching::CutThrough | Switching::Wormhole => {
+                        (s + 1) * 1_003 + s * routing + serialization
+                    }
                     Switching::StoreAndForward => (s + 1) * (1_003 + serialization) + s * routing,
                 };
                 assert_eq!(a.tail - a.sent, expected, "{topology:?} {switching:?} {a:?}");
@@ -182,7 +184,7 @@ fn virtual_networks_share_a_link_as_their_arbitration_says() {
         [(VirtualNetworks::round_robin(3), [n / 2, n / 2]), (VirtualNetworks::by_priority(3), [1, n - 1])]
     {
         let parameters = NetworkParameters { topology: TopologyKind::Crossbar, ..arctic() };
-        let plan = |priority| vec![Plan { at: 0, destination: 2, priority, bytes: BYTES }; n];
+        let plan = |priority| vec![Plan { at: 0, destination: 2, priority, bytes: BYTES, more: false }; n];
         let mut setup = Setup::new(parameters, vec![plan(0), plan(2), vec![]]);
         // The lower begins, so that a packet of it is on the link when the higher comes.
         setup.plans[1][0].at = 1;

@@ -4,3 +4,4 @@ mod behaviour;
 mod common;
 mod faults;
 mod formula;
+mod worms;

@@ -3,6 +3,7 @@
 mod crossbar;
 mod dragonfly;
 mod fat_tree;
+mod graph;
 mod mesh;
 mod torus;
 
@@ -13,6 +14,7 @@ use crate::NetworkParameters;
 pub use crossbar::Crossbar;
 pub use dragonfly::Dragonfly;
 pub use fat_tree::{FatTree, UpRoute};
+pub use graph::Graph;
 pub use mesh::Mesh;
 pub use torus::Torus;
 
@@ -122,6 +124,8 @@ chasqui_config::choice! {
         Torus = "torus",
         /// Groups of routers, each with a link to each other group; minimal routing.
         Dragonfly = "dragonfly",
+        /// Any graph of switches, as `network.graph` says; up*/down* routes.
+        Graph = "graph",
     }
 }
 
@@ -145,6 +149,9 @@ impl TopologyKind {
                 let [hosts, routers, globals] =
                     [parameters.router_nodes, parameters.group_routers, parameters.group_links];
                 Box::new(Dragonfly::new(nodes, hosts as u32, routers as u32, globals as u32)?)
+            }
+            TopologyKind::Graph => {
+                Box::new(Graph::new(nodes, &parameters.graph, parameters.graph_root as u32)?)
             }
         })
     }

@@ -3,11 +3,12 @@
 #![allow(dead_code, reason = "tests and the example `hops` each use a part")]
 
 use std::any::Any;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use chasqui_config::Bandwidth;
+use chasqui_counters::{Counters, below};
 use chasqui_engine::{
     Class, Ended, Engine, Event, EventQueue, Lookahead, Outbox, Packet, Partition, PartitionId, Port,
     Threads, Time,
@@ -28,6 +29,8 @@ pub struct Plan {
     pub destination: u32,
     pub priority: u8,
     pub bytes: u32,
+    /// The node's next packet of this priority belongs to the same worm.
+    pub more: bool,
 }
 
 /// A packet that arrived.
@@ -43,9 +46,14 @@ pub struct Arrival {
     pub tail: u64,
 }
 
-/// Arctic's links (StarT-Voyager, CSG Memo 394, section 3): 16 bits at 80 MHz.
+/// Arctic's links (StarT-Voyager, CSG Memo 394, section 3): 16 bits at 80 MHz. And a graph of 72 nodes, for the topology
+/// that needs one.
 pub fn arctic() -> NetworkParameters {
-    NetworkParameters { link_bandwidth: Bandwidth::from_bytes_per_s(160_000_000), ..Default::default() }
+    NetworkParameters {
+        link_bandwidth: Bandwidth::from_bytes_per_s(160_000_000),
+        graph: include_str!("../graph.toml").into(),
+        ..Default::default()
+    }
 }
 
 pub struct Setup {
@@ -207,6 +215,7 @@ impl Node {
                     destination: plan.destination,
                     priority: plan.priority,
                     wire_bytes: plan.bytes,
+                    more: plan.more,
                     bytes,
                     message: None,
                 };
@@ -400,7 +409,7 @@ pub fn saturating(
 ) -> Vec<Vec<Plan>> {
     println!("seed {seed}");
     let mut random = Random::new(seed);
-    let mut plan = |node| Plan { at: 0, destination: to(node, &mut random), priority: 0, bytes };
+    let mut plan = |node| Plan { at: 0, destination: to(node, &mut random), priority: 0, bytes, more: false };
     (0..nodes).map(|node| (0..packets).map(|_| plan(node)).collect()).collect()
 }
 
@@ -416,8 +425,70 @@ pub fn random_traffic(nodes: u32, packets: u32, bytes_max: u32, span_ps: u64, se
             destination: random.below(nodes.into()) as u32,
             priority: random.below(2) as u8,
             bytes: 1 + random.below(bytes_max.into()) as u32,
+            more: false,
         };
         times.into_iter().map(plan).collect()
     };
     (0..nodes).map(|_| node_plan()).collect()
+}
+
+/// The same in worms of random numbers of packets. Some of their pieces come late, while links are held for them.
+pub fn random_worms(nodes: u32, packets: u32, bytes_max: u32, span_ps: u64, seed: u64) -> Vec<Vec<Plan>> {
+    let mut plans = random_traffic(nodes, packets, bytes_max, span_ps, seed);
+    let mut random = Random::new(seed + 1);
+    for plan in &mut plans {
+        let mut rest = &mut plan[..];
+        while !rest.is_empty() {
+            let pieces = (1 + random.below(8) as usize).min(rest.len());
+            let (worm, others) = rest.split_at_mut(pieces);
+            let Plan { destination, priority, .. } = worm[0];
+            let is_late = random.once_in(2);
+            for (piece, left) in worm.iter_mut().zip((0..pieces).rev()) {
+                *piece = Plan {
+                    destination,
+                    priority,
+                    more: left > 0,
+                    at: if is_late { piece.at } else { 0 },
+                    ..*piece
+                };
+            }
+            rest = others;
+        }
+    }
+    plans
+}
+
+/// Every planned packet arrived once, as it was sent, and in order of its source and priority; and between the pieces of a
+/// worm no other of its priority.
+pub fn check_delivery(setup: &Setup, outcome: &Outcome) {
+    let mut last: HashMap<(u32, usize, u8), u64> = HashMap::new();
+    let mut open: HashMap<(usize, u8), (u32, u64)> = HashMap::new();
+    let mut count = 0;
+    for (node, a) in outcome.all() {
+        let plan = setup.plans[a.source as usize][a.sequence as usize];
+        assert_eq!((plan.destination, plan.priority, plan.bytes), (node as u32, a.priority, a.bytes));
+        assert!(a.sent >= plan.at);
+        if let Some(before) = last.insert((a.source, node, a.priority), a.sequence) {
+            assert!(before < a.sequence, "{a:?} overtaken by number {before}");
+        }
+        if let Some((source, sequence)) = open.remove(&(node, a.priority)) {
+            assert_eq!((a.source, a.sequence), (source, sequence + 1), "within a worm");
+        }
+        if plan.more {
+            open.insert((node, a.priority), (a.source, a.sequence));
+        }
+        count += 1;
+    }
+    assert_eq!(open, HashMap::new(), "worms without their ends");
+    assert_eq!(count, setup.plans.iter().map(Vec::len).sum::<usize>(), "packets are missing");
+}
+
+/// What all routers and each link counted.
+pub fn counters(fabric: &Fabric) -> Vec<(String, u64)> {
+    let mut found = vec![];
+    let mut visit =
+        |name: &str, _: &'static str, _: &'static str, value| found.push((name.to_string(), value));
+    fabric.visit(&mut visit);
+    fabric.visit_links(&mut |at, link| link.visit(&mut below(&format!("{at:?}"), &mut visit)));
+    found
 }

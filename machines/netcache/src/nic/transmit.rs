@@ -232,6 +232,7 @@ impl Transmitter {
             destination: place.node.0,
             priority: s.network(process, place.process),
             wire_bytes: (bytes.len() as u64 + s.unit.packet_overhead.bytes()) as u32,
+            more: false,
             bytes,
             message,
         });

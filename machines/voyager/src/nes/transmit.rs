@@ -312,6 +312,7 @@ pub(super) fn push_packet(
         destination: site,
         priority,
         wire_bytes: (data_bytes + s.nes.packet_overhead.bytes()) as u32,
+        more: false,
         bytes,
         message,
     }));
