@@ -123,6 +123,11 @@ impl Bridge {
         HostLoad::Later
     }
 
+    /// The answer to a load from `address` is there.
+    pub fn is_answered(&self, address: u64) -> bool {
+        matches!(self.load, Some((at, bytes, Loading::Answered(_))) if (at..at + u64::from(bytes)).contains(&address))
+    }
+
     /// It has the bus, and its address is over at `now`.
     pub fn has_bus(&mut self, bus: &mut IoBus, now: Time) -> FromHost {
         if let Some(first) = self.stores.front() {

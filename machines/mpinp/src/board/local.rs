@@ -1,0 +1,101 @@
+//! The card's memory and the network processor on it: who has asked for what, and when it is there.
+
+use std::collections::VecDeque;
+
+use chasqui_engine::{Clock, Time};
+use chasqui_ni::{Context, FirmwareProcessor, SharedSram, SramBlock, SramData, SramDone};
+
+use super::events::BoardEvent;
+
+/// Masters of the card's memory, in the order of their names.
+pub(super) const HOST: usize = 0;
+pub(super) const RECEIVE: usize = 1;
+pub(super) const SEND: usize = 2;
+pub(super) const PROCESSOR: usize = 3;
+pub(super) const MASTERS: &[&str] = &["host", "receive", "send", "processor"];
+/// Who may have the accesses of a clock (specs/mpinp.md): on the rising edge the host's DMA before the processor, on the
+/// falling one the receiver, then the sender, then the processor.
+pub(super) const ACCESSES: &[&[usize]] = &[&[HOST, PROCESSOR], &[RECEIVE, SEND, PROCESSOR]];
+
+/// What an access was for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// The host's DMA reads, or writes.
+    DmaRead,
+    DmaWrite,
+    /// A processor's store from the host; it rings the doorbell of the process.
+    Store(Option<u32>),
+    /// A processor's load from the host.
+    Load,
+    /// A flit that is to leave.
+    Send,
+    /// A flit that has come.
+    Receive,
+}
+
+/// The card's memory, with the processor that lies on it.
+pub(super) struct Local {
+    pub processor: FirmwareProcessor<SharedSram>,
+    clock: Clock,
+    /// By master: what it has asked for, oldest first.
+    asked: [VecDeque<Purpose>; PROCESSOR],
+    /// What has been given, of which the end is to come.
+    ending: Vec<(Purpose, SramDone)>,
+    /// Nobody has told the processor's model of what was asked for last.
+    must_go_on: bool,
+}
+
+impl Local {
+    pub fn new(processor: FirmwareProcessor<SharedSram>, clock: Clock) -> Local {
+        Local { processor, clock, asked: Default::default(), ending: vec![], must_go_on: true }
+    }
+
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// `master` asks for a block.
+    ///
+    /// # Errors
+    /// There is no such memory: in words.
+    pub fn ask(
+        &mut self,
+        (master, purpose): (usize, Purpose),
+        now: Time,
+        (address, data, interval): (u64, SramData, Time),
+    ) -> Result<(), String> {
+        self.processor.memory.sram.ask(master, now, SramBlock { address, data, interval })?;
+        self.asked[master].push_back(purpose);
+        self.must_go_on = true;
+        Ok(())
+    }
+
+    /// The processor has been told something.
+    pub fn told(&mut self) {
+        self.must_go_on = true;
+    }
+
+    /// The processor goes on, and with it all that was asked for.
+    ///
+    /// # Errors
+    /// What the firmware did wrong.
+    pub fn go_on(&mut self, c: &mut Context<'_, '_>) -> Result<(), String> {
+        if !std::mem::take(&mut self.must_go_on) {
+            return Ok(());
+        }
+        self.processor.go_on(BoardEvent::Processor.into(), c)?;
+        for done in self.processor.memory.take_done() {
+            let purpose = self.asked[done.master].pop_front().expect("it was asked for");
+            c.at(done.end.max(c.now), BoardEvent::Local.into());
+            self.ending.push((purpose, done));
+        }
+        Ok(())
+    }
+
+    /// Something that was given, and is over at `now`; the oldest first.
+    pub fn take_ended(&mut self, now: Time) -> Option<(Purpose, Vec<u8>)> {
+        let place = self.ending.iter().position(|(_, done)| done.end <= now)?;
+        let (purpose, done) = self.ending.remove(place);
+        Some((purpose, done.data))
+    }
+}

@@ -1,0 +1,438 @@
+//! The card: memory on a bus of two accesses a clock, three DMA engines, and the network processor (MPI-NP, section 2.3.2).
+//!
+//! `local.rs` has the memory with the processor on it, `host.rs` the way to the host, `wire.rs` the way to the link. What
+//! the firmware stores and loads is here.
+
+mod events;
+mod host;
+mod local;
+mod wire;
+
+use chasqui_abi::NiIdentification;
+use chasqui_counters::{Counters, Visitor, below, counters};
+use chasqui_engine::{Clock, Event, Packet, Payload, Time};
+use chasqui_memory::DEVICE_BASE;
+use chasqui_network::{NetworkParameters, NodeEvent, NodePort};
+use chasqui_ni::{
+    Bridge, BridgeSpec, BusRequest, CardDma, CardDmaSpec, Context, DeviceAccess, FirmwareProcessor, HostLoad,
+    IoBus, IoBusSpec, LinkEnd, NetworkInterface, Pipeline, Promises, ReceiveDma, Region, Reply, SendDma,
+    SendDmaSpec, SharedSram, Sram, SramData, SramSpec, Uncached,
+};
+use chasqui_placement::ProcessId;
+use chasqui_record::Profile;
+
+use crate::layout::Layout;
+use crate::parameters::{Card, Pci};
+use crate::{np_registers as np, registers};
+use events::{BoardEvent, Unit};
+use host::HostSide;
+use local::{Local, PROCESSOR, Purpose};
+
+/// What is flipped between processes belongs to this one: a node's first.
+const PROCESS: ProcessId = ProcessId(0);
+
+counters! {
+    /// Counters of the card, beside those of its buses, its processor and its link.
+    struct BoardStatistics {
+        /// Flits sent.
+        flits_sent: "flits";
+        /// Worms sent: packets of the wire.
+        worms_sent: "packets";
+        /// Flits that have come.
+        flits_received: "flits";
+        /// Worms that have come.
+        worms_received: "packets";
+        /// Doorbells that were stored to.
+        doorbells: "count";
+        /// Tries of loads from the card, for which the processor stalls.
+        load_tries: "count";
+        /// Stores that found the bridge full, and were tried again.
+        store_tries: "count";
+    }
+}
+
+/// What a card is made from.
+pub(crate) struct BoardPlan {
+    pub pci: Pci,
+    pub card: Card,
+    pub network: NetworkParameters,
+    pub port: NodePort,
+    pub layout: Layout,
+    /// Length of the host's lines [bytes].
+    pub line_bytes: u64,
+    pub processor: FirmwareProcessor<SharedSram>,
+    /// Processes of a node, at most.
+    pub per_node: u32,
+}
+
+/// The memory of a card, which its processor is master of as well.
+///
+/// # Errors
+/// The host has no room for it.
+pub(crate) fn memory(card: &Card) -> Result<SharedSram, String> {
+    let sram = Sram::new(SramSpec {
+        bytes: card.sram.bytes(),
+        clock: Clock::new(card.clock.hz()),
+        width: card.width.bytes() as u32,
+        masters: local::MASTERS,
+        accesses: local::ACCESSES,
+        lead_clocks: card.lead.cycles(),
+    })?;
+    Ok(SharedSram::new(sram, PROCESSOR))
+}
+
+/// The card.
+pub(crate) struct Board {
+    layout: Layout,
+    local: Local,
+    host: HostSide,
+    link: LinkEnd,
+    send: SendDma,
+    receive: ReceiveDma,
+    pipeline: Pipeline<BoardEvent>,
+    /// Bytes of a packet before its data and behind them.
+    packet_bytes: (u32, u32),
+    register_latency: Time,
+    retry: Time,
+    /// What has happened that the firmware has yet to hear of.
+    events: u64,
+    /// Processes whose doorbells have been stored to.
+    doorbells: u64,
+    /// What the firmware has stored.
+    send_to: u64,
+    send_local: u64,
+    receive_local: u64,
+    /// Where the worm goes that is sent.
+    destination: u32,
+    /// Of the receiver's place that was filled last.
+    filled: u64,
+    settings: [(u64, u64); 9],
+    counters: BoardStatistics,
+}
+
+impl Board {
+    pub fn new(plan: BoardPlan) -> Board {
+        let BoardPlan { pci, card, network, port, layout, line_bytes, processor, per_node } = plan;
+        let clock = Clock::new(card.clock.hz());
+        let header = card.packet_header.bytes();
+        let link = LinkEnd::new(&network, port, 1, BoardEvent::Start.into());
+        let pipeline =
+            Pipeline::new(&link, clock, &[(BoardEvent::Local, card.lead.cycles())], Some(BoardEvent::Landed));
+        let settings = [
+            (np::SETTING_SRAM, card.sram.bytes()),
+            (np::SETTING_NODE, link.node().into()),
+            (np::SETTING_PROCESSES, layout.processes.into()),
+            (np::SETTING_WINDOWS, layout.windows),
+            (np::SETTING_WINDOW_BYTES, layout.window_bytes),
+            (np::SETTING_HOST_MEMORY, layout.host),
+            (np::SETTING_HOST_MEMORY_BYTES, layout.host_bytes),
+            (np::SETTING_NODES, link.nodes().into()),
+            (np::SETTING_PER_NODE, per_node.into()),
+        ];
+        let bus = io_bus(&pci);
+        Board {
+            retry: bus.clock().edge(pci.address.cycles() + pci.target_wait.cycles() + 1),
+            host: HostSide::new(bus, bridge(&pci), card_dma(&pci, &card, line_bytes)),
+            local: Local::new(processor, clock),
+            send: SendDma::new(SendDmaSpec {
+                flit_bytes: card.flit.bytes() as u32,
+                fifo: card.send_fifo as usize,
+            }),
+            receive: ReceiveDma::default(),
+            pipeline,
+            packet_bytes: (header as u32, card.packet_tail.bytes() as u32),
+            register_latency: clock.edge(card.register.cycles()),
+            events: 0,
+            doorbells: 0,
+            send_to: 0,
+            send_local: 0,
+            receive_local: 0,
+            destination: 0,
+            filled: 0,
+            settings,
+            counters: BoardStatistics::default(),
+            layout,
+            link,
+        }
+    }
+
+    /// Memory of the host that the card has for itself [bytes].
+    pub fn host_memory(&self) -> u64 {
+        self.layout.host_memory()
+    }
+
+    // --- the card's memory ------------------------------------------------------------------------------
+
+    /// A master asks for a block of the card's memory.
+    fn ask_local(
+        &mut self,
+        who: (usize, Purpose),
+        what: (u64, SramData, Time),
+        c: &mut Context<'_, '_>,
+    ) {
+        if let Err(text) = self.local.ask(who, c.now, what) {
+            self.broken(&text, c);
+        }
+    }
+
+    /// Accesses to the card's memory are over.
+    fn local_over(&mut self, c: &mut Context<'_, '_>) {
+        while let Some((purpose, data)) = self.local.take_ended(c.now) {
+            let host = &mut self.host;
+            match purpose {
+                Purpose::DmaRead => host.dma.local_read(data, &mut host.bus, c.now),
+                Purpose::DmaWrite => host.dma.local_written(&mut host.bus, c.now),
+                Purpose::Load => self.loaded(&data, c),
+                Purpose::Store(Some(process)) => {
+                    self.doorbells |= 1 << process;
+                    self.counters.doorbells += 1;
+                    self.happened(np::EVENT_DOORBELL);
+                }
+                Purpose::Store(None) => {}
+                Purpose::Send => {
+                    self.send.read(data);
+                    self.go_on_sending(c);
+                }
+                Purpose::Receive => self.received(c),
+            }
+        }
+        self.dma_steps(c);
+    }
+
+    // --- the firmware -----------------------------------------------------------------------------------
+
+    /// Something has happened that the firmware wants to hear of.
+    fn happened(&mut self, event: u64) {
+        self.events |= event;
+    }
+
+    /// The end of every call of the card: the firmware hears what has happened, and goes on.
+    fn go_on(&mut self, c: &mut Context<'_, '_>) {
+        if let Some(DeviceAccess::Load { address: np::EVENT, .. }) = self.local.processor.held()
+            && self.events != 0
+        {
+            let events = std::mem::take(&mut self.events);
+            self.local.processor.loaded(c.now, events, self.register_latency);
+            self.local.told();
+        }
+        if let Err(text) = self.local.go_on(c) {
+            c.outputs.broken = Some((c.now, text));
+        }
+    }
+
+    /// The card has done what it can't: the firmware is wrong.
+    fn broken(&mut self, what: &str, c: &mut Context<'_, '_>) {
+        let text = self.local.processor.halt(what);
+        c.outputs.broken = Some((c.now, text));
+    }
+
+    /// An access of the firmware to a register takes place, if there is one now.
+    fn processor_access(&mut self, c: &mut Context<'_, '_>) {
+        match self.local.processor.takes_place(c.now) {
+            Some(DeviceAccess::Store { address, value, .. }) => {
+                if let Err(text) = self.np_stores(address, value, c) {
+                    return self.broken(&text, c);
+                }
+                self.local.processor.stored(c.now);
+            }
+            Some(DeviceAccess::Load { address, .. }) if address != np::EVENT => {
+                match self.np_loads(address, c.now) {
+                    Some(value) => self.local.processor.loaded(c.now, value, self.register_latency),
+                    None => {
+                        return self.broken(&format!("a load from {address:#x}, where no register is"), c);
+                    }
+                }
+            }
+            _ => {}
+        }
+        self.local.told();
+    }
+
+    /// What the firmware loads from a register.
+    fn np_loads(&mut self, address: u64, now: Time) -> Option<u64> {
+        let bit = |is_busy: bool, bit: u64| if is_busy { bit } else { 0 };
+        Some(match address {
+            np::BUSY => {
+                bit(self.host.dma.is_busy(), np::BUSY_HOST)
+                    | bit(self.send.is_busy(), np::BUSY_SEND)
+                    | bit(self.receive.is_busy(), np::BUSY_RECEIVE)
+            }
+            np::DOORBELLS => std::mem::take(&mut self.doorbells),
+            np::TIME => self.local.clock().edge_at_or_after(now),
+            np::RECEIVED => self.filled,
+            _ => self.settings.iter().find(|&&(at, _)| at == address)?.1,
+        })
+    }
+
+    /// What a store of the firmware does.
+    ///
+    /// # Errors
+    /// It can't be: in words.
+    fn np_stores(&mut self, address: u64, value: u64, c: &mut Context<'_, '_>) -> Result<(), String> {
+        match address {
+            np::HOST_ADDRESS => self.host.address = value,
+            np::HOST_LOCAL => self.host.local = value,
+            np::HOST_START => return self.start_host(value, c),
+            np::SEND_TO => self.send_to = value,
+            np::SEND_LOCAL => self.send_local = value,
+            np::SEND_START => return self.start_send(value, c),
+            np::SEND_VALID => {
+                self.send.raise(value as u32);
+                self.go_on_sending(c);
+            }
+            np::RECEIVE_LOCAL => self.receive_local = value,
+            np::RECEIVE_START => return self.start_receive(value, c),
+            np::FAULT if value < self.layout.processes.into() => {
+                c.fault(ProcessId(value as u32), "the network processor refuses its request".into());
+            }
+            _ => return Err(format!("a store of {value:#x} to {address:#x}, where no such register is")),
+        }
+        Ok(())
+    }
+}
+
+fn io_bus(pci: &Pci) -> IoBus {
+    IoBus::new(IoBusSpec {
+        clock: Clock::new(pci.clock.hz()),
+        width: pci.width.bytes() as u32,
+        masters: host::MASTERS,
+        arbitration: pci.arbitration.cycles(),
+        address: pci.address.cycles(),
+        turnaround: pci.turnaround.cycles(),
+        latency_timer: pci.latency_timer.cycles(),
+    })
+}
+
+fn bridge(pci: &Pci) -> Bridge {
+    Bridge::new(BridgeSpec {
+        master: host::BRIDGE,
+        posted_bytes: pci.posted.bytes() as u32,
+        burst_bytes: pci.burst.bytes() as u32,
+        target_wait: pci.target_wait.cycles(),
+    })
+}
+
+fn card_dma(pci: &Pci, card: &Card, line_bytes: u64) -> CardDma {
+    CardDma::new(CardDmaSpec {
+        master: host::CARD,
+        line_bytes,
+        target_wait: pci.target_wait.cycles(),
+        read_ahead: pci.read_ahead as usize,
+        write_buffer: pci.write_buffer as usize,
+        fifo: card.host_fifo as usize,
+    })
+}
+
+impl NetworkInterface for Board {
+    fn identify(&self, page: &mut NiIdentification) {
+        page.device = registers::DEVICE as u32;
+        page.interface = registers::HEADER.interface();
+        page.settings[registers::SETTING_WINDOW_BYTES as usize] = self.layout.window_bytes;
+        page.settings[registers::SETTING_HOST_BYTES as usize] = self.layout.host_bytes;
+    }
+
+    fn regions(&self, process: ProcessId) -> Vec<Region> {
+        self.layout.regions(process)
+    }
+
+    fn may_retry(&self, _: u64) -> bool {
+        true
+    }
+
+    /// A store waits for room in the bridge, a load for its answer.
+    fn retry(&mut self, c: &mut Context<'_, '_>, address: u64, access: Uncached) -> Option<Time> {
+        let address = address - DEVICE_BASE;
+        let waits = match access {
+            Uncached::Store => {
+                let is_full = !self.host.bridge.has_room(size_of::<u64>() as u32);
+                self.counters.store_tries += u64::from(is_full);
+                is_full
+            }
+            Uncached::Load => {
+                let is_there = self.host.bridge.is_answered(address);
+                if !is_there {
+                    self.counters.load_tries += 1;
+                    let _ = self.host_loads((address & !7, size_of::<u64>() as u32), c);
+                    self.go_on(c);
+                }
+                !is_there
+            }
+        };
+        waits.then_some(self.retry)
+    }
+
+    fn read(&mut self, c: &mut Context<'_, '_>, address: u64, bytes: u32) -> Reply {
+        let HostLoad::Is(word) = self.host_loads((address & !7, size_of::<u64>() as u32), c) else {
+            unreachable!("it is retried until it is answered")
+        };
+        self.go_on(c);
+        let shifted = word >> (8 * (address & 7));
+        let value = if bytes == 8 { shifted } else { shifted & ((1 << (8 * bytes)) - 1) };
+        Reply { value, latency: Time::ZERO, repeatable: false }
+    }
+
+    fn write(&mut self, c: &mut Context<'_, '_>, address: u64, bytes: u32, value: u64) {
+        self.host_stores((address, bytes), value, c);
+        self.go_on(c);
+    }
+
+    fn event(&mut self, c: &mut Context<'_, '_>, payload: Payload) {
+        match payload.into() {
+            BoardEvent::Start => {
+                self.link.started();
+                self.go_on_sending(c);
+            }
+            BoardEvent::Granted => self.granted(c),
+            BoardEvent::Moved => self.moved(c),
+            BoardEvent::Local => self.local_over(c),
+            BoardEvent::Processor => self.processor_access(c),
+            BoardEvent::Landed => self.landed(c),
+        }
+        self.go_on(c);
+    }
+
+    fn network(&mut self, c: &mut Context<'_, '_>, event: Event, packet: Option<Box<Packet>>) {
+        match event.payload.into() {
+            NodeEvent::Packet { tail, .. } => {
+                let packet = packet.expect("a packet event brings one");
+                self.link.arrive_whole(tail, packet, (PROCESS, BoardEvent::Landed.into()), c);
+            }
+            NodeEvent::Credit { priority } => {
+                self.link.credit(priority);
+                self.go_on_sending(c);
+            }
+        }
+        self.go_on(c);
+    }
+
+    fn bus_granted(&mut self, c: &mut Context<'_, '_>, request: BusRequest) {
+        let (Unit::Card, number) = Unit::of(request.tag);
+        self.memory_granted(number, request.address, c);
+    }
+
+    fn bus_done(&mut self, c: &mut Context<'_, '_>, request: BusRequest) {
+        let (Unit::Card, number) = Unit::of(request.tag);
+        self.memory_done(number, c);
+        self.go_on(c);
+    }
+
+    fn memory_latency(&self, _: u64) -> Option<Time> {
+        None
+    }
+
+    fn promises(&self) -> Option<&dyn Promises> {
+        Some(&self.pipeline)
+    }
+
+    fn take_profiles(&mut self) -> Vec<Profile> {
+        self.local.processor.take_profile().into_iter().collect()
+    }
+
+    fn statistics(&self, visit: &mut Visitor<'_>) {
+        self.counters.visit(visit);
+        self.host.bus.statistics(&mut below("io_bus", visit));
+        self.local.processor.memory.sram.statistics(&mut below("sram", visit));
+        self.local.processor.statistics(&mut below("np", visit));
+        self.link.statistics(visit);
+    }
+}

@@ -1,0 +1,185 @@
+//! MPI-NP (UBC, 1999): a network interface with a network processor on the host's I/O bus, and Myrinet.
+//!
+//! Reading order: `registers.rs`, `np_registers.rs`, `layout.rs`, `board/mod.rs`, `board/local.rs`, `board/host.rs`,
+//! `board/wire.rs`, then the firmware.
+
+mod board;
+mod layout;
+pub mod np_registers;
+pub mod parameters;
+pub mod registers;
+
+use chasqui_config::{Count, Bytes, Resolved, Schema};
+use chasqui_engine::Clock;
+use chasqui_hart::{CLASSES, Timing};
+use chasqui_machine::{
+    Built, Job, Machine, OnNetwork, Workload, build_on_network, ni_memory_base,
+};
+use chasqui_memory::{CacheParameters, L2Parameters, PortKind, PortParameters};
+use chasqui_network::{NetworkParameters, NodePort, Switching, VirtualNetworks};
+use chasqui_ni::{FirmwareProcessor, FirmwareSpec, NetworkInterface, SharedSram};
+use chasqui_node::NodeConfiguration;
+
+use board::{Board, BoardPlan};
+use layout::Layout;
+use parameters::{Card, Pci, Processor};
+
+chasqui_config::parameters! {
+    /// What the host's processes and the card share.
+    pub struct Shared {
+        /// A process's window of the card's memory, whole pages.
+        window: Bytes = "32 KiB", range "8 KiB" ..= "1 MiB", source "assumption: requests, and 28 KiB of send buffers";
+        /// A process's memory on the host that the card writes, whole pages.
+        host: Bytes = "128 KiB", range "4 KiB" ..= "16 MiB", source "assumption";
+        /// Memory of the card that is the firmware's: its image, stack and buffers.
+        firmware: Bytes = "512 KiB", range "64 KiB" ..= "64 MiB", source "assumption";
+        /// Processes of a node, at most.
+        processes: Count = 16, range 1 ..= 64, source "ours: a bit of a register for each doorbell";
+    }
+}
+
+/// MPI-NP.
+pub struct MpinpMachine;
+
+impl Machine for MpinpMachine {
+    fn name(&self) -> &'static str {
+        "mpinp"
+    }
+
+    fn file(&self) -> &'static str {
+        include_str!("../machine.toml")
+    }
+
+    fn schema(&self) -> Schema {
+        Schema::new()
+            .with::<Pci>("mpinp.pci")
+            .with::<Card>("mpinp.card")
+            .with::<Processor>("mpinp.np")
+            .with::<Shared>("mpinp.shared")
+            .with::<NetworkParameters>("network")
+            .with_part("", chasqui_node::schema())
+    }
+
+    fn mistakes(&self, resolved: &Resolved) -> Vec<String> {
+        let network: NetworkParameters = resolved.read("network");
+        let card: Card = resolved.read("mpinp.card");
+        let mut found = NodeConfiguration::read(resolved).mistakes();
+        found.extend(network.mistakes(resolved, self.copes_with(resolved)));
+        if network.switching != Switching::Wormhole {
+            found.push(format!("network.switching: the card sends worms; {} is allowed", Switching::Wormhole));
+        }
+        let longest = card.flit.bytes() + card.packet_header.bytes() + card.packet_tail.bytes();
+        if network.packet_max.bytes() < longest {
+            found.push(format!("network.packet_max: at least {longest} B are needed, a flit"));
+        }
+        found
+    }
+
+    fn nodes_max(&self, resolved: &Resolved) -> u32 {
+        resolved.read::<Card>("mpinp.card").nodes as u32
+    }
+
+    fn ranks_per_node_max(&self, resolved: &Resolved) -> u32 {
+        resolved.read::<Shared>("mpinp.shared").processes as u32
+    }
+
+    fn warm_up(&self, _: &Resolved, _: u64) -> u64 {
+        64
+    }
+
+    fn build(&self, resolved: &Resolved, work: &Workload, threads: usize) -> Result<Built, String> {
+        let on = OnNetwork {
+            networks: VirtualNetworks::ONE,
+            packet_bytes_min: 1,
+            copes_with: self.copes_with(resolved),
+        };
+        let per_node = work.placement.processes();
+        build_on_network(resolved, work, on, threads, |configuration, port| {
+            let board = board(resolved, configuration, &work.jobs[0], (port, per_node))?;
+            Ok((board.host_memory(), Box::new(board) as Box<dyn NetworkInterface>))
+        })
+    }
+}
+
+/// The card of a node.
+///
+/// # Errors
+/// Something does not fit, or there is no firmware: in words.
+fn board(
+    resolved: &Resolved,
+    configuration: &NodeConfiguration,
+    job: &Job,
+    (port, per_node): (NodePort, u32),
+) -> Result<Board, String> {
+    let (card, shared): (Card, Shared) = (resolved.read("mpinp.card"), resolved.read("mpinp.shared"));
+    let layout = Layout::new(
+        per_node,
+        (card.sram.bytes(), shared.firmware.bytes()),
+        shared.window.bytes(),
+        (ni_memory_base(configuration), shared.host.bytes()),
+    )?;
+    let processor = network_processor(resolved, configuration, job, (&card, port.node()))?;
+    Ok(Board::new(BoardPlan {
+        pci: resolved.read("mpinp.pci"),
+        network: resolved.read("network"),
+        line_bytes: configuration.longest_line().bytes(),
+        card,
+        port,
+        layout,
+        processor,
+        per_node,
+    }))
+}
+
+/// The network processor of node `number`, on the card's memory.
+///
+/// # Errors
+/// There is no firmware for it, or that does not fit.
+fn network_processor(
+    resolved: &Resolved,
+    node: &NodeConfiguration,
+    job: &Job,
+    (card, number): (&Card, u32),
+) -> Result<FirmwareProcessor<SharedSram>, String> {
+    let np: Processor = resolved.read("mpinp.np");
+    let image = job.firmware.only().ok_or("mpinp: the firmware of its network processor is missing")?;
+    let mut class = [1; CLASSES];
+    class[chasqui_hart::Class::IntMul as usize] = np.int_mul.cycles() as u16;
+    class[chasqui_hart::Class::IntDiv as usize] = np.int_div.cycles() as u16;
+    let spec = FirmwareSpec {
+        name: "network processor",
+        image,
+        port: PortParameters {
+            l1i: CacheParameters::new(np.instruction_cache.bytes(), 2, 4),
+            l2: L2Parameters::default(),
+            check_coherence: false,
+            ..node.port(PortKind::Cacheless)
+        },
+        timing: Timing { class, branch_taken: np.branch_taken.cycles() as u8, ..Timing::UNIT },
+        clock: Clock::new(card.clock.hz() * np.clock_factor),
+        timebase_hz: card.clock.hz(),
+        execution: node.checks.execution(),
+        profiled: job.watch.profile.then_some(number),
+        keeps_marks: false,
+    };
+    FirmwareProcessor::new(spec, board::memory(card)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guest_headers_are_current() {
+        let check = |name: &str, text: &str| {
+            chasqui_abi::header::check(format!("{}/{name}", env!("CARGO_MANIFEST_DIR")), text);
+        };
+        check("registers.h", &registers::HEADER.text());
+        check("firmware/np.h", &np_registers::text());
+    }
+
+    #[test]
+    fn declarations_are_right() {
+        assert_eq!(MpinpMachine.schema().mistakes(), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,87 @@
+//! What the card's hardware and the network processor's firmware agree on. Addresses are relative to the device of a
+//! [firmware processor](chasqui_ni::FIRMWARE_DEVICE).
+
+use chasqui_abi::header::{defines, file};
+
+chasqui_abi::guest_constants! {
+    /// Loaded: what has happened since it was loaded last, EVENT_ bits; the load is held until something has.
+    pub const EVENT: u64 = 0x00;
+    /// Of EVENT: the host's DMA is done.
+    pub const EVENT_HOST: u64 = 1;
+    /// Of EVENT: the sender is done with its block.
+    pub const EVENT_SENT: u64 = 2;
+    /// Of EVENT: the receiver's place is filled.
+    pub const EVENT_RECEIVED: u64 = 4;
+    /// Of EVENT: a doorbell was stored to (DOORBELLS).
+    pub const EVENT_DOORBELL: u64 = 8;
+    /// Loaded: what is under way, BUSY_ bits.
+    pub const BUSY: u64 = 0x08;
+    /// Of BUSY: the host's DMA.
+    pub const BUSY_HOST: u64 = 1;
+    /// Of BUSY: the sender.
+    pub const BUSY_SEND: u64 = 2;
+    /// Of BUSY: the receiver has a place.
+    pub const BUSY_RECEIVE: u64 = 4;
+    /// Loaded: processes of the node that have stored to their doorbells since it was loaded last, a bit each.
+    pub const DOORBELLS: u64 = 0x10;
+    /// Loaded: the clock [clocks].
+    pub const TIME: u64 = 0x18;
+
+    /// Stored: physical address of the host's side of the next block.
+    pub const HOST_ADDRESS: u64 = 0x20;
+    /// Stored: address in the card's memory of its other side.
+    pub const HOST_LOCAL: u64 = 0x28;
+    /// Stored: starts the host's DMA of so many bytes, with HOST_TO_HOST to the host.
+    pub const HOST_START: u64 = 0x30;
+    /// Of HOST_START.
+    pub const HOST_TO_HOST: u64 = 1 << 32;
+
+    /// Stored: node to which the next worm goes.
+    pub const SEND_TO: u64 = 0x40;
+    /// Stored: address in the card's memory of the next block.
+    pub const SEND_LOCAL: u64 = 0x48;
+    /// Stored: starts the sender with a block of so many bytes, and SEND_ bits.
+    pub const SEND_START: u64 = 0x50;
+    /// Of SEND_START: the worm ends with this block.
+    pub const SEND_LAST: u64 = 1 << 32;
+    /// Of SEND_START: none of it is there yet (SEND_VALID).
+    pub const SEND_AHEAD: u64 = 1 << 33;
+    /// Stored: so many bytes of the block are there.
+    pub const SEND_VALID: u64 = 0x58;
+
+    /// Stored: address in the card's memory of the receiver's next place.
+    pub const RECEIVE_LOCAL: u64 = 0x60;
+    /// Stored: starts the receiver with a place of so many bytes.
+    pub const RECEIVE_START: u64 = 0x68;
+    /// Loaded: bytes of the place that was filled last, with RECEIVED_LAST.
+    pub const RECEIVED: u64 = 0x70;
+    /// Of RECEIVED: the worm has ended.
+    pub const RECEIVED_LAST: u64 = 1 << 32;
+
+    /// Stored: the process whose number this is has done what it may not.
+    pub const FAULT: u64 = 0x78;
+
+    /// Loaded: bytes of the card's memory.
+    pub const SETTING_SRAM: u64 = 0x100;
+    /// Loaded: this node.
+    pub const SETTING_NODE: u64 = 0x108;
+    /// Loaded: processes of this node.
+    pub const SETTING_PROCESSES: u64 = 0x110;
+    /// Loaded: address in the card's memory of the first process's window; the others' follow.
+    pub const SETTING_WINDOWS: u64 = 0x118;
+    /// Loaded: bytes of a window.
+    pub const SETTING_WINDOW_BYTES: u64 = 0x120;
+    /// Loaded: physical address of the first process's memory on the host; the others' follows.
+    pub const SETTING_HOST_MEMORY: u64 = 0x128;
+    /// Loaded: bytes of that of each process.
+    pub const SETTING_HOST_MEMORY_BYTES: u64 = 0x130;
+    /// Loaded: nodes.
+    pub const SETTING_NODES: u64 = 0x138;
+    /// Loaded: processes of a node, of all jobs, at most.
+    pub const SETTING_PER_NODE: u64 = 0x140;
+}
+
+/// Text of `firmware/np.h`.
+pub fn text() -> String {
+    file("CHASQUI_MPINP_NP_H", "machines/mpinp/src/np_registers.rs", &defines("NP_", CONSTANTS))
+}
