@@ -101,7 +101,8 @@ def link(sources: list[Path], include: Path, image: Path) -> None:
     """Compiles firmware of the machine in folder `include` to an image."""
     from chasqui.toolchain import ZIG_TARGET
 
-    _link([*ZIG_TARGET, *FIRMWARE_FLAGS], sources, [include / "firmware", include], image)
+    folders = [include / "firmware", include, INCLUDE]
+    _link([*ZIG_TARGET, *FIRMWARE_FLAGS], sources, folders, image)
 
 
 def link_kernel(drivers: list[Path], include: list[Path], image: Path, harts: int = 1) -> None:

@@ -1,11 +1,14 @@
-//! Where what processes share with the card lies: in the card's memory a window for each, behind all that is the firmware's;
-//! in the host's memory what the card writes, and nobody else does.
+//! Where what processes share with the card lies: in the card's memory a window for each, between the firmware's image and
+//! buffers below and its stack above; in the host's memory what the card writes, and nobody else does.
 
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
 use chasqui_ni::Region;
 use chasqui_placement::ProcessId;
 
 use crate::registers::DOORBELL;
+
+/// The firmware's stack, at the end of the card's memory.
+const STACK_BYTES: u64 = 2 * PAGE_BYTES;
 
 /// The layout of a node.
 #[derive(Clone, Copy, Debug)]
@@ -21,8 +24,8 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// That of `processes` on a card of `sram` bytes, of which firmware has the first `firmware`, and a host that has what it
-    /// shares behind `host`.
+    /// That of `processes` on a card of `sram` bytes, of which firmware has the first `firmware`, and [`STACK_BYTES`] at the end,
+    /// and a host that has what it shares behind `host`.
     ///
     /// # Errors
     /// It does not fit: in words.
@@ -33,11 +36,11 @@ impl Layout {
         (host, host_bytes): (u64, u64),
     ) -> Result<Layout, String> {
         let all = u64::from(processes) * window_bytes;
-        let windows = sram.checked_sub(all).filter(|&windows| windows >= firmware).ok_or_else(|| {
+        let windows = sram.checked_sub(all + STACK_BYTES).filter(|&windows| windows >= firmware).ok_or_else(|| {
             format!(
                 "mpinp.card.sram = {sram} B: {processes} processes have windows of {window_bytes} B each, and firmware takes \
                  {firmware} B; at least {} B are needed",
-                all + firmware
+                all + firmware + STACK_BYTES
             )
         })?;
         Ok(Layout { processes, windows, window_bytes, host, host_bytes })
@@ -78,20 +81,20 @@ mod tests {
     #[test]
     fn windows_lie_behind_the_firmware_and_have_doorbells() {
         let layout = Layout::new(2, (1 << 20, 0x10000), 0x4000, (0x1000_0000, 0x8000)).unwrap();
-        assert_eq!(layout.windows, 0xf8000);
+        assert_eq!(layout.windows, 0xf6000);
         let [window, host] = layout.regions(ProcessId(1))[..] else { panic!("two regions") };
-        assert_eq!((window.physical, window.bytes), (DEVICE_BASE + 0xfc000, 0x4000));
+        assert_eq!((window.physical, window.bytes), (DEVICE_BASE + 0xfa000, 0x4000));
         assert_eq!((host.physical, host.bytes), (0x1000_8000, 0x8000));
         for (address, bytes, rings) in [
-            (0xf8ff8, 4, Some(0)),
-            (0xfcff0, 16, Some(1)),
-            (0xfcff0, 8, None),
-            (0xf9000, 8, None),
+            (0xf6ff8, 4, Some(0)),
+            (0xfaff0, 16, Some(1)),
+            (0xfaff0, 8, None),
+            (0xf7000, 8, None),
             (0x100, 8, None),
         ] {
             assert_eq!(layout.doorbell_within(address, bytes), rings, "{address:#x}");
         }
         let text = Layout::new(70, (1 << 20, 0x10000), 0x4000, (0, 0)).unwrap_err();
-        assert!(text.ends_with("at least 1212416 B are needed"), "{text}");
+        assert!(text.ends_with("at least 1220608 B are needed"), "{text}");
     }
 }

@@ -84,7 +84,7 @@ impl Machine for MpinpMachine {
     }
 
     fn warm_up(&self, _: &Resolved, _: u64) -> u64 {
-        64
+        128
     }
 
     fn build(&self, resolved: &Resolved, work: &Workload, threads: usize) -> Result<Built, String> {
@@ -142,7 +142,7 @@ fn network_processor(
     (card, number): (&Card, u32),
 ) -> Result<FirmwareProcessor<SharedSram>, String> {
     let np: Processor = resolved.read("mpinp.np");
-    let image = job.firmware.only().ok_or("mpinp: the firmware of its network processor is missing")?;
+    let image = job.firmware.named("bip").map_err(|e| format!("mpinp: {e}"))?;
     let mut class = [1; CLASSES];
     class[chasqui_hart::Class::IntMul as usize] = np.int_mul.cycles() as u16;
     class[chasqui_hart::Class::IntDiv as usize] = np.int_div.cycles() as u16;
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn guest_headers_are_current() {
         let check = |name: &str, text: &str| {
-            chasqui_abi::header::check(format!("{}/{name}", env!("CARGO_MANIFEST_DIR")), text);
+            chasqui_abi::header::check(&format!("{}/{name}", env!("CARGO_MANIFEST_DIR")), text);
         };
         check("registers.h", &registers::HEADER.text());
         check("firmware/np.h", &np_registers::text());

@@ -4,22 +4,24 @@ chasqui_ni::pipeline! {
     /// The card's own events, and what each may lead to.
     pub(super) enum BoardEvent {
         /// The link is free.
-        Start => [Send, Local],
+        Start => [Send, Asked],
         /// The address of a tenure of the I/O bus is over.
-        Granted => [Moved, Local, Bus],
+        Granted => [Moved, Asked, Bus],
         /// What was on the I/O bus has crossed it.
-        Moved => [Moved, Granted, Local, Processor, Bus, Seen],
+        Moved => [Moved, Granted, Asked, Processor, Bus, Seen],
+        /// Not an event: what is asked for of the card's memory competes for accesses from then on.
+        Asked => [Local],
         /// An access to the card's memory is over.
-        Local => [Send, Release, Local, Granted, Moved, Processor],
-        /// The network processor goes on.
-        Processor => [Local, Granted, Moved, Processor],
+        Local => [Send, Release, Asked, Granted, Moved, Processor],
+        /// The network processor goes on, and the card's memory with it: it is found when accesses are over.
+        Processor => [Local, Asked, Granted, Moved, Processor],
         /// The tail of a flit is here.
-        Landed => [Local],
+        Landed => [Asked],
     }
     access => [Granted];
-    bus => [Moved, Local, Granted, Processor, Bus];
+    bus => [Moved, Asked, Granted, Processor, Bus];
     packet => [Landed];
-    credit => [Send, Local];
+    credit => [Send, Asked];
 }
 
 chasqui_ni::units! {

@@ -117,7 +117,7 @@ impl Board {
         let header = card.packet_header.bytes();
         let link = LinkEnd::new(&network, port, 1, BoardEvent::Start.into());
         let pipeline =
-            Pipeline::new(&link, clock, &[(BoardEvent::Local, card.lead.cycles())], Some(BoardEvent::Landed));
+            Pipeline::new(&link, clock, &[(BoardEvent::Asked, card.lead.cycles())], Some(BoardEvent::Landed));
         let settings = [
             (np::SETTING_SRAM, card.sram.bytes()),
             (np::SETTING_NODE, link.node().into()),
@@ -385,6 +385,7 @@ impl NetworkInterface for Board {
             BoardEvent::Granted => self.granted(c),
             BoardEvent::Moved => self.moved(c),
             BoardEvent::Local => self.local_over(c),
+            BoardEvent::Asked => unreachable!("it is no event"),
             BoardEvent::Processor => self.processor_access(c),
             BoardEvent::Landed => self.landed(c),
         }
