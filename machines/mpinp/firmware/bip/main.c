@@ -34,16 +34,18 @@ static struct process {
 static uint32_t process_count, slots, ring;
 
 /* What engines are busy with. */
-static bool sends, moves;
+static bool sends, moves, receives;
 static uint32_t sender;  /* process whose slot leaves */
 static uint32_t teller;  /* process that is told next */
 static bool is_told;     /* what moves to the host is a count */
 static uint64_t count;   /* which is this */
 
+/* The receiver gets a place if it has none and a buffer is free. */
 static void give_place(void)
 {
-    if (places - moved == BUFFERS)
+    if (receives || places - moved == BUFFERS)
         return;
+    receives = true;
     np_store(CHASQUI_NP_RECEIVE_LOCAL, local(buffers[places++ % BUFFERS].data));
     np_store(CHASQUI_NP_RECEIVE_START, SLOT);
 }
@@ -133,15 +135,14 @@ void _start(void)
             uint64_t filled = np_load(CHASQUI_NP_RECEIVED);
             check(filled & CHASQUI_NP_RECEIVED_LAST);
             buffers[received++ % BUFFERS].bytes = (uint32_t)filled;
+            receives = false;
             give_place();
         }
         if (event & CHASQUI_NP_EVENT_HOST) {
             moves = false;
             if (!is_told) {
-                bool was_full = places - moved == BUFFERS;
                 moved++;
-                if (was_full)
-                    give_place();
+                give_place();
             }
         }
         if (event & CHASQUI_NP_EVENT_SENT) {
