@@ -19,6 +19,12 @@ static inline void np_store(uint64_t address, uint64_t value) { *(volatile uint6
 static inline uint64_t local(const volatile void *pointer) { return (uintptr_t)pointer - MEMORY; }
 static inline void *at(uint64_t local) { return (void *)(uintptr_t)(MEMORY + local); }
 
+/* Names the message that the engine started next carries, for the records: by its envelope. */
+static inline void carry(const volatile void *envelope)
+{
+    __asm__ volatile("slti x0, %0, %1" : : "r"(envelope), "i"((int)CHASQUI_MARK_CARRY));
+}
+
 /* Stops the simulation with a message that names this place. */
 static inline void check(bool right)
 {

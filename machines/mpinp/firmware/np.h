@@ -35,7 +35,9 @@
 #define CHASQUI_NP_RECEIVE_START 0x68ull /* Stored: starts the receiver with a place of so many bytes. */
 #define CHASQUI_NP_RECEIVED 0x70ull /* Loaded: bytes of the place that was filled last, with RECEIVED_LAST. */
 #define CHASQUI_NP_RECEIVED_LAST 0x100000000ull /* Of RECEIVED: the worm has ended. */
-#define CHASQUI_NP_FAULT 0x78ull /* Stored: the process whose number this is has done what it may not. */
+#define CHASQUI_NP_FAULT 0x78ull /* Stored: the process whose number this is has done what it may not, one of FAULT_. */
+#define CHASQUI_NP_FAULT_COUNT 0x100000000ull /* Of FAULT: its doorbell counts more slots than its window has. */
+#define CHASQUI_NP_FAULT_SLOT 0x200000000ull /* Of FAULT: a slot that it has counted has no message. */
 #define CHASQUI_NP_SETTING_SRAM 0x100ull /* Loaded: bytes of the card's memory. */
 #define CHASQUI_NP_SETTING_NODE 0x108ull /* Loaded: this node. */
 #define CHASQUI_NP_SETTING_PROCESSES 0x110ull /* Loaded: processes of this node. */

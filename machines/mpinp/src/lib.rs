@@ -160,7 +160,7 @@ fn network_processor(
         timebase_hz: card.clock.hz(),
         execution: node.checks.execution(),
         profiled: job.watch.profile.then_some(number),
-        keeps_marks: false,
+        keeps_marks: true,
     };
     FirmwareProcessor::new(spec, board::memory(card)?)
 }

@@ -58,8 +58,12 @@ chasqui_abi::guest_constants! {
     /// Of RECEIVED: the worm has ended.
     pub const RECEIVED_LAST: u64 = 1 << 32;
 
-    /// Stored: the process whose number this is has done what it may not.
+    /// Stored: the process whose number this is has done what it may not, one of FAULT_.
     pub const FAULT: u64 = 0x78;
+    /// Of FAULT: its doorbell counts more slots than its window has.
+    pub const FAULT_COUNT: u64 = 1 << 32;
+    /// Of FAULT: a slot that it has counted has no message.
+    pub const FAULT_SLOT: u64 = 2 << 32;
 
     /// Loaded: bytes of the card's memory.
     pub const SETTING_SRAM: u64 = 0x100;

@@ -30,8 +30,9 @@ static struct process {
     uint32_t sent;     /* that have left */
     uint32_t told;     /* that its software has been told of */
     uint64_t arrived;  /* messages */
+    bool is_refused;   /* it has done what it may not */
 } processes[PROCESSES];
-static uint32_t process_count, slots, ring;
+static uint32_t process_count, slots, ring, nodes;
 
 /* What engines are busy with. */
 static bool sends, moves, receives;
@@ -50,6 +51,20 @@ static void give_place(void)
     np_store(CHASQUI_NP_RECEIVE_START, SLOT);
 }
 
+/* Nothing more of the process is dealt with. */
+static void refuse(uint32_t process, uint64_t why)
+{
+    processes[process].is_refused = true;
+    processes[process].produced = processes[process].sent;
+    np_store(CHASQUI_NP_FAULT, process | why);
+}
+
+/* The slot has a message that can leave. */
+static bool is_message(struct chasqui_mpinp_slot slot)
+{
+    return slot.node < nodes && slot.bytes >= END && slot.bytes <= SLOT - sizeof slot && slot.bytes % 8 == 0;
+}
+
 static void send_next(void)
 {
     for (uint32_t i = 0; i < process_count; i++) {
@@ -58,10 +73,16 @@ static void send_next(void)
         if (process->sent == process->produced)
             continue;
         volatile char *place = process->window + 4096 + process->sent % slots * SLOT;
-        const volatile struct chasqui_mpinp_slot *slot = (const volatile void *)place;
-        np_store(CHASQUI_NP_SEND_TO, slot->node);
-        np_store(CHASQUI_NP_SEND_LOCAL, local(place + sizeof *slot));
-        np_store(CHASQUI_NP_SEND_START, slot->bytes | CHASQUI_NP_SEND_LAST);
+        /* Its process may change it meanwhile. */
+        struct chasqui_mpinp_slot slot = *(const volatile struct chasqui_mpinp_slot *)place;
+        if (!is_message(slot)) {
+            refuse(sender, CHASQUI_NP_FAULT_SLOT);
+            continue;
+        }
+        carry(place + sizeof slot + slot.bytes - END);
+        np_store(CHASQUI_NP_SEND_TO, slot.node);
+        np_store(CHASQUI_NP_SEND_LOCAL, local(place + sizeof slot));
+        np_store(CHASQUI_NP_SEND_START, slot.bytes | CHASQUI_NP_SEND_LAST);
         sends = true;
         return;
     }
@@ -78,13 +99,19 @@ static void move(uint64_t host, uint64_t from, uint32_t bytes)
 /* Messages first; counts when there are none. */
 static void move_next(void)
 {
-    if (moved != received) {
+    while (moved != received) {
         struct buffer *buffer = &buffers[moved % BUFFERS];
         struct chasqui_mpinp_end *end = (void *)((char *)buffer->data + buffer->bytes - END);
+        if (buffer->bytes < END || end->process >= process_count) {
+            moved++; /* Some process has sent what is no message. */
+            give_place();
+            continue;
+        }
         struct process *process = &processes[end->process];
         uint64_t place = process->host + 4096 + process->arrived % ring * SLOT;
         end->number = ++process->arrived;
         is_told = false;
+        carry(&end->envelope);
         /* Its end is the slot's. */
         move(place + SLOT - buffer->bytes, local(buffer->data), buffer->bytes);
         return;
@@ -108,6 +135,7 @@ static void begin(void)
     uint64_t host = np_load(CHASQUI_NP_SETTING_HOST_MEMORY), host_bytes = np_load(CHASQUI_NP_SETTING_HOST_MEMORY_BYTES);
     process_count = (uint32_t)np_load(CHASQUI_NP_SETTING_PROCESSES);
     check(process_count <= PROCESSES);
+    nodes = (uint32_t)np_load(CHASQUI_NP_SETTING_NODES);
     slots = (uint32_t)(window_bytes - 4096) / SLOT;
     ring = (uint32_t)(host_bytes - 4096) / SLOT;
     for (uint32_t i = 0; i < process_count; i++) {
@@ -121,8 +149,12 @@ static void doorbells(void)
 {
     uint64_t rung = np_load(CHASQUI_NP_DOORBELLS);
     for (uint32_t i = 0; rung; i++, rung >>= 1) {
-        if (rung & 1)
-            processes[i].produced = *(volatile uint32_t *)(processes[i].window + CHASQUI_MPINP_DOORBELL);
+        struct process *process = &processes[i];
+        if (!(rung & 1) || process->is_refused)
+            continue;
+        process->produced = *(volatile uint32_t *)(process->window + CHASQUI_MPINP_DOORBELL);
+        if (process->produced - process->sent > slots)
+            refuse(i, CHASQUI_NP_FAULT_COUNT);
     }
 }
 
@@ -133,7 +165,7 @@ void _start(void)
         uint64_t event = np_load(CHASQUI_NP_EVENT);
         if (event & CHASQUI_NP_EVENT_RECEIVED) {
             uint64_t filled = np_load(CHASQUI_NP_RECEIVED);
-            check(filled & CHASQUI_NP_RECEIVED_LAST);
+            check(filled & CHASQUI_NP_RECEIVED_LAST); /* Slots are as long on all nodes. */
             buffers[received++ % BUFFERS].bytes = (uint32_t)filled;
             receives = false;
             give_place();

@@ -6,10 +6,11 @@ use chasqui_engine::Time;
 use chasqui_memory::DEVICE_BASE;
 use chasqui_ni::{
     Bridge, BusOperation, BusRequest, CardDma, CardStep, Context, FromHost, HostBlock, HostLoad, IoBus,
-    SramData,
+    MessageKey, SramData,
 };
+use chasqui_record::Stage;
 
-use super::Board;
+use super::{Board, PROCESS};
 use super::events::{BoardEvent, Unit};
 use super::local::{HOST, Purpose};
 use crate::np_registers as np;
@@ -22,7 +23,8 @@ pub(super) const MASTERS: &[&str] = &["bridge", "card"];
 /// What the bridge does on the host's memory bus.
 enum Memory {
     Reads(usize, Vec<u8>),
-    Writes(Vec<u8>),
+    /// Of a message.
+    Writes(Vec<u8>, MessageKey),
 }
 
 /// The host's side of the card.
@@ -142,6 +144,8 @@ impl Board {
         if end.is_none_or(|end| end > DEVICE_BASE) || c.memory.slice(host.address, bytes as usize).is_err() {
             return Err(format!("HOST_START of {bytes} bytes at {:#x}: the host has no memory there", host.address));
         }
+        self.records.moves = self.take_named(c.now);
+        let host = &mut self.host;
         host.dma.begin(HostBlock { host: host.address, bytes, to_host }, &mut host.bus, c.now);
         self.dma_steps(c);
         Ok(())
@@ -157,7 +161,8 @@ impl Board {
                     self.ask_memory(BusOperation::Read, address, memory, c);
                 }
                 CardStep::WriteMemory { address, data, .. } => {
-                    self.ask_memory(BusOperation::Write, address, Memory::Writes(data), c);
+                    let memory = Memory::Writes(data, self.records.moves);
+                    self.ask_memory(BusOperation::Write, address, memory, c);
                 }
                 CardStep::ReadLocal { offset, bytes } => {
                     let what = (local + u64::from(offset), SramData::Read(bytes), Time::ZERO);
@@ -182,7 +187,7 @@ impl Board {
         memory: Memory,
         c: &mut Context<'_, '_>,
     ) {
-        let (Memory::Reads(_, data) | Memory::Writes(data)) = &memory;
+        let (Memory::Reads(_, data) | Memory::Writes(data, _)) = &memory;
         let (host, bytes) = (&mut self.host, data.len() as u32);
         c.bus(BusRequest { operation, address, bytes, tag: Unit::Card.tag(host.number) });
         host.memory.insert(host.number, memory);
@@ -196,7 +201,7 @@ impl Board {
                 let bytes = data.len();
                 data.copy_from_slice(c.memory.slice(address, bytes).expect("it was checked"));
             }
-            Memory::Writes(data) => {
+            Memory::Writes(data, _) => {
                 c.memory.slice_mut(address, data.len()).expect("it was checked").copy_from_slice(data);
             }
         }
@@ -207,7 +212,10 @@ impl Board {
         let host = &mut self.host;
         match host.memory.remove(&number).expect("the bridge has asked for it") {
             Memory::Reads(line, data) => host.dma.memory_read(line, data, &mut host.bus, c.now),
-            Memory::Writes(_) => host.dma.memory_written(&mut host.bus, c.now),
+            Memory::Writes(_, message) => {
+                host.dma.memory_written(&mut host.bus, c.now);
+                c.stamp(PROCESS, message, Stage::Land, c.now);
+            }
         }
         self.dma_steps(c);
     }

@@ -6,12 +6,14 @@
 mod events;
 mod host;
 mod local;
+mod records;
 mod wire;
+
+use std::ops::Range;
 
 use chasqui_abi::NiIdentification;
 use chasqui_counters::{Counters, Visitor, below, counters};
 use chasqui_engine::{Clock, Event, Packet, Payload, Time};
-use chasqui_memory::DEVICE_BASE;
 use chasqui_network::{NetworkParameters, NodeEvent, NodePort};
 use chasqui_ni::{
     Bridge, BridgeSpec, BusRequest, CardDma, CardDmaSpec, Context, DeviceAccess, FirmwareProcessor, HostLoad,
@@ -27,8 +29,9 @@ use crate::{np_registers as np, registers};
 use events::{BoardEvent, Unit};
 use host::HostSide;
 use local::{Local, PROCESSOR, Purpose};
+use records::Records;
 
-/// What is flipped between processes belongs to this one: a node's first.
+/// Messages are recorded as the node's first process's.
 const PROCESS: ProcessId = ProcessId(0);
 
 counters! {
@@ -106,6 +109,7 @@ pub(crate) struct Board {
     destination: u32,
     /// Of the receiver's place that was filled last.
     filled: u64,
+    records: Records,
     settings: [(u64, u64); 9],
     counters: BoardStatistics,
 }
@@ -149,6 +153,7 @@ impl Board {
             receive_local: 0,
             destination: 0,
             filled: 0,
+            records: Records::default(),
             settings,
             counters: BoardStatistics::default(),
             layout,
@@ -282,8 +287,13 @@ impl Board {
             }
             np::RECEIVE_LOCAL => self.receive_local = value,
             np::RECEIVE_START => return self.start_receive(value, c),
-            np::FAULT if value < self.layout.processes.into() => {
-                c.fault(ProcessId(value as u32), "the network processor refuses its request".into());
+            np::FAULT if (value as u32) < self.layout.processes => {
+                let what = match value & !u64::from(u32::MAX) {
+                    np::FAULT_COUNT => "its doorbell counts more slots than its window has",
+                    np::FAULT_SLOT => "a slot that its doorbell counts has no message that can be sent",
+                    _ => return Err(format!("a store of {value:#x} to FAULT")),
+                };
+                c.fault(ProcessId(value as u32), format!("protection: {what}"));
             }
             _ => return Err(format!("a store of {value:#x} to {address:#x}, where no such register is")),
         }
@@ -341,7 +351,6 @@ impl NetworkInterface for Board {
 
     /// A store waits for room in the bridge, a load for its answer.
     fn retry(&mut self, c: &mut Context<'_, '_>, address: u64, access: Uncached) -> Option<Time> {
-        let address = address - DEVICE_BASE;
         let waits = match access {
             Uncached::Store => {
                 let is_full = !self.host.bridge.has_room(size_of::<u64>() as u32);
@@ -419,6 +428,12 @@ impl NetworkInterface for Board {
 
     fn memory_latency(&self, _: u64) -> Option<Time> {
         None
+    }
+
+    /// What is stored to a window is all that the card needs.
+    fn self_contained_stores(&self, process: ProcessId) -> Range<u64> {
+        let window = self.layout.regions(process)[registers::REGION_WINDOW as usize];
+        window.physical..window.physical + window.bytes
     }
 
     fn promises(&self) -> Option<&dyn Promises> {

@@ -2,16 +2,14 @@
 
 use chasqui_engine::{Packet, Time};
 use chasqui_ni::{Context, Filled, ReceiveStep, SendBlock, SramData};
-use chasqui_placement::ProcessId;
+use chasqui_record::Stage;
 
-use super::Board;
+use super::{Board, PROCESS};
 use super::local::{Purpose, RECEIVE, SEND};
 use crate::np_registers as np;
 
 /// Worms are of one priority.
 const PRIORITY: u8 = 0;
-/// Messages are recorded as the node's first process's.
-const PROCESS: ProcessId = ProcessId(0);
 
 impl Board {
     // --- out ----------------------------------------------------------------------------------------
@@ -27,6 +25,10 @@ impl Board {
         }
         if self.send_to >= u64::from(self.link.nodes()) {
             return Err(format!("SEND_START to node {}, which is not there", self.send_to));
+        }
+        if !self.send.is_within() {
+            self.records.sends = self.take_named(c.now);
+            c.stamp(PROCESS, self.records.sends, Stage::Accept, c.now);
         }
         let is_last = value & np::SEND_LAST != 0;
         let valid = if value & np::SEND_AHEAD != 0 { 0 } else { bytes };
@@ -50,6 +52,7 @@ impl Board {
                 wire_bytes: flit.data.len() as u32 + header + tail,
                 more: !flit.is_last,
                 bytes: flit.data,
+                message: self.records.sends,
                 ..Packet::default()
             });
             self.link.send(packet, PROCESS, c);
