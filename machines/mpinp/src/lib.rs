@@ -83,8 +83,11 @@ impl Machine for MpinpMachine {
         resolved.read::<Shared>("mpinp.shared").processes as u32
     }
 
-    fn warm_up(&self, _: &Resolved, _: u64) -> u64 {
-        128
+    /// Each message takes a slot at least of the window and of the ring on the host.
+    fn warm_up(&self, resolved: &Resolved, bytes: u64) -> u64 {
+        let shared: Shared = resolved.read("mpinp.shared");
+        let slots = shared.window.bytes().max(shared.host.bytes()) / registers::SLOT_BYTES;
+        slots.div_ceil(bytes.div_ceil(registers::SLOT_DATA_BYTES).max(1))
     }
 
     fn build(&self, resolved: &Resolved, work: &Workload, threads: usize) -> Result<Built, String> {
