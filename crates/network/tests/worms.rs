@@ -231,9 +231,9 @@ fn windows_and_partitions_change_nothing_for_worms() {
 }
 
 /// The last piece of a worm from node 0 is at router 1 at T. When its tail has left, at T + S, node 1's packet goes that has
-/// waited there, and at T + 2S + L its node, whose two buffers were full, knows: it sends the third, and only then, when the link is free, one that
-/// has come meanwhile on the higher priority. A network that expects an effect on a node no sooner than the piece's own, at
-/// T + 2L + R, would let it run ahead.
+/// waited there, and at T + 2S + L its node, whose two buffers were full, knows: it sends the third, and only then, when the
+/// link is free, one that has come meanwhile on the higher priority. A network that expects an effect on a node no sooner
+/// than the piece's own, at T + 2L + R, would let it run ahead.
 #[test]
 fn a_worms_end_is_felt_before_the_worm_arrives() {
     const LATE: u64 = 10_000_000;

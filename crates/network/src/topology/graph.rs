@@ -291,6 +291,17 @@ mod tests {
     }
 
     #[test]
+    fn the_example_of_the_readme_is_a_graph() {
+        let readme = include_str!("../../README.md");
+        let example =
+            readme.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+        let graph = graph(example, 4, 0);
+        assert_eq!((graph.routers(), graph.ports(2), graph.switches(0, 3)), (3, 8, 3));
+        check_wiring(&graph);
+        check_routes(&graph);
+    }
+
+    #[test]
     fn every_switch_may_be_the_root() {
         let declared = NetworkParameters::declarations();
         let root = declared.iter().find(|declaration| declaration.name == "graph_root").expect("declared");
