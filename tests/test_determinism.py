@@ -305,6 +305,12 @@ def test_a_change_of_threads_within_a_run(
     assert (together("auto") > 0) == (len(os.sched_getaffinity(0)) > 1)
 
 
+# Four switches in a ring with a chord, four nodes on each.
+GRAPH = f"""\
+switches = 4
+links = ["0-1", "1-2", "2-3", "3-0", "0-2"]
+nodes = {[node // 4 for node in range(16)]}
+"""
 # Machines on networks, and what of these differs: each is in zones for 2 threads and for 4, but an
 # ideal network, which is one.
 IN_ZONES = [
@@ -312,6 +318,7 @@ IN_ZONES = [
     ("voyager", ["network.topology=mesh"], 0),
     ("voyager", ["network.topology=torus", "network.input_buffer=1"], 0),
     ("netcache/ldtct", ["network.topology=dragonfly"], 0),
+    ("voyager", ["network.topology=graph", f"network.graph={GRAPH}"], 0),
     ("voyager", ["network.topology=ideal"], 0),
     ("netcache/tcp", ["network.topology=ideal"], 0),
     ("voyager", ["network.fault.rate=0.0001"], 135),

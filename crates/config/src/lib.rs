@@ -6,8 +6,8 @@
 //! the command line, and gives a [`Resolved`] machine or every problem at once.
 //!
 //! Reading order: `quantity.rs` (values), `declaration.rs` (parameters),
-//! `document.rs` (TOML with lines), `documents.rs` (texts that lie in files of their own), `layer.rs` (one machine file), `chain.rs` (the files of a machine), `resolve.rs` (their order),
-//! `resolved.rs` (the result and its file).
+//! `document.rs` (TOML with lines), `documents.rs` (texts that lie in files of their own), `layer.rs` (one machine file),
+//! `chain.rs` (the files of a machine), `resolve.rs` (their order), `resolved.rs` (the result and its file).
 //!
 //! Invariant: values are exact. No quantity passes through a floating-point number.
 

@@ -102,7 +102,8 @@ impl FarEnd {
     /// Starts a packet at `now`.
     ///
     /// # Panics
-    /// When [`FarEnd::can_send`] forbids it; when it is a piece of a worm where switching has none, or none where one must follow.
+    /// When [`FarEnd::can_send`] forbids it; when it is a piece of a worm where switching has none, or none where one must
+    /// follow.
     pub fn send(&mut self, now: Time, packet: Box<Packet>, out: &mut Outbox<'_>) {
         let Packet { priority, wire_bytes, .. } = *packet;
         assert_eq!(self.can_send(now, priority), Ok(()), "a packet at {now}");

@@ -33,7 +33,7 @@ chasqui_config::parameters! {
         /// Links to other groups of a dragonfly's router. 0: as many as nodes of a router.
         group_links: Count = 0, range 0 ..= 1024, source "Kim et al., ISCA 2008, section 3.1: a = 2p = 2h is balanced";
         /// The switches of a graph, their links and which nodes hang on them: the name of a file that ends in .toml, or its text
-        /// (`crates/network/src/topology/graph/plan.rs`).
+        /// (crates/network/README.md, Graphs).
         graph: Document = "", source "ours: there is no graph unless one is named";
         /// The switch that is the root of a graph's tree: links towards it go up.
         graph_root: Count = 0, range 0 ..= 1023, source "ours: the switch of the lowest number";

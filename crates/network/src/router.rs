@@ -6,8 +6,9 @@
 //! the channel by which it leaves; so a packet that has started is never stopped and a link is never held in vain. Of
 //! the virtual networks that have a credit, [`Arbitration`] says which goes first; within one, the candidate that has
 //! waited longest. The channel of an output by which a worm's first piece has left is the worm's until the last has: other
-//! lanes wait for that, even while the link is idle because the next piece has not come. Of one instant, the order of events decides: credits, then arriving packets of the higher channel
-//! first and then by number of the link, then lanes whose tail has left.
+//! lanes wait for that, even while the link is idle because the next piece has not come. Of one instant, the order of
+//! events decides: credits, then arriving packets of the higher channel first and then by number of the link, then lanes
+//! whose tail has left.
 
 use std::collections::VecDeque;
 
@@ -85,6 +86,14 @@ struct Outgoing {
     holder: Option<usize>,
     credits: Credits,
     port: Port,
+}
+
+impl Outgoing {
+    /// It is held for a worm of another lane.
+    #[inline]
+    fn is_held_from(&self, lane: usize) -> bool {
+        self.holder.is_some_and(|holder| holder != lane)
+    }
 }
 
 /// A router: lanes, outputs and what moves packets from one to the other.
@@ -283,8 +292,8 @@ impl Router {
         let Held { output, channel, .. } = self.lanes[lane].waiting[0];
         let index = self.index(output, channel);
         let (out, outgoing) = (&mut self.outputs[output as usize], &mut self.outgoing[index]);
-        let is_held_by_other = outgoing.holder.is_some_and(|holder| holder != lane);
-        if out.free_at <= now && out.candidate_count == 0 && !is_held_by_other && outgoing.credits.any(now) {
+        let is_free = out.free_at <= now && out.candidate_count == 0 && !outgoing.is_held_from(lane);
+        if is_free && outgoing.credits.any(now) {
             self.start(now, lane, work);
         } else {
             if outgoing.holder == Some(lane) {
@@ -344,7 +353,7 @@ impl Router {
         for index in first..first + usize::from(self.channels.virtual_channels) {
             let outgoing = &mut self.outgoing[index];
             let Some(&(since, lane)) = outgoing.candidates.front() else { continue };
-            if outgoing.holder.is_some_and(|holder| holder != lane) {
+            if outgoing.is_held_from(lane) {
                 continue;
             }
             if !outgoing.credits.any(now) {
@@ -370,6 +379,7 @@ impl Router {
         let (input, channel, is_empty) = (lane.input, lane.channel, lane.waiting.is_empty());
         let by = self.index(held.output, held.channel);
         let outgoing = &mut self.outgoing[by];
+        assert!(!outgoing.is_held_from(index), "router {}: a packet within another's worm", self.number);
         outgoing.credits.take();
         outgoing.holder = held.more.then_some(index);
         let out = &mut self.outputs[held.output as usize];

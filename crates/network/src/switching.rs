@@ -46,7 +46,8 @@ impl Forwarding {
             // L. Kleinrock, "Virtual cut-through: a new computer communication switching technique", Computer Networks 3,
             // 1979; J. Duato, S. Yalamanchili and L. Ni, "Interconnection Networks", section 2.2, for its place beside
             // wormhole switching.
-            // A worm's pieces are alike in this: the later ones need no routing, but come as long behind each other as they left.
+            // A worm's pieces are alike in this: the later ones need no routing, but come as long behind each other as they
+            // left.
             Switching::CutThrough | Switching::Wormhole => self.routing_delay,
             // The tail has arrived, and then the packet is routed (Duato, Yalamanchili and Ni, section 2.2). Ethernet
             // bridges that check a frame before they send it on do so.

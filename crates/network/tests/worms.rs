@@ -104,8 +104,11 @@ fn a_blocked_worm_stops_what_wants_one_of_its_links() {
     assert_eq!(outcome.arrivals[3].iter().filter(|a| a.sent < STALL).count(), 9);
     let other = outcome.arrivals[2][0];
     assert_eq!(other.sent, 20_000_000, "it waits in the network");
-    // The last piece passes the link before it.
-    assert!(other.head > STALL && other.head > outcome.arrivals[3][9].sent, "{other:?}");
+    // The last piece passes the link before it: two routers and links from node 0, then two links and a router to node 2.
+    let (latency, routing) = (held.parameters.link_latency.ps(), held.parameters.routing_delay.ps());
+    let serialization = held.parameters.link().serialization(BYTES).0;
+    let passed = outcome.arrivals[3][9].sent + 2 * (latency + routing) + serialization;
+    assert!(passed > STALL && other.head >= passed + 2 * latency + routing, "{other:?} {passed}");
     // Two packets of the same length in all: one lies at node 3, one in its router.
     let mut whole = worm(0, 3, 0, 1)[0];
     whole.bytes = 5 * BYTES;
@@ -225,6 +228,36 @@ fn windows_and_partitions_change_nothing_for_worms() {
             }
         }
     }
+}
+
+/// The last piece of a worm from node 0 is at router 1 at T. When its tail has left, at T + S, node 1's packet goes that has
+/// waited there, and at T + 2S + L its node, whose two buffers were full, knows: it sends the third, and only then, when the
+/// link is free, one that has come meanwhile on the higher priority. A network that expects an effect on a node no sooner
+/// than the piece's own, at T + 2L + R, would let it run ahead.
+#[test]
+fn a_worms_end_is_felt_before_the_worm_arrives() {
+    const LATE: u64 = 10_000_000;
+    let (latency, routing, serialization) = (400_000, 10_000, 6_250);
+    let parameters = NetworkParameters {
+        columns: 3,
+        link_latency: Duration::from_ps(latency),
+        routing_delay: Duration::from_ps(routing),
+        input_buffer: 2,
+        ..wormhole(TopologyKind::Mesh)
+    };
+    let one = |at, destination, priority| Plan { at, destination, priority, bytes: 1, more: false };
+    let end = LATE + 2 * (latency + routing);
+    let knows = end + 2 * serialization + latency;
+    let worm = vec![Plan { more: true, ..one(0, 2, 0) }, one(LATE, 2, 0)];
+    let others =
+        vec![one(LATE / 2, 2, 0), one(LATE / 2, 2, 0), one(end - latency - 1, 2, 0), one(knows + 1, 0, 1)];
+    let setup = Setup::new(parameters, vec![worm, others, vec![]]);
+    let outcome = run(&setup);
+    check_delivery(&setup, &outcome);
+    let mut sent: Vec<_> =
+        outcome.all().filter(|(_, a)| a.source == 1).map(|(_, a)| (a.sequence, a.sent)).collect();
+    sent.sort_unstable();
+    assert_eq!(sent[2..], [(2, knows), (3, knows + serialization)]);
 }
 
 /// Links that delay pieces or flip bits of them leave worms whole.

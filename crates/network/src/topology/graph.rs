@@ -10,7 +10,7 @@ use chasqui_config::Document;
 use plan::Plan;
 use up_down::UpDown;
 
-use super::{Header, Hop, Neighbour, RouterPort, Topology, check_nodes};
+use super::{Header, Hop, Neighbour, RouterPort, Topology};
 
 /// The switches that a document names, with the nodes that hang on them. A run may have fewer nodes than that: the ports of
 /// the others are ends.
@@ -36,7 +36,12 @@ impl Graph {
     /// All that is wrong with the document; that it has fewer nodes; that there is no such root.
     pub fn new(nodes: u32, document: &Document, root: u32) -> Result<Graph, String> {
         let mut plan = Plan::read(document).map_err(|problems| problems.join("; "))?;
-        check_nodes(nodes, plan.attachments.len() as u32, "a graph")?;
+        let most = plan.attachments.len() as u32;
+        if !(1..=most).contains(&nodes) {
+            return Err(format!(
+                "network.graph: it has {most} nodes; {nodes} are asked for, allowed is 1 to {most}"
+            ));
+        }
         plan.keep_nodes(nodes);
         let routes = UpDown::new(&plan.ports, root)?;
         let nodes_near = nodes_near(&plan);
@@ -287,7 +292,21 @@ mod tests {
             Graph::mistakes(&fine.into(), 2),
             ["network.graph_root: there is no switch 2; allowed is 0 to 1"]
         );
-        assert_eq!(Graph::new(4, &fine.into(), 0).err().unwrap(), "a graph of 4 nodes; allowed is 1 to 3");
+        assert_eq!(
+            Graph::new(4, &fine.into(), 0).err().unwrap(),
+            "network.graph: it has 3 nodes; 4 are asked for, allowed is 1 to 3"
+        );
+    }
+
+    #[test]
+    fn the_example_of_the_readme_is_a_graph() {
+        let readme = include_str!("../../README.md");
+        let example =
+            readme.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+        let graph = graph(example, 4, 0);
+        assert_eq!((graph.routers(), graph.ports(2), graph.switches(0, 3)), (3, 8, 3));
+        check_wiring(&graph);
+        check_routes(&graph);
     }
 
     #[test]

@@ -1,11 +1,5 @@
-//! What a document says of a graph of switches.
-//!
-//! ```toml
-//! switches = 3                       # numbered from 0 on
-//! ports = 8                          # of each switch; if left out: as many as it needs
-//! links = ["0-1", "0-1", "1:7-2:0"]  # between switches, by any free ports or by those behind the colons
-//! nodes = [0, 0, "1:3", 2]           # the switch of node 0, of node 1, …, likewise
-//! ```
+//! What a document says of a graph of switches: how many there are (`switches`), how many ports each has (`ports`), which
+//! are joined (`links`), and on which each node hangs (`nodes`). The crate's README has an example.
 
 use chasqui_config::{Document, Entry, Node, Scalar};
 
