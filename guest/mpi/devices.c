@@ -9,8 +9,7 @@
     DEVICE(voyager)         \
     DEVICE(netcache)        \
     DEVICE(via)             \
-    DEVICE(tcp)             \
-    DEVICE(mpinp)
+    DEVICE(tcp)
 #endif
 
 #define DECLARE(name) extern struct mpi_device mpi_device_##name;
