@@ -92,7 +92,7 @@ static volatile char *store(volatile char *to, const void *from, size_t bytes)
 }
 
 /* Slots of the window that have left. */
-static inline uint32_t left(void) { return (uint32_t) * (volatile uint64_t *)(host + CHASQUI_MPINP_HOST_SENT); }
+static inline uint32_t left(void) { return (uint32_t)*(volatile uint64_t *)(host + CHASQUI_MPINP_HOST_SENT); }
 
 static void compose(struct peer *peer, const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {

@@ -9,12 +9,10 @@ pub mod np_registers;
 pub mod parameters;
 pub mod registers;
 
-use chasqui_config::{Count, Bytes, Resolved, Schema};
+use chasqui_config::{Bytes, Count, Resolved, Schema};
 use chasqui_engine::Clock;
 use chasqui_hart::{CLASSES, Timing};
-use chasqui_machine::{
-    Built, Job, Machine, OnNetwork, Workload, build_on_network, ni_memory_base,
-};
+use chasqui_machine::{Built, Job, Machine, OnNetwork, Workload, build_on_network, ni_memory_base};
 use chasqui_memory::{CacheParameters, L2Parameters, PortKind, PortParameters};
 use chasqui_network::{NetworkParameters, NodePort, Switching, VirtualNetworks};
 use chasqui_ni::{FirmwareProcessor, FirmwareSpec, NetworkInterface, SharedSram};
@@ -66,7 +64,8 @@ impl Machine for MpinpMachine {
         let mut found = NodeConfiguration::read(resolved).mistakes();
         found.extend(network.mistakes(resolved, self.copes_with(resolved)));
         if network.switching != Switching::Wormhole {
-            found.push(format!("network.switching: the card sends worms; {} is allowed", Switching::Wormhole));
+            found
+                .push(format!("network.switching: the card sends worms; {} is allowed", Switching::Wormhole));
         }
         let longest = card.flit.bytes() + card.packet_header.bytes() + card.packet_tail.bytes();
         if network.packet_max.bytes() < longest {

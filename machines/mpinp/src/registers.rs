@@ -58,13 +58,13 @@ chasqui_abi::guest_struct! {
     }
 }
 
-const _: () = assert!(
-    size_of::<MpinpSlot>() + size_of::<MpinpEnd>() + SLOT_DATA_BYTES as usize == SLOT_BYTES as usize
-);
+const _: () =
+    assert!(size_of::<MpinpSlot>() + size_of::<MpinpEnd>() + SLOT_DATA_BYTES as usize == SLOT_BYTES as usize);
 
 /// `registers.h`.
 pub static HEADER: DeviceHeader = DeviceHeader::new("MPINP", "machines/mpinp/src/registers.rs", body);
 
 fn body() -> String {
-    [INCLUDE_ABI.into(), defines("MPINP_", CONSTANTS), MpinpSlot::definition(), MpinpEnd::definition()].join("\n")
+    [INCLUDE_ABI.into(), defines("MPINP_", CONSTANTS), MpinpSlot::definition(), MpinpEnd::definition()]
+        .join("\n")
 }

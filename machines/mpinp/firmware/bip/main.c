@@ -21,25 +21,25 @@ struct buffer {
 
 static struct buffer buffers[BUFFERS];
 static uint32_t received, moved; /* buffers that have been filled, and that are on the host */
-static uint32_t places;          /* that the receiver has been given */
+static uint32_t places; /* that the receiver has been given */
 
 static struct process {
     volatile char *window;
-    uint64_t host;     /* physical address of its memory on the host */
+    uint64_t host; /* physical address of its memory on the host */
     uint32_t produced; /* slots that its software has filled */
-    uint32_t sent;     /* that have left */
-    uint32_t told;     /* that its software has been told of */
-    uint64_t arrived;  /* messages */
-    bool is_refused;   /* it has done what it may not */
+    uint32_t sent; /* that have left */
+    uint32_t told; /* that its software has been told of */
+    uint64_t arrived; /* messages */
+    bool is_refused; /* it has done what it may not */
 } processes[PROCESSES];
 static uint32_t process_count, slots, ring, nodes;
 
 /* What engines are busy with. */
 static bool sends, moves, receives;
-static uint32_t sender;  /* process whose slot leaves */
-static uint32_t teller;  /* process that is told next */
-static bool is_told;     /* what moves to the host is a count */
-static uint64_t count;   /* which is this */
+static uint32_t sender; /* process whose slot leaves */
+static uint32_t teller; /* process that is told next */
+static bool is_told; /* what moves to the host is a count */
+static uint64_t count; /* which is this */
 
 /* The receiver gets a place if it has none and a buffer is free. */
 static void give_place(void)

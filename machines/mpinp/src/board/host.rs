@@ -10,9 +10,9 @@ use chasqui_ni::{
 };
 use chasqui_record::Stage;
 
-use super::{Board, PROCESS};
 use super::events::{BoardEvent, Unit};
 use super::local::{HOST, Purpose};
+use super::{Board, PROCESS};
 use crate::np_registers as np;
 
 /// Masters of the I/O bus.
@@ -44,16 +44,7 @@ pub(super) struct HostSide {
 
 impl HostSide {
     pub fn new(bus: IoBus, bridge: Bridge, dma: CardDma) -> HostSide {
-        HostSide {
-            bus,
-            bridge,
-            dma,
-            granted: None,
-            memory: BTreeMap::new(),
-            number: 0,
-            address: 0,
-            local: 0,
-        }
+        HostSide { bus, bridge, dma, granted: None, memory: BTreeMap::new(), number: 0, address: 0, local: 0 }
     }
 }
 
@@ -142,7 +133,10 @@ impl Board {
         }
         let end = host.address.checked_add(bytes.into());
         if end.is_none_or(|end| end > DEVICE_BASE) || c.memory.slice(host.address, bytes as usize).is_err() {
-            return Err(format!("HOST_START of {bytes} bytes at {:#x}: the host has no memory there", host.address));
+            return Err(format!(
+                "HOST_START of {bytes} bytes at {:#x}: the host has no memory there",
+                host.address
+            ));
         }
         self.records.moves = self.take_named(c.now);
         let host = &mut self.host;
@@ -180,13 +174,7 @@ impl Board {
         self.grant(c);
     }
 
-    fn ask_memory(
-        &mut self,
-        operation: BusOperation,
-        address: u64,
-        memory: Memory,
-        c: &mut Context<'_, '_>,
-    ) {
+    fn ask_memory(&mut self, operation: BusOperation, address: u64, memory: Memory, c: &mut Context<'_, '_>) {
         let (Memory::Reads(_, data) | Memory::Writes(data, _)) = &memory;
         let (host, bytes) = (&mut self.host, data.len() as u32);
         c.bus(BusRequest { operation, address, bytes, tag: Unit::Card.tag(host.number) });

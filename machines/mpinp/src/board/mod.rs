@@ -169,12 +169,7 @@ impl Board {
     // --- the card's memory ------------------------------------------------------------------------------
 
     /// A master asks for a block of the card's memory.
-    fn ask_local(
-        &mut self,
-        who: (usize, Purpose),
-        what: (u64, SramData, Time),
-        c: &mut Context<'_, '_>,
-    ) {
+    fn ask_local(&mut self, who: (usize, Purpose), what: (u64, SramData, Time), c: &mut Context<'_, '_>) {
         if let Err(text) = self.local.ask(who, c.now, what) {
             self.broken(&text, c);
         }

@@ -4,8 +4,8 @@ use chasqui_engine::{Packet, Time};
 use chasqui_ni::{Context, Filled, ReceiveStep, SendBlock, SramData};
 use chasqui_record::Stage;
 
-use super::{Board, PROCESS};
 use super::local::{Purpose, RECEIVE, SEND};
+use super::{Board, PROCESS};
 use crate::np_registers as np;
 
 /// Worms are of one priority.
