@@ -10,8 +10,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_NP_EVENT \
-    0x0ull /* Loaded: what has happened since it was loaded last, EVENT_ bits; the load is held until something has. */
+#define CHASQUI_NP_EVENT 0x0ull /* Loaded: what has happened since it was loaded last, EVENT_ bits; the load is held until something has. */
 #define CHASQUI_NP_EVENT_HOST 0x1ull /* Of EVENT: the host's DMA is done. */
 #define CHASQUI_NP_EVENT_SENT 0x2ull /* Of EVENT: the sender is done with its block. */
 #define CHASQUI_NP_EVENT_RECEIVED 0x4ull /* Of EVENT: the receiver's place is filled. */
@@ -20,13 +19,11 @@
 #define CHASQUI_NP_BUSY_HOST 0x1ull /* Of BUSY: the host's DMA. */
 #define CHASQUI_NP_BUSY_SEND 0x2ull /* Of BUSY: the sender. */
 #define CHASQUI_NP_BUSY_RECEIVE 0x4ull /* Of BUSY: the receiver has a place. */
-#define CHASQUI_NP_DOORBELLS \
-    0x10ull /* Loaded: processes of the node that have stored to their doorbells since it was loaded last, a bit each. */
+#define CHASQUI_NP_DOORBELLS 0x10ull /* Loaded: processes of the node that have stored to their doorbells since it was loaded last, a bit each. */
 #define CHASQUI_NP_TIME 0x18ull /* Loaded: the clock [clocks]. */
 #define CHASQUI_NP_HOST_ADDRESS 0x20ull /* Stored: physical address of the host's side of the next block. */
 #define CHASQUI_NP_HOST_LOCAL 0x28ull /* Stored: address in the card's memory of its other side. */
-#define CHASQUI_NP_HOST_START \
-    0x30ull /* Stored: starts the host's DMA of so many bytes, with HOST_TO_HOST to the host. */
+#define CHASQUI_NP_HOST_START 0x30ull /* Stored: starts the host's DMA of so many bytes, with HOST_TO_HOST to the host. */
 #define CHASQUI_NP_HOST_TO_HOST 0x100000000ull /* Of HOST_START. */
 #define CHASQUI_NP_SEND_TO 0x40ull /* Stored: node to which the next worm goes. */
 #define CHASQUI_NP_SEND_LOCAL 0x48ull /* Stored: address in the card's memory of the next block. */
@@ -44,11 +41,9 @@
 #define CHASQUI_NP_SETTING_SRAM 0x100ull /* Loaded: bytes of the card's memory. */
 #define CHASQUI_NP_SETTING_NODE 0x108ull /* Loaded: this node. */
 #define CHASQUI_NP_SETTING_PROCESSES 0x110ull /* Loaded: processes of this node. */
-#define CHASQUI_NP_SETTING_WINDOWS \
-    0x118ull /* Loaded: address in the card's memory of the first process's window; the others' follow. */
+#define CHASQUI_NP_SETTING_WINDOWS 0x118ull /* Loaded: address in the card's memory of the first process's window; the others' follow. */
 #define CHASQUI_NP_SETTING_WINDOW_BYTES 0x120ull /* Loaded: bytes of a window. */
-#define CHASQUI_NP_SETTING_HOST_MEMORY \
-    0x128ull /* Loaded: physical address of the first process's memory on the host; the others' follows. */
+#define CHASQUI_NP_SETTING_HOST_MEMORY 0x128ull /* Loaded: physical address of the first process's memory on the host; the others' follows. */
 #define CHASQUI_NP_SETTING_HOST_MEMORY_BYTES 0x130ull /* Loaded: bytes of that of each process. */
 #define CHASQUI_NP_SETTING_NODES 0x138ull /* Loaded: nodes. */
 #define CHASQUI_NP_SETTING_PER_NODE 0x140ull /* Loaded: processes of a node, of all jobs, at most. */

@@ -1,7 +1,7 @@
 //! MPI-NP (UBC, 1999): a network interface with a network processor on the host's I/O bus, and Myrinet.
 //!
 //! Reading order: `registers.rs`, `np_registers.rs`, `layout.rs`, `board/mod.rs`, `board/local.rs`, `board/host.rs`,
-//! `board/wire.rs`, then the firmware.
+//! `board/io.rs`, `board/wire.rs`, then the firmware.
 
 mod board;
 mod layout;

@@ -1,10 +1,11 @@
 //! The card: memory on a bus of two accesses a clock, three DMA engines, and the network processor (MPI-NP, section 2.3.2).
 //!
-//! `local.rs` has the memory with the processor on it, `host.rs` the way to the host, `wire.rs` the way to the link. What
-//! the firmware stores and loads is here.
+//! `local.rs` has the memory with the processor on it, `io.rs` the way to the host, whose parts are in `host.rs`, `wire.rs`
+//! the way to the link, `records.rs` the messages' names. What the firmware stores and loads is here.
 
 mod events;
 mod host;
+mod io;
 mod local;
 mod records;
 mod wire;

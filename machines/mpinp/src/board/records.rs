@@ -4,9 +4,7 @@ use std::collections::VecDeque;
 
 use chasqui_abi::{Envelope, mark};
 use chasqui_engine::Time;
-use chasqui_ni::{FIRMWARE_MEMORY, MessageKey};
-
-use super::Board;
+use chasqui_ni::{FIRMWARE_MEMORY, FirmwareProcessor, MessageKey, SharedSram};
 
 /// Messages that the firmware has named, and those that engines move.
 #[derive(Default)]
@@ -18,24 +16,24 @@ pub(super) struct Records {
     pub moves: MessageKey,
 }
 
-impl Board {
+impl Records {
     /// Takes the firmware's marks.
-    pub(super) fn take_marks(&mut self) {
-        for mark in self.local.processor.take_marks() {
+    fn take_marks(&mut self, processor: &mut FirmwareProcessor<SharedSram>) {
+        for mark in processor.take_marks() {
             if mark.code != mark::CARRY {
                 continue;
             }
-            let memory = self.local.processor.memory.sram.memory();
             let place = mark.value.wrapping_sub(FIRMWARE_MEMORY);
-            let envelope = memory.slice(place, size_of::<Envelope>()).map(Envelope::from_bytes);
-            self.records.named.push_back((mark.time, envelope.ok().and_then(|e| e.message())));
+            let envelope = processor.memory.sram.memory().slice(place, size_of::<Envelope>());
+            let message = envelope.ok().and_then(|bytes| Envelope::from_bytes(bytes).message());
+            self.named.push_back((mark.time, message));
         }
     }
 
-    /// The message of what is started at `now`: the one that was named last before.
-    pub(super) fn take_named(&mut self, now: Time) -> MessageKey {
-        self.take_marks();
-        let count = self.records.named.iter().take_while(|&&(at, _)| at <= now).count();
-        self.records.named.drain(..count).next_back().and_then(|(_, named)| named)
+    /// The message of what `processor` starts at `now`: the one that it named last before.
+    pub fn take_named(&mut self, processor: &mut FirmwareProcessor<SharedSram>, now: Time) -> MessageKey {
+        self.take_marks(processor);
+        let count = self.named.iter().take_while(|&&(at, _)| at <= now).count();
+        self.named.drain(..count).next_back().and_then(|(_, named)| named)
     }
 }
