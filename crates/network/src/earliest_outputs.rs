@@ -77,12 +77,13 @@ impl Fabric {
         let (router, transit) = (event.target, &self.transits[slot as usize]);
         let port = self.wiring.topology.route(router, input, &transit.header).port;
         let (sent, came) = (RouterPort { router, port }, RouterPort { router, port: input });
-        // If all that it reaches is near.
+        // What is near first: where the packet goes, or where its room is known, from where another goes on.
         let (mut to_routers, mut to_nodes) = (onward + onward, onward + onward + latency);
         if let (Some(_), Neighbour::Router(far)) = (self.elsewhere(sent), self.wiring.far_end(sent)) {
-            to_routers = latency + self.forwarding.routing_delay;
+            let head = latency + self.forwarding.routing_delay;
             let from_there = if self.wiring.has_nodes(far.router) { Time::ZERO } else { onward };
-            to_nodes = to_routers + from_there + latency;
+            to_routers = to_routers.min(head);
+            to_nodes = to_nodes.min(head + from_there + latency);
         }
         // What waits for this packet's tail may have come from another zone.
         if self.elsewhere(came).is_some() || self.frees(waits) {

@@ -192,6 +192,30 @@ fn parts_change_nothing() {
     }
 }
 
+/// A ring of four routers in two zones, 0 and 1, 2 and 3, with slow routers. A packet from node 0 leaves router 1 for router 2
+/// at T; its place, the only one, is known to be free at router 0 at T + S + L. There a packet from node 3 has waited for it,
+/// whose place is known to be free at router 3, in the other zone, at T + 2(S + L): long before the first comes there, at
+/// T + L + R. The engine looks whether the zone had said so. (It does before T, for node 2 might send something until then.)
+#[test]
+fn room_that_is_made_nearby_is_felt_in_another_zone() {
+    let parameters = NetworkParameters {
+        topology: TopologyKind::Torus,
+        dimensions: 1,
+        link_latency: Duration::from_ps(12_000),
+        routing_delay: Duration::from_ps(200_000),
+        input_buffer: 1,
+        ..arctic()
+    };
+    let one = |at, destination| vec![Plan { at, destination, priority: 0, bytes: 1, more: false }];
+    let mut setup = Setup::new(parameters, vec![one(100_000, 2), vec![], one(450_000, 2), one(0, 1)]);
+    let whole = run(&setup);
+    // It waited at router 0 until T + S + L, where T = 100 ns + 2(L + R).
+    let starts = 100_000 + 2 * 212_000 + 6_250 + 12_000;
+    assert_eq!(whole.arrivals[1][0].head, starts + 2 * 12_000 + 200_000);
+    setup.zones = 2;
+    assert_eq!(run(&setup).arrivals, whole.arrivals);
+}
+
 /// All-to-all on every size: every pair arrives, in theory's number of hops.
 #[test]
 fn all_to_all_on_every_size() {
