@@ -13,7 +13,7 @@ ROW(credit_expected,   MESSAGE_ON_CREDIT, NEW, is_expected, count, land, nothing
 ROW(credit_stored,     MESSAGE_ON_CREDIT, NEW, always, count, store, nothing)
 /* 3.3.3. */
 ROW(eager_expected,    MESSAGE_EAGER, NEW, is_expected, count, land, acknowledge)
-/* Not into the last slot, which is for RECV_REQ (ours). */
+/* The ACK says so: the sender has less credit from now on (ours). */
 ROW(eager_stored,      MESSAGE_EAGER, NEW, has_room, count, store, acknowledge_stored)
 /* It was not heard of: it will come again under its number. */
 ROW(eager_refused,     MESSAGE_EAGER, NEW, always, discard, refuse, nothing)

@@ -5,11 +5,9 @@
 
 static uint32_t units_needed(const struct turn *t) { return units_of(t->p, t->send->bytes); }
 
-/* For a message: the last slot is for RECV_REQ. */
 bool has_credit(const struct turn *t)
 {
-    uint32_t slots = RULE(last_slot) ? 2 : 1;
-    return (!RULE(credit_slots) || t->c->credit_slots >= slots) &&
+    return (!RULE(credit_slots) || t->c->credit_slots >= 1) &&
            (!RULE(credit_units) || t->c->credit_units >= units_needed(t));
 }
 
@@ -34,7 +32,7 @@ void enter_credit(struct turn *t)
         return;
     t->c->credit_slots += t->header->credit_slots;
     t->c->credit_units += t->header->credit_units;
-    check(t->p, t->c->credit_slots <= PROTOCOL_TABLE_SLOTS, "more slots than there are");
+    check(t->p, t->c->credit_slots <= t->p->settings.table_slots, "more slots than there are");
     check(t->p, t->c->credit_units <= t->p->settings.buffer_units, "more room than there is");
     if (RULE(credit_wakes))
         make_ready(t);
@@ -45,8 +43,7 @@ void enter_credit(struct turn *t)
 /* For an eager message that was not paid for. */
 bool has_room(const struct turn *t)
 {
-    uint32_t slots = RULE(last_slot_eager) ? 2 : 1;
-    return t->c->free_slots >= slots && t->c->free_units >= units_of(t->p, t->header->bytes);
+    return t->c->free_slots >= 1 && t->c->free_units >= units_of(t->p, t->header->bytes);
 }
 
 void take_room(struct turn *t, bool units)

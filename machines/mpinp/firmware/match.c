@@ -147,7 +147,7 @@ void keep_slot(struct turn *t, enum slot_state state)
     unsigned slot = 0;
     while (slot < PROTOCOL_TABLE_SLOTS && t->c->slots[slot].state != SLOT_FREE)
         slot++;
-    check(t->p, slot < PROTOCOL_TABLE_SLOTS, "no slot is free");
+    check(t->p, slot < t->p->settings.table_slots, "no slot is free");
     uint8_t *end = &t->c->table_first;
     while (*end < PROTOCOL_TABLE_SLOTS)
         end = &t->c->slots[*end].next;

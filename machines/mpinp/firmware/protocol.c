@@ -3,6 +3,7 @@
 
 void protocol_begin(struct protocol *p, const struct protocol_settings *settings)
 {
+    check(p, settings->table_slots >= 1 && settings->table_slots <= PROTOCOL_TABLE_SLOTS, "slots of the message table");
     p->settings = *settings;
     p->ready_first = p->ready_last = PROTOCOL_NONE;
     p->free_receive = p->free_link = 0;
@@ -26,9 +27,9 @@ void protocol_open(struct protocol *p, unsigned channel, unsigned process)
                                    .process_next = (uint16_t)channel,
                                    .ready_next = PROTOCOL_NONE,
                                    .is_open = true,
-                                   .credit_slots = PROTOCOL_TABLE_SLOTS,
+                                   .credit_slots = p->settings.table_slots,
                                    .credit_units = p->settings.buffer_units,
-                                   .free_slots = PROTOCOL_TABLE_SLOTS,
+                                   .free_slots = p->settings.table_slots,
                                    .free_units = p->settings.buffer_units,
                                    .expected_first = PROTOCOL_NONE,
                                    .claimed_first = PROTOCOL_NONE,

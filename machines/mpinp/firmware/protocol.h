@@ -29,7 +29,6 @@
 
 _Static_assert((PROTOCOL_RING_ENTRIES & (PROTOCOL_RING_ENTRIES - 1)) == 0, "numbers of messages wrap around");
 _Static_assert((PROTOCOL_RECEIVES & (PROTOCOL_RECEIVES - 1)) == 0, "numbers of receives wrap around");
-_Static_assert(PROTOCOL_TABLE_SLOTS >= 2, "one slot of a table is for RECV_REQs");
 
 /* --- on the wire --- */
 
@@ -178,6 +177,7 @@ struct protocol_settings {
     uint32_t eager_bytes_max; /* [bytes] messages up to this go without credit */
     uint32_t unit_bytes; /* [bytes] what the receive buffer is counted in */
     uint32_t buffer_units; /* receive buffer of a channel */
+    uint32_t table_slots; /* of a channel's message table: 1 to PROTOCOL_TABLE_SLOTS */
 };
 
 struct protocol {

@@ -16,7 +16,8 @@ static bool find_receive(struct turn *t, uint32_t number)
 static void free_receive(struct turn *t)
 {
     struct protocol_receive *receive = t->receive;
-    *receive = (struct protocol_receive){.state = RECEIVE_FREE, .next = t->p->free_receive, .number = receive->number};
+    *receive =
+        (struct protocol_receive){.state = receive->state, .next = t->p->free_receive, .number = receive->number};
     t->p->free_receive = (uint16_t)(receive - t->p->receives);
 }
 
@@ -178,7 +179,7 @@ static inline void receive_event(struct turn *t, enum receive_event event)
 #define ROW(name, event_, states, guard, action_1, action_2, action_3, next_)       \
     if (event == event_ && receive->state & (states) && HAS(RECEIVE_##name, ROW) && \
         (!HAS(RECEIVE_##name, GUARD) || guard(t))) {                                \
-        if ((next_) != SAME)                                                        \
+        if ((next_) != SAME && HAS(RECEIVE_##name, NEXT))                           \
             receive->state = (next_);                                               \
         if (HAS(RECEIVE_##name, ACTION_1))                                          \
             action_1(t);                                                            \

@@ -19,8 +19,6 @@
     RULE(crossing_by_number, "an unanswered SEND_REQ counts as one for any message")                                \
     RULE(credit_units, "room in the receive buffer is not looked at")                                               \
     RULE(credit_slots, "room in the message table is not looked at")                                                \
-    RULE(last_slot, "the last slot is not kept for RECV_REQ by the sender")                                         \
-    RULE(last_slot_eager, "the last slot is not kept for RECV_REQ by the receiver")                                 \
     RULE(credit_returned, "credit is not returned")                                                                 \
     RULE(credit_wakes, "credit that comes does not wake a channel")                                                 \
     RULE(landing_occupies, "room paid for by what went straight to a receive counts as free before it is returned") \
@@ -51,7 +49,7 @@ enum row {
     ROW_COUNT
 };
 
-enum part { PART_ROW, PART_GUARD, PART_ACTION_1, PART_ACTION_2, PART_ACTION_3, PART_COUNT };
+enum part { PART_ROW, PART_GUARD, PART_ACTION_1, PART_ACTION_2, PART_ACTION_3, PART_NEXT, PART_COUNT };
 
 bool explorer_has_rule(enum rule rule);
 bool explorer_has_part(enum row row, enum part part); /* notes that the row was reached, too */

@@ -145,7 +145,7 @@ static inline void send_event(struct turn *t, enum send_event event)
 #define ROW(name, event_, states, guard, action_1, action_2, action_3, next)          \
     if (event == EVENT_##event_ && send->state & (states) && HAS(SEND_##name, ROW) && \
         (!HAS(SEND_##name, GUARD) || guard(t))) {                                     \
-        if ((next) != SAME)                                                           \
+        if ((next) != SAME && HAS(SEND_##name, NEXT))                                 \
             send->state = (next);                                                     \
         if (HAS(SEND_##name, ACTION_1))                                               \
             action_1(t);                                                              \

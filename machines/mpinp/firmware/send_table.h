@@ -20,13 +20,13 @@ ROW(serve_credit,         SERVE, SEND_QUEUED, has_credit, pay, transmit_on_credi
 /* 3.3.3. Ready messages go like this at any length: the receive is posted (ours; if it is not, which is the program's
  * mistake, they are refused and become standard ones). */
 ROW(serve_eager,          SERVE, SEND_QUEUED, may_be_eager, transmit_eager, nothing, nothing, SEND_EAGER)
-/* 3.3.2. The receiver keeps the envelope in a slot that is paid for; the last slot is only for this (ours: without a
- * bound the envelope may find no place). The channel goes on (ours: in the paper it is blocked; a program that sends
- * A, B and receives B, A would wait forever). A message that was refused is announced too (ours: in the paper it
- * waits for credit; MPI_ANY_SOURCE, which asks nobody, would never see it). */
+/* 3.3.2. The receiver keeps the envelope in a slot of its table, which is paid for (ours). So the channel goes on (ours:
+ * in the paper it is blocked, and a program that sends A, B and receives B, then A, waits forever). A message that was
+ * refused is announced too (ours: in the paper it waits for credit, and a receive of any source, which asks no sender,
+ * never sees it). */
 ROW(serve_announce,       SERVE, SEND_QUEUED, has_slot, pay_slot, transmit_announcement, advance, SEND_ANNOUNCED)
 /* Blocked: off the main ring until credit comes (ours: in the paper it stays there and is tried again). */
-ROW(serve_blocked,        SERVE, SEND_QUEUED, always, nothing, nothing, nothing, SEND_QUEUED)
+ROW(serve_blocked,        SERVE, SEND_QUEUED, always, nothing, nothing, nothing, SAME)
 ROW(serve_asked_head,     SERVE, SEND_ASKED, is_head, transmit_asked, advance, nothing, SEND_LEAVING)
 ROW(serve_asked,          SERVE, SEND_ASKED, always, transmit_asked, nothing, nothing, SEND_LEAVING)
 /* --- a receive asks --- */
