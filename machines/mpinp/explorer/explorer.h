@@ -23,7 +23,7 @@
 
 /* --- programs (program.c) --- */
 
-enum operation_kind { OP_SEND, OP_RECEIVE, OP_CANCEL, OP_WAIT, OP_PROBE };
+enum operation_kind { OP_SEND, OP_RECEIVE, OP_CANCEL, OP_WAIT, OP_PROBE, OP_CLAIM, OP_CLAIM_IF, OP_FETCH };
 
 struct operation {
     uint8_t kind;
@@ -60,7 +60,7 @@ struct operation_state {
     uint8_t status;
     uint8_t partner;      /* operation that it was matched with, or NOBODY */
     uint8_t is_moving;    /* a receive: its body goes to the host */
-    uint8_t is_withdrawn; /* a receive: cancel was called */
+    uint8_t is_withdrawn; /* cancel was called; what was claimed: it was received */
     uint8_t dropped;      /* a send: times */
     uint8_t seen;         /* a send: operations that the receiver had posted when it was completed */
     uint8_t sent;         /* a send: times */
@@ -86,6 +86,7 @@ struct world {
     struct item wires[ENDS][WIRE_MAX];
     struct leaving leaving[ENDS][PROTOCOL_RING_ENTRIES];
     uint8_t bodies[ENDS][PROTOCOL_TABLE_SLOTS]; /* in the receive buffer: operation, or NOBODY */
+    uint8_t about[ENDS][8]; /* operation that a number of a message stands for at a receiver */
     uint8_t passed[ENDS];                       /* turns of others since the channel was on the main ring */
     struct protocol nics[PROCESSES_MAX];
 };

@@ -2,6 +2,8 @@
  *
  *   S1at  standard send to process 1, tag a, size t (without: z); Y synchronous, R ready
  *   r0a   receive from process 0, tag a; r*a any source, r0* any tag; a size behind: capacity
+ *   m0a   wait likewise, and claim the message (MPI_Mprobe); i0a: claim it if there is one (MPI_Improbe)
+ *   f3    receive what operation 3 claimed
  *   c2    cancel the process's operation number 2
  *   w2    wait until it is complete
  *   p0a   wait until a probe finds a message
@@ -38,9 +40,12 @@ static struct operation operation_of(const char *word)
         break;
     case 'r': operation.kind = OP_RECEIVE; break;
     case 'p': operation.kind = OP_PROBE; break;
+    case 'm': operation.kind = OP_CLAIM; break;
+    case 'i': operation.kind = OP_CLAIM_IF; break;
     case 'c':
+    case 'f':
     case 'w':
-        operation.kind = word[0] == 'c' ? OP_CANCEL : OP_WAIT;
+        operation.kind = word[0] == 'c' ? OP_CANCEL : word[0] == 'f' ? OP_FETCH : OP_WAIT;
         operation.target = (uint8_t)(word[1] - '0');
         return operation;
     default: abort();
@@ -137,6 +142,21 @@ const struct program programs[] = {
     {.name = "records again", .texts = {"S1al S1al S1al", "r0a w0 r0a r0a"}},
     {.name = "probes", .texts = {"S1al S1bt", "p0b p0a r0a r0b"}},
     {.name = "probes any", .texts = {"S1at S1bl", "p** r0b r0a"}},
+    {.name = "claimed", .texts = {"S1am S1am", "m0a r0a f0"}},
+    {.name = "claimed, large", .texts = {"S1al S1al", "m0a r0a f0"}},
+    {.name = "claimed, any source", .texts = {"Y1at S1bl", "m*b r0a f0"}},
+    {.name = "claimed, if there", .texts = {"S1am S1al", "i0a r0a r0a f0"}},
+    {.name = "claimed, if it were there", .texts = {"S1am", "i0b"}},
+    {.name = "claimed, not received", .texts = {"S1at S1bl", "m0b r0a"}},
+    {.name = "send cancelled", .texts = {"S1al c0", "r0a"}},
+    {.name = "send cancelled without a receive", .texts = {"S1al Y1al c0 c1", ""}},
+    {.name = "send cancelled, tiny", .texts = {"S1am Y1at c1 S1bl", "r0* r0b"}, SLOTS_3},
+    {.name = "send cancelled, ready", .texts = {"S1am R1am c1", "r0a"}, SLOTS_3},
+    {.name = "send cancelled, synchronous", .texts = {"Y1am c0 Y1bm", "r0* r0b"}},
+    {.name = "send cancelled, without credit", .texts = {"S1at S1at Y1at c2", "r0a r0a w0 w1 r0a"}},
+    {.name = "both cancelled", .texts = {"S1al c0 S1al", "r0a c0 r0a"}},
+    {.name = "send cancelled, behind", .texts = {"S1al S1bl c1", "r0* r0a"}},
+    {.name = "claimed and cancelled", .texts = {"S1al c0", "m0a f0"}},
     {.name = "two sources", .texts = {"r*a r*a", "S0am", "S0al"}},
     {.name = "two sources, tiny", .texts = {"r*a r*a", "S0at", "S0at"}},
     {.name = "two sources, one receive", .texts = {"r*a", "S0al", "S0am"}},

@@ -1,10 +1,15 @@
 /* What must hold in every world, and in those where nothing can happen any more. */
 #include "explorer.h"
 
+static bool is_claim(const struct operation *operation)
+{
+    return operation->kind == OP_CLAIM || operation->kind == OP_CLAIM_IF;
+}
+
 bool would_match(unsigned send, unsigned receive)
 {
     const struct operation *s = &running->operations[send], *r = &running->operations[receive];
-    return s->kind == OP_SEND && r->kind == OP_RECEIVE && s->peer == receive / OPERATIONS_MAX &&
+    return s->kind == OP_SEND && (r->kind == OP_RECEIVE || is_claim(r)) && s->peer == receive / OPERATIONS_MAX &&
            (r->peer == NOBODY || r->peer == send / OPERATIONS_MAX) && s->context == r->context &&
            (r->tag == PROTOCOL_ANY_TAG || r->tag == s->tag);
 }
@@ -60,7 +65,8 @@ static const char *wrong_order(const struct world *world)
 {
     for (unsigned later = 0; later < OPERATIONS; later++)
         for (unsigned earlier = later - later % OPERATIONS_MAX; earlier < later; earlier++)
-            if (world->operations[earlier].status != NOT_POSTED && is_overtaken(world, earlier, later))
+            if (world->operations[earlier].status != NOT_POSTED && world->operations[earlier].status != CANCELLED &&
+                is_overtaken(world, earlier, later))
                 return "a message has overtaken another";
     return NULL;
 }
@@ -69,7 +75,8 @@ static const char *wrong_order(const struct world *world)
 static const char *wrong_pair(const struct world *world, unsigned send, unsigned receive)
 {
     const struct operation_state *s = &world->operations[send], *r = &world->operations[receive];
-    if (s->status == NOT_POSTED || r->status == NOT_POSTED || !would_match(send, receive) || r->status == CANCELLED)
+    if (s->status == NOT_POSTED || r->status == NOT_POSTED || !would_match(send, receive) || r->status == CANCELLED ||
+        is_claim(&running->operations[receive]) || s->status == CANCELLED)
         return NULL;
     if (s->partner == NOBODY && r->partner == NOBODY)
         return "a message and a receive wait for each other";
@@ -78,12 +85,21 @@ static const char *wrong_pair(const struct world *world, unsigned send, unsigned
     return NULL;
 }
 
+/* By MPI_Mprobe, and not received yet. */
+static bool is_held(const struct world *world, unsigned receive)
+{
+    return receive != NOBODY && is_claim(&running->operations[receive]) &&
+           world->operations[receive].status == POSTED && !world->operations[receive].is_withdrawn;
+}
+
 static const char *wrong_operation(const struct world *world, unsigned index)
 {
     const struct operation *operation = &running->operations[index];
     const struct operation_state *state = &world->operations[index];
     if (state->status == NOT_POSTED)
         return NULL;
+    if (is_claim(operation) && state->is_withdrawn && state->status == POSTED)
+        return "what was claimed is received and not complete";
     if (operation->kind == OP_RECEIVE) {
         if (state->partner != NOBODY && state->status == POSTED)
             return "a receive was matched and is not complete";
@@ -92,7 +108,9 @@ static const char *wrong_operation(const struct world *world, unsigned index)
     }
     if (operation->kind == OP_SEND) {
         bool is_synchronous = operation->flags & SEND_IS_SYNCHRONOUS;
-        if (state->partner != NOBODY && state->status == POSTED)
+        if (state->is_withdrawn && state->status == POSTED && !is_held(world, state->partner))
+            return "a send was to be cancelled and is not complete";
+        if (state->partner != NOBODY && state->status == POSTED && !is_held(world, state->partner))
             return "a send was matched and is not complete";
         if (is_synchronous && state->status == DONE && state->partner == NOBODY)
             return "a synchronous send is complete and not matched";
@@ -122,6 +140,14 @@ static const char *wrong_resources(const struct world *world, unsigned end)
         }
     if (receiver->free_slots + slots != running->slots || receiver->free_units + units != 2)
         return "slots or room are lost";
+    uint32_t known = 0;
+    for (unsigned i = receiver->table_first; i < PROTOCOL_TABLE_SLOTS; i = receiver->slots[i].next)
+        known++;
+    const struct protocol *p = &world->nics[node_of(peer)];
+    for (unsigned i = 0; i < PROTOCOL_RECEIVES; i++)
+        known += p->receives[i].state == RECEIVE_HELD && p->receives[i].channel == channel_of(other);
+    if (known != slots)
+        return "a slot is neither in the table nor claimed";
     if (receiver->claimed_first != PROTOCOL_NONE)
         return "a receive claims what never comes";
     return NULL;
@@ -141,8 +167,11 @@ static const char *wrong_records(const struct world *world)
         }
         for (unsigned i = 0; i < OPERATIONS; i++) {
             const struct operation *operation = &running->operations[i];
-            if (world->operations[i].status != POSTED || operation->kind != OP_RECEIVE ||
-                node_of(i / OPERATIONS_MAX) != node)
+            if (world->operations[i].status != POSTED || node_of(i / OPERATIONS_MAX) != node)
+                continue;
+            if (is_claim(operation))
+                waiting++;
+            if (operation->kind != OP_RECEIVE || node_of(i / OPERATIONS_MAX) != node)
                 continue;
             waiting++;
             links += operation->peer == NOBODY ? running->process_count - 1 : 1;

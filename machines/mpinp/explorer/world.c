@@ -76,9 +76,16 @@ void begin_world(struct world *begun)
 
 /* --- the environment --- */
 
-static const char *const kind_names[] = {
-    "message on credit", "eager message", "message that was asked for", "RECV_REQ", "SEND_REQ", "ACK", "NACK",
-    "NACK of SEND_REQ"};
+static const char *const kind_names[] = {"message on credit",
+                                         "eager message",
+                                         "message that was asked for",
+                                         "RECV_REQ",
+                                         "SEND_REQ",
+                                         "ACK",
+                                         "NACK",
+                                         "NACK of SEND_REQ",
+                                         "RETRACT",
+                                         "RETRACTED"};
 
 static void tell_header(const struct protocol_header *header)
 {
@@ -134,6 +141,9 @@ void environment_transmit(struct protocol *p, unsigned channel, const struct pro
     if (waste)
         fail(waste);
     world->wires[to][world->wire_counts[to]++] = item;
+    if (header->kind <= RECV_REQ)
+        world->about[to][header->message % 8] =
+            (uint8_t)p->channels[channel].sends[header->message % PROTOCOL_RING_ENTRIES].request;
     if (!send)
         return;
     world->operations[send->request].sent++;
@@ -168,19 +178,32 @@ void environment_store(struct protocol *p, unsigned channel, unsigned slot, cons
         fail("the receive buffer overflows");
 }
 
+static void match(uint8_t send, uint8_t receive)
+{
+    if (world->operations[receive].partner != NOBODY)
+        fail("a receive gets a message twice");
+    if (world->operations[send].partner != NOBODY)
+        fail("a message is delivered twice");
+    if (world->operations[send].status == CANCELLED)
+        fail("a message is delivered that was cancelled");
+    if (!would_match(send, receive))
+        fail("a receive gets a message that does not match");
+    world->operations[receive].partner = send;
+    world->operations[send].partner = receive;
+}
+
 static void begin_delivery(const struct protocol_receive *receive, uint8_t send)
 {
     struct operation_state *state = &world->operations[receive->request];
     if (state->is_moving || state->status != POSTED)
         fail("a receive gets a message twice");
-    if (world->operations[send].partner != NOBODY)
-        fail("a message is delivered twice");
-    if (!would_match(send, receive->request))
-        fail("a receive gets a message that does not match");
+    bool is_claimed = running->operations[receive->request].kind >= OP_CLAIM;
+    if (!is_claimed)
+        match(send, (uint8_t)receive->request);
+    else if (state->partner != send)
+        fail("a receive gets another message than it claimed");
     state->is_moving = true;
     state->number = receive->number;
-    state->partner = send;
-    world->operations[send].partner = (uint8_t)receive->request;
 }
 
 void environment_land(struct protocol *p, const struct protocol_header *header, const struct protocol_receive *receive)
@@ -215,7 +238,7 @@ void environment_release(struct protocol *p, unsigned channel, unsigned slot)
     *place = NOBODY;
 }
 
-void environment_send_complete(struct protocol *p, unsigned channel, uint32_t request)
+void environment_send_complete(struct protocol *p, unsigned channel, uint32_t request, enum protocol_result result)
 {
     (void)p;
     (void)channel;
@@ -226,6 +249,12 @@ void environment_send_complete(struct protocol *p, unsigned channel, uint32_t re
         for (unsigned i = 0; i < PROTOCOL_RING_ENTRIES; i++)
             if (world->leaving[end][i].body == request)
                 fail("a send is completed while its body is leaving");
+    if (result == PROTOCOL_CANCELLED) {
+        if (state->partner != NOBODY || !state->is_withdrawn)
+            fail("a send is cancelled that should not be");
+        state->status = CANCELLED;
+        return;
+    }
     state->status = DONE;
     if (running->operations[request].flags & SEND_IS_SYNCHRONOUS)
         state->seen = world->posted[running->operations[request].peer];
@@ -284,10 +313,39 @@ static bool can_post(unsigned process)
     case OP_RECEIVE: return p->free_receive != PROTOCOL_NONE && p->free_links >= PEERS;
     case OP_WAIT: return world->operations[process * OPERATIONS_MAX + operation->target].status > POSTED;
     case OP_PROBE:
+    case OP_CLAIM:
         request = request_of(process, process * OPERATIONS_MAX + next);
         return protocol_probe(nic_of(process), &request, &status);
     default: return true;
     }
+}
+
+static void cancel(unsigned process, unsigned target)
+{
+    unsigned index = process * OPERATIONS_MAX + target;
+    const struct operation *operation = &running->operations[index];
+    if (operation->kind == OP_SEND)
+        protocol_cancel_send(nic_of(process), channel_of(end_of(process, operation->peer)), index);
+    else
+        protocol_cancel(nic_of(process), world->operations[index].number);
+}
+
+static bool claim(unsigned process, unsigned index)
+{
+    struct protocol *p = nic_of(process);
+    struct protocol_receive_request request = request_of(process, index);
+    struct protocol_status status;
+    uint32_t number;
+    if (!protocol_claim(p, &request, &number, &status))
+        return false;
+    world->operations[index].number = number;
+    const struct protocol_receive *receive = &p->receives[number % PROTOCOL_RECEIVES];
+    unsigned end = find_end(p, status.channel);
+    uint8_t send = world->about[end][p->channels[status.channel].slots[receive->slot].message % 8];
+    match(send, (uint8_t)index);
+    if (status.tag != running->operations[send].tag || status.bytes != running->operations[send].bytes)
+        fail("the status is another message's");
+    return true;
 }
 
 static void post(unsigned process)
@@ -297,7 +355,8 @@ static void post(unsigned process)
     struct operation_state *target = &world->operations[process * OPERATIONS_MAX + operation->target];
     struct protocol_receive_request request;
     bool is_taken = true;
-    world->operations[index].status = operation->kind <= OP_RECEIVE ? POSTED : DONE;
+    bool is_pending = operation->kind <= OP_RECEIVE || operation->kind == OP_CLAIM;
+    world->operations[index].status = is_pending ? POSTED : DONE;
     switch (operation->kind) {
     case OP_SEND:
         is_taken = protocol_post_send(nic_of(process), channel_of(end_of(process, operation->peer)),
@@ -314,7 +373,16 @@ static void post(unsigned process)
     case OP_CANCEL:
         target->is_withdrawn = true;
         if (target->status == POSTED)
-            protocol_cancel(nic_of(process), target->number);
+            cancel(process, operation->target);
+        break;
+    case OP_CLAIM: is_taken = claim(process, index); break;
+    case OP_CLAIM_IF: world->operations[index].status = claim(process, index) ? POSTED : DONE; break;
+    case OP_FETCH:
+        if (target->status == DONE)
+            break;
+        target->is_withdrawn = true;
+        index = process * OPERATIONS_MAX + operation->target;
+        protocol_receive_claimed(nic_of(process), target->number, running->operations[index].bytes, index);
         break;
     default: break;
     }

@@ -25,6 +25,9 @@ ROW(asked_claimed,     MESSAGE_ASKED, HEARD, always, land_claimed, answer, nothi
 /* 3.3.2, 3.4. */
 ROW(announce_expected, RECV_REQ, NEW, is_expected, count, claim, nothing)
 ROW(announce_stored,   RECV_REQ, NEW, always, count, keep_envelope, nothing)
+/* Of a send that is cancelled (ours). If it is claimed, it is too late, and the sender hears of it. */
+ROW(retract,           RETRACT, HEARD, is_unclaimed, forget, retracted, nothing)
+ROW(retract_late,      RETRACT, HEARD, always, nothing, nothing, nothing)
 
 /* clang-format on */
 #undef ROW

@@ -42,7 +42,7 @@ static inline uint32_t units_of(const struct protocol *p, uint32_t bytes)
 
 /* --- send side (send.c) --- */
 
-enum send_event { EVENT_SERVE, EVENT_SEND_REQ, EVENT_ACK, EVENT_NACK, EVENT_LEFT };
+enum send_event { EVENT_SERVE, EVENT_SEND_REQ, EVENT_ACK, EVENT_NACK, EVENT_LEFT, EVENT_WITHDRAW, EVENT_RETRACTED };
 void send_side_arrived(struct turn *t); /* SEND_REQ, ACK, NACK */
 void make_ready(struct turn *t);        /* on the main ring, if there is something to send */
 
@@ -72,6 +72,7 @@ bool find_unclaimed(struct turn *t, uint32_t context, int32_t tag); /* in the ch
 /* ... in the receive's channels: t->channel, too. */
 bool search_unclaimed(struct turn *t, unsigned process, unsigned source, uint32_t context, int32_t tag);
 void keep_slot(struct turn *t, enum slot_state state);   /* the header's envelope */
+bool find_number(struct turn *t);        /* the header's message, unclaimed: t->slot */
 void unlink_slot(struct turn *t);                        /* it is claimed */
 bool has_links(const struct protocol *p, unsigned process, unsigned source);
 void link_one(struct turn *t);

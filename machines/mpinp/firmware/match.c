@@ -122,6 +122,14 @@ bool find_unclaimed(struct turn *t, uint32_t context, int32_t tag)
     return is_found;
 }
 
+bool find_number(struct turn *t)
+{
+    t->slot = t->c->table_first;
+    while (t->slot < PROTOCOL_TABLE_SLOTS && t->c->slots[t->slot].message != t->header->message)
+        t->slot = t->c->slots[t->slot].next;
+    return t->slot < PROTOCOL_TABLE_SLOTS;
+}
+
 bool search_unclaimed(struct turn *t, unsigned process, unsigned source, uint32_t context, int32_t tag)
 {
     if (source != PROTOCOL_ANY_SOURCE) {

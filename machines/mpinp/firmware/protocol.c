@@ -53,12 +53,14 @@ void protocol_arrived(struct protocol *p, unsigned channel, const struct protoco
     switch (header->kind) {
     case SEND_REQ:
     case ACK:
-    case NACK: send_side_arrived(&t); break;
+    case NACK:
+    case RETRACTED: send_side_arrived(&t); break;
     case MESSAGE_ON_CREDIT:
     case MESSAGE_EAGER:
     case MESSAGE_ASKED:
     case RECV_REQ:
-    case NACK_REQUEST: receive_side_arrived(&t); break;
+    case NACK_REQUEST:
+    case RETRACT: receive_side_arrived(&t); break;
     default: environment_fault(p, "no such kind of header");
     }
 }

@@ -43,6 +43,8 @@ enum protocol_kind {
     ACK, /* receiver to sender: `message` was delivered, or, eager, accepted */
     NACK, /* receiver to sender: the eager `message` was dropped */
     NACK_REQUEST, /* sender to receiver: SEND_REQ of `receive` is not answered with a message */
+    RETRACT,      /* sender to receiver: `message` is to be cancelled (ours) */
+    RETRACTED,    /* receiver to sender: it was unclaimed, and is forgotten */
 };
 
 enum protocol_header_flags {
@@ -77,13 +79,16 @@ enum send_state {
     SEND_LEAVING = 64, /* body is leaving, then it is complete */
     SEND_LEAVING_SYNC = 128, /* body is leaving, and ACK is awaited */
     SEND_UNCOLLECTED = 256, /* synchronous: body has left, ACK is awaited */
+    SEND_RETRACTING = 1024, /* ANNOUNCED, and RETRACT was sent */
+    SEND_RETRACTING_SYNC = 2048, /* UNCOLLECTED, and RETRACT was sent */
     SEND_DONE = 512, /* complete; or long gone: the number is not in the ring */
 };
 
 enum send_flags {
     SEND_IS_SYNCHRONOUS = 1,
     SEND_IS_READY = 2,
-    SEND_WAS_REFUSED = 4, /* not sent eagerly again */
+    SEND_WAS_REFUSED = 4,  /* not sent eagerly again */
+    SEND_IS_WITHDRAWN = 8, /* to be cancelled once its state allows */
 };
 
 struct protocol_send {
@@ -122,6 +127,7 @@ enum receive_state {
     RECEIVE_CANCELLING = 16, /* same, to be cancelled if the answer is not a message */
     RECEIVE_CLAIMED = 32, /* matched with a message that was announced and is awaited */
     RECEIVE_DELIVERING = 64, /* the body goes to the host */
+    RECEIVE_HELD = 128,      /* it has an unclaimed message, and no memory for it yet (MPI_Mprobe) */
 };
 
 struct protocol_receive {
@@ -131,7 +137,8 @@ struct protocol_receive {
     uint16_t process;
     uint16_t link; /* first of its places in expected lists */
     uint16_t next; /* CLAIMED: in the channel's list; FREE: in that of free ones */
-    uint8_t slot; /* DELIVERING: where the message lies, or PROTOCOL_TABLE_SLOTS: it comes straight from the wire */
+    uint8_t
+        slot; /* DELIVERING, HELD: where the message lies, or PROTOCOL_TABLE_SLOTS: it comes straight from the wire */
     uint8_t owes_credit; /* DELIVERING: the message was paid for */
     uint16_t unused;
     uint32_t number; /* unlike that of any receive of which an answer may still come */
@@ -210,7 +217,15 @@ struct protocol_receive_request {
 
 /* Number of the receive in `number`. False: no room, as above. */
 bool protocol_post_receive(struct protocol *p, const struct protocol_receive_request *request, uint32_t *number);
-void protocol_cancel(struct protocol *p, uint32_t number); /* it is completed, as PROTOCOL_CANCELLED or as usual */
+/* The earliest message that a receive would get is its from now on (MPI_Mprobe). False: there is none, or no room. Then
+ * protocol_receive_claimed, once. */
+struct protocol_status;
+bool protocol_claim(struct protocol *p, const struct protocol_receive_request *request, uint32_t *number,
+                    struct protocol_status *status);
+void protocol_receive_claimed(struct protocol *p, uint32_t number, uint32_t capacity_bytes, uint32_t request);
+/* Both are completed then, as PROTOCOL_CANCELLED or as usual. */
+void protocol_cancel_send(struct protocol *p, unsigned channel, uint32_t request);
+void protocol_cancel(struct protocol *p, uint32_t number);
 
 struct protocol_status {
     uint16_t channel; /* source */
@@ -245,7 +260,7 @@ void environment_deliver(struct protocol *p, const struct protocol_receive *rece
 void environment_release(struct protocol *p, unsigned channel, unsigned slot); /* its room in the receive buffer */
 
 enum protocol_result { PROTOCOL_COMPLETE, PROTOCOL_TRUNCATED, PROTOCOL_CANCELLED };
-void environment_send_complete(struct protocol *p, unsigned channel, uint32_t request);
+void environment_send_complete(struct protocol *p, unsigned channel, uint32_t request, enum protocol_result result);
 void environment_receive_complete(struct protocol *p, const struct protocol_receive *receive,
                                   enum protocol_result result);
 /* The peer or the environment broke the protocol. Does not return. */

@@ -1,7 +1,7 @@
 /* The receive side: posted receives, and what arrives. */
 #include "internal.h"
 
-enum receive_event { POST, LAND, CLAIM, ANSWERED, CANCEL, DELIVERED };
+enum receive_event { POST, HOLD, FETCH, LAND, CLAIM, ANSWERED, CANCEL, DELIVERED };
 enum which { NEW, HEARD };
 
 static void receive_event(struct turn *t, enum receive_event event);
@@ -23,15 +23,15 @@ static void free_receive(struct turn *t)
 
 /* --- guards of the receive table --- */
 
-static bool finds(struct turn *t, enum slot_state state)
+static bool finds(struct turn *t)
 {
     const struct protocol_receive *receive = t->receive;
-    return search_unclaimed(t, receive->process, receive->source, receive->context, receive->tag) &&
-           t->c->slots[t->slot].state == state;
+    return search_unclaimed(t, receive->process, receive->source, receive->context, receive->tag);
 }
 
-static bool finds_stored(struct turn *t) { return finds(t, SLOT_STORED); }
-static bool finds_announced(struct turn *t) { return finds(t, SLOT_ANNOUNCED); }
+static bool holds_stored(struct turn *t) { return t->c->slots[t->slot].state == SLOT_STORED; }
+static bool finds_stored(struct turn *t) { return finds(t) && holds_stored(t); }
+static bool finds_announced(struct turn *t) { return finds(t) && t->c->slots[t->slot].state == SLOT_ANNOUNCED; }
 static bool is_any_source(struct turn *t) { return t->receive->source == PROTOCOL_ANY_SOURCE; }
 static bool is_coming(struct turn *t) { return is_asked_for(t); }
 
@@ -62,15 +62,21 @@ static void note_search(struct turn *t)
         t->p->searched[t->receive->process] = (uint16_t)t->channel;
 }
 
-static void take_stored(struct turn *t)
+/* Out of the table's order; it stays in its slot. */
+static void hold(struct turn *t)
+{
+    note_search(t);
+    unlink_slot(t);
+    t->message = t->c->slots[t->slot].message;
+    t->receive->channel = (uint16_t)t->channel;
+    t->receive->slot = (uint8_t)t->slot;
+}
+
+static void deliver(struct turn *t)
 {
     struct protocol_slot *slot = &t->c->slots[t->slot];
     struct protocol_receive *receive = t->receive;
-    note_search(t);
-    unlink_slot(t);
     slot->state = SLOT_DELIVERING;
-    receive->channel = (uint16_t)t->channel;
-    receive->slot = (uint8_t)t->slot;
     receive->message = slot->message;
     receive->tag = slot->tag;
     receive->bytes = slot->bytes;
@@ -80,9 +86,7 @@ static void take_stored(struct turn *t)
 
 static void take_envelope(struct turn *t)
 {
-    note_search(t);
-    unlink_slot(t);
-    t->message = t->c->slots[t->slot].message;
+    t->receive->slot = PROTOCOL_TABLE_SLOTS;
     t->c->slots[t->slot] = (struct protocol_slot){.state = SLOT_FREE};
     t->c->free_slots++;
     owe_slot(t);
@@ -247,6 +251,27 @@ static void refuse(struct turn *t)
     transmit_control(t, (struct protocol_header){.kind = NACK, .message = t->message});
 }
 
+static bool is_unclaimed(struct turn *t) { return find_number(t); }
+
+static void forget(struct turn *t)
+{
+    struct protocol_slot *slot = &t->c->slots[t->slot];
+    unlink_slot(t);
+    if (slot->state == SLOT_STORED) {
+        environment_release(t->p, t->channel, t->slot);
+        t->c->free_units += units_of(t->p, slot->bytes);
+        t->c->owed_units += units_of(t->p, slot->bytes);
+    }
+    *slot = (struct protocol_slot){.state = SLOT_FREE};
+    t->c->free_slots++;
+    owe_slot(t);
+}
+
+static void retracted(struct turn *t)
+{
+    transmit_control(t, (struct protocol_header){.kind = RETRACTED, .message = t->message});
+}
+
 static void answer(struct turn *t)
 {
     if (find_receive(t, t->header->receive))
@@ -283,28 +308,64 @@ void receive_side_arrived(struct turn *t)
 
 /* --- events of the host and of data movement --- */
 
-bool protocol_post_receive(struct protocol *p, const struct protocol_receive_request *request, uint32_t *number)
+static bool begin_receive(struct turn *t, struct protocol *p, const struct protocol_receive_request *request)
 {
     if (p->free_receive == PROTOCOL_NONE || !has_links(p, request->process, request->source))
         return false;
     struct protocol_receive *receive = &p->receives[p->free_receive];
     p->free_receive = receive->next;
-    *number = receive->number + PROTOCOL_RECEIVES;
     *receive = (struct protocol_receive){.state = RECEIVE_NEW,
                                          .source = request->source,
                                          .process = request->process,
                                          .link = PROTOCOL_NONE,
                                          .next = PROTOCOL_NONE,
                                          .slot = PROTOCOL_TABLE_SLOTS,
-                                         .number = *number,
+                                         .number = receive->number + PROTOCOL_RECEIVES,
                                          .context = request->context,
                                          .tag = request->tag,
                                          .capacity_bytes = request->capacity_bytes,
                                          .request = request->request};
-    struct turn t = turn_of_channel(p, request->source == PROTOCOL_ANY_SOURCE ? 0 : request->source);
-    t.receive = receive;
+    *t = turn_of_channel(p, request->source == PROTOCOL_ANY_SOURCE ? 0 : request->source);
+    t->receive = receive;
+    return true;
+}
+
+bool protocol_post_receive(struct protocol *p, const struct protocol_receive_request *request, uint32_t *number)
+{
+    struct turn t;
+    if (!begin_receive(&t, p, request))
+        return false;
+    *number = t.receive->number;
     receive_event(&t, POST);
     return true;
+}
+
+bool protocol_claim(struct protocol *p, const struct protocol_receive_request *request, uint32_t *number,
+                    struct protocol_status *status)
+{
+    struct turn t;
+    if (!begin_receive(&t, p, request))
+        return false;
+    receive_event(&t, HOLD);
+    if (t.receive->state != RECEIVE_HELD)
+        return false;
+    const struct protocol_slot *slot = &t.c->slots[t.slot];
+    *number = t.receive->number;
+    *status = (struct protocol_status){.channel = (uint16_t)t.channel, .tag = slot->tag, .bytes = slot->bytes};
+    return true;
+}
+
+void protocol_receive_claimed(struct protocol *p, uint32_t number, uint32_t capacity_bytes, uint32_t request)
+{
+    struct turn t = {.p = p};
+    check(p, find_receive(&t, number), "no such message");
+    t.channel = t.receive->channel;
+    t.c = &p->channels[t.channel];
+    t.slot = t.receive->slot;
+    t.message = t.c->slots[t.slot].message;
+    t.receive->capacity_bytes = capacity_bytes;
+    t.receive->request = request;
+    receive_event(&t, FETCH);
 }
 
 void protocol_cancel(struct protocol *p, uint32_t number)

@@ -4,6 +4,7 @@
  *
  * Of the rows of an event and a state, the first whose guard holds counts; there must be one. Events:
  *   POST       the host posts it
+ *   HOLD       the host probes for a message and claims it; FETCH: now there is memory for it
  *   LAND       a message arrives for it (arrival_table.h)
  *   CLAIM      RECV_REQ arrives, and it is the first that matches
  *   ANSWERED   its SEND_REQ was answered: NACK, or the message, which another receive got
@@ -15,13 +16,19 @@
 
 /* --- posting (3.4): what came first, then the expected list --- */
 
-ROW(post_stored,      POST, RECEIVE_NEW, finds_stored, take_stored, nothing, nothing, RECEIVE_DELIVERING)
+ROW(post_stored,      POST, RECEIVE_NEW, finds_stored, hold, deliver, nothing, RECEIVE_DELIVERING)
 /* SEND_REQ for what was announced is always answered with it. */
-ROW(post_announced,   POST, RECEIVE_NEW, finds_announced, take_envelope, add_claim, ask, RECEIVE_CLAIMED)
+ROW(post_announced,   POST, RECEIVE_NEW, finds_announced, hold, take_envelope, add_claim_and_ask, RECEIVE_CLAIMED)
 /* No SEND_REQ: several sources could answer one receive (ours). */
 ROW(post_any_source,  POST, RECEIVE_NEW, is_any_source, link_all, nothing, nothing, RECEIVE_EXPECTED)
 /* 3.3.2. SEND_REQ is for the message that comes next (ours), and always gets an answer. */
 ROW(post,             POST, RECEIVE_NEW, always, link_one, ask_next, nothing, RECEIVE_ASKING)
+
+/* The same in two steps (MPI_Mprobe, MPI_Mrecv; ours). */
+ROW(probe_found,      HOLD, RECEIVE_NEW, finds, hold, nothing, nothing, RECEIVE_HELD)
+ROW(probe_nothing,    HOLD, RECEIVE_NEW, always, free_receive, nothing, nothing, RECEIVE_FREE)
+ROW(fetch_stored,     FETCH, RECEIVE_HELD, holds_stored, deliver, nothing, nothing, RECEIVE_DELIVERING)
+ROW(fetch_announced,  FETCH, RECEIVE_HELD, always, take_envelope, add_claim_and_ask, nothing, RECEIVE_CLAIMED)
 
 /* --- a message arrives --- */
 

@@ -72,6 +72,10 @@ static bool is_stored(const struct turn *t) { return t->header->flags & FLAG_STO
 
 static bool is_stored_synchronous(const struct turn *t) { return is_synchronous(t) && is_stored(t); }
 
+static bool is_withdrawn(const struct turn *t) { return t->send->flags & SEND_IS_WITHDRAWN; }
+
+static bool is_stored_withdrawn(const struct turn *t) { return is_withdrawn(t) && is_stored_synchronous(t); }
+
 /* --- actions of the table --- */
 
 static void transmit(struct turn *t, enum protocol_kind kind)
@@ -128,14 +132,35 @@ static void refuse_request(struct turn *t)
     transmit_control(t, (struct protocol_header){.kind = NACK_REQUEST, .receive = t->header->receive});
 }
 
-/* The host may have its memory again. Entries leave the ring in order. */
-static void complete(struct turn *t)
+static void note_withdrawal(struct turn *t) { t->send->flags |= SEND_IS_WITHDRAWN; }
+
+static void retract(struct turn *t)
+{
+    transmit_control(t, (struct protocol_header){.kind = RETRACT, .message = t->message});
+}
+
+/* The head or an entry behind it: the next ones get the numbers before theirs, which are not known yet. */
+static void remove(struct turn *t)
 {
     struct protocol_channel *c = t->c;
-    environment_send_complete(t->p, t->channel, t->send->request);
+    environment_send_complete(t->p, t->channel, t->send->request, PROTOCOL_CANCELLED);
+    for (uint32_t message = t->message; message + 1 != c->newest; message++)
+        *entry(c, message) = *entry(c, message + 1);
+    *entry(c, --c->newest) = (struct protocol_send){.state = SEND_DONE};
+    make_ready(t);
+}
+
+/* The host may have its memory again. Entries leave the ring in order. */
+static void complete_as(struct turn *t, enum protocol_result result)
+{
+    struct protocol_channel *c = t->c;
+    environment_send_complete(t->p, t->channel, t->send->request, result);
     while (c->oldest != c->head && entry(c, c->oldest)->state == SEND_DONE)
         *entry(c, c->oldest++) = (struct protocol_send){.state = SEND_DONE};
 }
+
+static void complete(struct turn *t) { complete_as(t, PROTOCOL_COMPLETE); }
+static void complete_cancelled(struct turn *t) { complete_as(t, PROTOCOL_CANCELLED); }
 
 /* --- the table --- */
 
@@ -214,10 +239,26 @@ void send_side_arrived(struct turn *t)
         find_entry(t, message, &gone);
         send_event(t, EVENT_ACK);
         break;
+    case RETRACTED:
+        find_entry(t, message, &gone);
+        send_event(t, EVENT_RETRACTED);
+        break;
     default:
         find_entry(t, message, &gone);
         send_event(t, EVENT_NACK);
         break;
+    }
+}
+
+void protocol_cancel_send(struct protocol *p, unsigned channel, uint32_t request)
+{
+    struct turn t = turn_of_channel(p, channel);
+    for (t.message = t.c->oldest; t.message != t.c->newest; t.message++) {
+        t.send = entry(t.c, t.message);
+        if (t.send->state == SEND_DONE || t.send->request != request)
+            continue;
+        send_event(&t, EVENT_WITHDRAW);
+        return;
     }
 }
 
