@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "explorer.h"
 
@@ -105,6 +106,7 @@ static bool run_mutation(unsigned index, unsigned count, const char *only)
             continue;
         struct program program = programs[i];
         parse(&program);
+        alarm(30); /* Without a rule a list may become a circle. */
         mutation = mutation_at(index);
         search(&program, 4 * states_of[i] + 10000, &result);
         if (result.wrong) {
@@ -113,6 +115,7 @@ static bool run_mutation(unsigned index, unsigned count, const char *only)
                 print_path(&program, &result);
         }
         mutation.kind = MUTATION_NONE;
+        alarm(0);
         if (result.wrong)
             return true;
     }

@@ -141,7 +141,7 @@ static const char *wrong_resources(const struct world *world, unsigned end)
     if (receiver->free_slots + slots != running->slots || receiver->free_units + units != 2)
         return "slots or room are lost";
     uint32_t known = 0;
-    for (unsigned i = receiver->table_first; i < PROTOCOL_TABLE_SLOTS; i = receiver->slots[i].next)
+    for (unsigned i = receiver->table_first; i < PROTOCOL_TABLE_SLOTS && known <= slots; i = receiver->slots[i].next)
         known++;
     const struct protocol *p = &world->nics[node_of(peer)];
     for (unsigned i = 0; i < PROTOCOL_RECEIVES; i++)

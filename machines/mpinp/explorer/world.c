@@ -54,6 +54,17 @@ static unsigned find_end(const struct protocol *p, unsigned channel)
     abort();
 }
 
+/* Numbers begin where they wrap around soon. */
+#define NUMBER_FIRST 0xffffffff
+
+static void open_end(unsigned process, unsigned peer)
+{
+    unsigned channel = channel_of(end_of(process, peer));
+    protocol_open(nic_of(process), channel, process % PROTOCOL_PROCESSES);
+    struct protocol_channel *c = &nic_of(process)->channels[channel];
+    c->oldest = c->head = c->newest = c->heard = NUMBER_FIRST;
+}
+
 void begin_world(struct world *begun)
 {
     world = begun;
@@ -66,12 +77,15 @@ void begin_world(struct world *begun)
             world->leaving[end][i].body = NOBODY;
     struct protocol_settings settings = {
         .eager_bytes_max = 1, .unit_bytes = 1, .buffer_units = 2, .table_slots = running->slots};
-    for (unsigned node = 0; node < node_count(); node++)
+    for (unsigned node = 0; node < node_count(); node++) {
         protocol_begin(&world->nics[node], &settings);
+        for (unsigned i = 0; i < PROTOCOL_RECEIVES; i++)
+            world->nics[node].receives[i].number -= 2 * PROTOCOL_RECEIVES;
+    }
     for (unsigned process = 0; process < running->process_count; process++)
         for (unsigned peer = 0; peer < running->process_count; peer++)
             if (peer != process)
-                protocol_open(nic_of(process), channel_of(end_of(process, peer)), process % PROTOCOL_PROCESSES);
+                open_end(process, peer);
 }
 
 /* --- the environment --- */
@@ -90,8 +104,8 @@ static const char *const kind_names[] = {"message on credit",
 static void tell_header(const struct protocol_header *header)
 {
     fprintf(story, "%s, message %u, receive %u, tag %d, credit %u slots %u units%s", kind_names[header->kind],
-            header->message, header->receive, header->tag, header->credit_slots, header->credit_units,
-            header->flags & FLAG_STORED ? ", stored" : "");
+            header->message - NUMBER_FIRST, header->receive + PROTOCOL_RECEIVES, header->tag, header->credit_slots,
+            header->credit_units, header->flags & FLAG_STORED ? ", stored" : "");
 }
 
 /* Rules that are economy: without them all arrives too, but later. */
@@ -480,14 +494,15 @@ void describe(const struct world *of, struct step step, FILE *file)
         break;
     case STEP_ARRIVE:
         fprintf(file, "    arrives, %u -> %u: %s, message %u\n", peer, process,
-                kind_names[of->wires[step.where][0].header.kind], of->wires[step.where][0].header.message);
+                kind_names[of->wires[step.where][0].header.kind],
+                of->wires[step.where][0].header.message - NUMBER_FIRST);
         break;
     case STEP_SERVE:
         fprintf(file, "    NIC %u serves channel %u\n", step.where, of->nics[step.where].ready_first);
         break;
     case STEP_LEFT:
         fprintf(file, "    has left, %u -> %u: body of message %u\n", process, peer,
-                of->leaving[step.where][step.index].message);
+                of->leaving[step.where][step.index].message - NUMBER_FIRST);
         break;
     case STEP_DELIVERED:
         fprintf(file, "    is delivered: process %u's %s\n", step.where / OPERATIONS_MAX,
