@@ -64,7 +64,7 @@ struct operation_state {
     uint8_t dropped;      /* a send: times */
     uint8_t seen;         /* a send: operations that the receiver had posted when it was completed */
     uint8_t sent;         /* a send: times */
-    uint8_t unused;
+    uint8_t is_kept;      /* a receive: by the host, for the NIC has no room */
     uint32_t number; /* of a receive */
 };
 
@@ -91,7 +91,7 @@ struct world {
     struct protocol nics[PROCESSES_MAX];
 };
 
-enum step_kind { STEP_POST, STEP_ARRIVE, STEP_SERVE, STEP_LEFT, STEP_DELIVERED };
+enum step_kind { STEP_POST, STEP_ARRIVE, STEP_SERVE, STEP_LEFT, STEP_DELIVERED, STEP_HAND_OVER, STEP_OFFER };
 
 struct step {
     uint8_t kind;

@@ -148,6 +148,8 @@ const struct program programs[] = {
     {.name = "claimed, if there", .texts = {"S1am S1al", "i0a r0a r0a f0"}},
     {.name = "claimed, if it were there", .texts = {"S1am", "i0b"}},
     {.name = "claimed, not received", .texts = {"S1at S1bl", "m0b r0a"}},
+    {.name = "more receives than records", .texts = {"S1ft S1et S1dm", "r0a r0b r0c r0d r0e r0f"}},
+    {.name = "more receives than records, in order", .texts = {"S1a S1a S1a S1a", "r0a r0* r*a r*a c3"}},
     {.name = "send cancelled", .texts = {"S1al c0", "r0a"}},
     {.name = "send cancelled without a receive", .texts = {"S1al Y1al c0 c1", ""}},
     {.name = "send cancelled, tiny", .texts = {"S1am Y1at c1 S1bl", "r0* r0b"}, SLOTS_3},

@@ -167,7 +167,8 @@ static const char *wrong_records(const struct world *world)
         }
         for (unsigned i = 0; i < OPERATIONS; i++) {
             const struct operation *operation = &running->operations[i];
-            if (world->operations[i].status != POSTED || node_of(i / OPERATIONS_MAX) != node)
+            if (world->operations[i].status != POSTED || world->operations[i].is_kept ||
+                node_of(i / OPERATIONS_MAX) != node)
                 continue;
             if (is_claim(operation))
                 waiting++;
@@ -176,7 +177,7 @@ static const char *wrong_records(const struct world *world)
             waiting++;
             links += operation->peer == NOBODY ? running->process_count - 1 : 1;
         }
-        if (free_receives + waiting != PROTOCOL_RECEIVES)
+        if (free_receives + waiting != PROTOCOL_RECEIVES || free_receives != p->free_receives)
             return "records of receives are lost";
         if (p->free_links + links != PROTOCOL_LINKS)
             return "places in expected lists are lost";

@@ -310,6 +310,56 @@ static struct protocol_receive_request request_of(unsigned process, unsigned ind
         .request = index};
 }
 
+/* --- the host: receives for which the NIC has no room, in order --- */
+
+void environment_unclaimed(struct protocol *p, unsigned channel, unsigned slot)
+{
+    (void)p;
+    (void)channel;
+    (void)slot;
+}
+
+static bool has_room(unsigned process)
+{
+    const struct protocol *p = nic_of(process);
+    return p->free_receives > (RULE(last_record) ? 1 : 0) && p->free_links >= running->process_count - 1;
+}
+
+/* The oldest, or, with `finds`, the oldest that would find a message. */
+static unsigned kept_receive(unsigned process, bool finds)
+{
+    for (unsigned i = process * OPERATIONS_MAX; i < (process + 1) * OPERATIONS_MAX; i++) {
+        if (!world->operations[i].is_kept)
+            continue;
+        struct protocol_receive_request request = request_of(process, i);
+        struct protocol_status status;
+        if (!finds || protocol_probe(nic_of(process), &request, &status))
+            return i;
+    }
+    return NOBODY;
+}
+
+static void hand_over(unsigned process)
+{
+    unsigned index = kept_receive(process, false);
+    struct protocol_receive_request request = request_of(process, index);
+    world->operations[index].is_kept = false;
+    if (!protocol_post_receive(nic_of(process), &request, &world->operations[index].number))
+        fail("a request is refused though there is room");
+}
+
+static void offer(unsigned process)
+{
+    unsigned index = kept_receive(process, true);
+    struct protocol_receive_request request = request_of(process, index);
+    struct protocol_status status;
+    struct operation_state *state = &world->operations[index];
+    if (!protocol_claim(nic_of(process), &request, &state->number, &status))
+        fail("what the host keeps can not be offered");
+    state->is_kept = false;
+    protocol_receive_claimed(nic_of(process), state->number, request.capacity_bytes, index);
+}
+
 static bool can_post(unsigned process)
 {
     unsigned next = world->posted[process];
@@ -324,7 +374,6 @@ static bool can_post(unsigned process)
     case OP_SEND:
         c = &p->channels[channel_of(end_of(process, operation->peer))];
         return c->newest - c->oldest < PROTOCOL_RING_ENTRIES;
-    case OP_RECEIVE: return p->free_receive != PROTOCOL_NONE && p->free_links >= PEERS;
     case OP_WAIT: return world->operations[process * OPERATIONS_MAX + operation->target].status > POSTED;
     case OP_PROBE:
     case OP_CLAIM:
@@ -338,7 +387,10 @@ static void cancel(unsigned process, unsigned target)
 {
     unsigned index = process * OPERATIONS_MAX + target;
     const struct operation *operation = &running->operations[index];
-    if (operation->kind == OP_SEND)
+    if (world->operations[index].is_kept) {
+        world->operations[index].is_kept = false;
+        world->operations[index].status = CANCELLED;
+    } else if (operation->kind == OP_SEND)
         protocol_cancel_send(nic_of(process), channel_of(end_of(process, operation->peer)), index);
     else
         protocol_cancel(nic_of(process), world->operations[index].number);
@@ -382,7 +434,9 @@ static void post(unsigned process)
         break;
     case OP_RECEIVE:
         request = request_of(process, index);
-        is_taken = protocol_post_receive(nic_of(process), &request, &world->operations[index].number);
+        world->operations[index].is_kept = !has_room(process) || kept_receive(process, false) != NOBODY;
+        if (!world->operations[index].is_kept)
+            is_taken = protocol_post_receive(nic_of(process), &request, &world->operations[index].number);
         break;
     case OP_CANCEL:
         target->is_withdrawn = true;
@@ -444,6 +498,12 @@ unsigned steps_of(struct world *of, struct step *steps)
     for (unsigned process = 0; process < running->process_count; process++)
         if (can_post(process))
             steps[count++] = (struct step){STEP_POST, (uint8_t)process, 0};
+    for (unsigned process = 0; process < running->process_count; process++) {
+        if (kept_receive(process, false) != NOBODY && has_room(process))
+            steps[count++] = (struct step){STEP_HAND_OVER, (uint8_t)process, 0};
+        if (kept_receive(process, true) != NOBODY && nic_of(process)->free_receives > 0)
+            steps[count++] = (struct step){STEP_OFFER, (uint8_t)process, 0};
+    }
     for (unsigned end = 0; end < ENDS; end++)
         if (world->wire_counts[end] > 0)
             steps[count++] = (struct step){STEP_ARRIVE, (uint8_t)end, 0};
@@ -472,6 +532,8 @@ bool take(struct world *of, struct step step)
     case STEP_POST: post(step.where); break;
     case STEP_ARRIVE: arrive(step.where); break;
     case STEP_SERVE: serve(step.where); break;
+    case STEP_HAND_OVER: hand_over(step.where); break;
+    case STEP_OFFER: offer(step.where); break;
     case STEP_LEFT:
         leaving->body = NOBODY;
         protocol_left(nic_of(step.where / PEERS), channel_of(step.where), leaving->message);
@@ -500,6 +562,8 @@ void describe(const struct world *of, struct step step, FILE *file)
     case STEP_SERVE:
         fprintf(file, "    NIC %u serves channel %u\n", step.where, of->nics[step.where].ready_first);
         break;
+    case STEP_HAND_OVER: fprintf(file, "    process %u: the host hands over what it kept\n", step.where); break;
+    case STEP_OFFER: fprintf(file, "    process %u: the host offers what it keeps\n", step.where); break;
     case STEP_LEFT:
         fprintf(file, "    has left, %u -> %u: body of message %u\n", process, peer,
                 of->leaving[step.where][step.index].message - NUMBER_FIRST);

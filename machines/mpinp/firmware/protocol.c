@@ -8,6 +8,7 @@ void protocol_begin(struct protocol *p, const struct protocol_settings *settings
     p->ready_first = p->ready_last = PROTOCOL_NONE;
     p->free_receive = p->free_link = 0;
     p->free_links = PROTOCOL_LINKS;
+    p->free_receives = PROTOCOL_RECEIVES;
     for (unsigned i = 0; i < PROTOCOL_PROCESSES; i++)
         p->searched[i] = PROTOCOL_NONE;
     for (unsigned i = 0; i < PROTOCOL_CHANNELS; i++)

@@ -191,7 +191,7 @@ struct protocol {
     struct protocol_settings settings;
     uint16_t ready_first, ready_last; /* main ring: channels */
     uint16_t free_receive, free_link;
-    uint32_t free_links;
+    uint32_t free_receives, free_links;
     uint16_t searched[PROTOCOL_PROCESSES]; /* a channel of each: where MPI_ANY_SOURCE was found last (3.4) */
     struct protocol_channel channels[PROTOCOL_CHANNELS];
     struct protocol_receive receives[PROTOCOL_RECEIVES];
@@ -215,7 +215,9 @@ struct protocol_receive_request {
     uint32_t request;
 };
 
-/* Number of the receive in `number`. False: no room, as above. */
+/* Number of the receive in `number`. False: no room; the host keeps it, and all behind it, and offers them in their order
+ * by protocol_claim and protocol_receive_claimed whenever environment_unclaimed was called: else messages that only they
+ * match could fill the table, and those that posted receives wait for would never come. */
 bool protocol_post_receive(struct protocol *p, const struct protocol_receive_request *request, uint32_t *number);
 /* The earliest message that a receive would get is its from now on (MPI_Mprobe). False: there is none, or no room. Then
  * protocol_receive_claimed, once. */
@@ -258,6 +260,9 @@ void environment_discard(struct protocol *p, unsigned channel, const struct prot
  * protocol_delivered. */
 void environment_deliver(struct protocol *p, const struct protocol_receive *receive);
 void environment_release(struct protocol *p, unsigned channel, unsigned slot); /* its room in the receive buffer */
+
+/* An envelope is in the channel's table. */
+void environment_unclaimed(struct protocol *p, unsigned channel, unsigned slot);
 
 enum protocol_result { PROTOCOL_COMPLETE, PROTOCOL_TRUNCATED, PROTOCOL_CANCELLED };
 void environment_send_complete(struct protocol *p, unsigned channel, uint32_t request, enum protocol_result result);

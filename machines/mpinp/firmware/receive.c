@@ -19,6 +19,7 @@ static void free_receive(struct turn *t)
     *receive =
         (struct protocol_receive){.state = receive->state, .next = t->p->free_receive, .number = receive->number};
     t->p->free_receive = (uint16_t)(receive - t->p->receives);
+    t->p->free_receives++;
 }
 
 /* --- guards of the receive table --- */
@@ -234,12 +235,14 @@ static void store(struct turn *t)
     take_room(t, true);
     keep_slot(t, SLOT_STORED);
     environment_store(t->p, t->channel, t->slot, t->header);
+    environment_unclaimed(t->p, t->channel, t->slot);
 }
 
 static void keep_envelope(struct turn *t)
 {
     take_room(t, false);
     keep_slot(t, SLOT_ANNOUNCED);
+    environment_unclaimed(t->p, t->channel, t->slot);
 }
 
 static void acknowledge(struct turn *t) { transmit_ack(t, t->message, 0); }
@@ -308,10 +311,13 @@ void receive_side_arrived(struct turn *t)
 
 /* --- events of the host and of data movement --- */
 
-static bool begin_receive(struct turn *t, struct protocol *p, const struct protocol_receive_request *request)
+/* The last record is for what has a message already, and does not wait for long. */
+static bool begin_receive(struct turn *t, struct protocol *p, const struct protocol_receive_request *request,
+                          uint32_t kept)
 {
-    if (p->free_receive == PROTOCOL_NONE || !has_links(p, request->process, request->source))
+    if (p->free_receives <= kept)
         return false;
+    p->free_receives--;
     struct protocol_receive *receive = &p->receives[p->free_receive];
     p->free_receive = receive->next;
     *receive = (struct protocol_receive){.state = RECEIVE_NEW,
@@ -333,7 +339,7 @@ static bool begin_receive(struct turn *t, struct protocol *p, const struct proto
 bool protocol_post_receive(struct protocol *p, const struct protocol_receive_request *request, uint32_t *number)
 {
     struct turn t;
-    if (!begin_receive(&t, p, request))
+    if (!has_links(p, request->process, request->source) || !begin_receive(&t, p, request, RULE(last_record) ? 1 : 0))
         return false;
     *number = t.receive->number;
     receive_event(&t, POST);
@@ -344,7 +350,7 @@ bool protocol_claim(struct protocol *p, const struct protocol_receive_request *r
                     struct protocol_status *status)
 {
     struct turn t;
-    if (!begin_receive(&t, p, request))
+    if (!begin_receive(&t, p, request, 0))
         return false;
     receive_event(&t, HOLD);
     if (t.receive->state != RECEIVE_HELD)

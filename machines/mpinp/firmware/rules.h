@@ -13,6 +13,7 @@
     RULE(any_source_search, "MPI_ANY_SOURCE does not look for messages that came before")                           \
     RULE(any_source_rotation, "MPI_ANY_SOURCE always looks in the same channel first")                              \
     RULE(any_source_chain, "the places of MPI_ANY_SOURCE in other channels stay")                                   \
+    RULE(last_record, "waiting receives take the last record, and what the host keeps can not be offered")          \
     RULE(message_number, "SEND_REQ is for the head of the ring, whichever it is")                                   \
     RULE(receive_number, "an answer to SEND_REQ goes to whatever receive has the record now")                       \
     RULE(claims_by_number, "what was announced goes to the receive that claimed first")                             \
