@@ -80,7 +80,7 @@ struct leaving {
 };
 
 struct world {
-    uint8_t posted[4];                          /* operations of each process */
+    _Alignas(8) uint8_t posted[4]; /* operations of each process */
     struct operation_state operations[OPERATIONS];
     uint32_t wire_counts[ENDS];                 /* towards each end */
     struct item wires[ENDS][WIRE_MAX];

@@ -1,4 +1,6 @@
-/* explorer [large] [program=NAME] [mutation=N] [generated=LENGTH] [verbose] */
+/* explorer [large] [programs] [program=NAME] [mutation=N] [generated=LENGTH] [verbose]
+ *
+ * programs: these alone, with all rules and nothing generated. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -128,13 +130,15 @@ int main(int argc, char **argv)
 {
     const char *only = NULL;
     bool is_large = false;
-    int only_mutation = -1;
+    int only_mutation = -1; /* -1: all, -2: none */
     unsigned generated = 2;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "large") == 0)
             is_large = true;
         else if (strcmp(argv[i], "verbose") == 0)
             is_verbose = true;
+        else if (strcmp(argv[i], "programs") == 0)
+            only_mutation = -2;
         else if (strncmp(argv[i], "program=", 8) == 0)
             only = argv[i] + 8;
         else if (strncmp(argv[i], "mutation=", 9) == 0)
@@ -156,16 +160,17 @@ int main(int argc, char **argv)
     is_verbose = verbose;
     if (failed == 0)
         for (unsigned i = 0; i < mutation_count; i++)
-            if (only_mutation < 0 || (unsigned)only_mutation == i)
+            if (only_mutation == -1 || only_mutation == (int)i)
                 missed += run_mutation(i, only ? count : program_large_first, only);
     double mutated = seconds();
     is_verbose = false;
-    if (!only && only_mutation < 0)
+    if (!only && only_mutation == -1)
         generated_count = run_generated(generated, &states, &failed);
     printf(
         "explorer: %u programs, %u generated ones, %llu states, %u failed; %u of %u rules are missed when taken away; "
         "%.0f + %.0f + %.0f s\n",
         only ? 1 : count, generated_count, (unsigned long long)states, failed, missed,
-        only_mutation >= 0 ? 1 : mutation_count, explored - begin, mutated - explored, seconds() - mutated);
-    return failed > 0 || (missed < mutation_count && only_mutation < 0 && !only);
+        only_mutation == -1 ? mutation_count : only_mutation >= 0, explored - begin, mutated - explored,
+        seconds() - mutated);
+    return failed > 0 || (missed < mutation_count && only_mutation == -1 && !only);
 }

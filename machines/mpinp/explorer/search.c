@@ -150,7 +150,7 @@ void search(const struct program *program, uint64_t states_max, struct result *r
     while (now.count > 0 && !result->wrong && !result->is_cut) {
         next.count = 0;
         for (size_t i = 0; i < now.count && !result->wrong; i++) {
-            static struct world copy; /* frontier->worlds isn't aligned for more than bytes */
+            static struct world copy;
             memcpy(&copy, now.worlds + i * world_bytes, world_bytes);
             expand(&copy, now.ids[i], &next, result);
         }
