@@ -52,6 +52,8 @@ extern const struct program programs[];
 extern const unsigned program_count, program_large_first;
 bool generate(unsigned index, unsigned length, struct program *program); /* false: there are no more */
 
+void draw_program(uint64_t seed, struct program *program);
+
 /* --- worlds (world.c) --- */
 
 enum operation_status { NOT_POSTED, POSTED, DONE, CANCELLED, TRUNCATED };

@@ -1,4 +1,5 @@
-/* explorer [large] [programs] [program=NAME] [mutation=N] [generated=LENGTH] [verbose]
+/* explorer [large] [programs] [program=NAME] [mutation=N] [generated=LENGTH]
+ *          [random=COUNT] [seed=N] [verbose]
  *
  * programs: these alone, with all rules and nothing generated. */
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include "explorer.h"
 
 #define STATES_MAX 20000000
+#define RANDOM_STATES_MAX 1000000 /* random programs that have more are cut off there */
 
 static bool is_verbose;
 
@@ -37,22 +39,22 @@ static void print_path(const struct program *program, const struct result *resul
     story = NULL;
 }
 
-static bool run_one(const struct program *text, uint64_t *states)
+static bool run_one(const struct program *text, uint64_t states_max, uint64_t *states)
 {
     static struct result result;
     struct program program = *text;
     double begin = seconds();
     parse(&program);
-    search(&program, STATES_MAX, &result);
+    search(&program, states_max, &result);
     *states += result.states;
     if (is_verbose)
         printf("%-32s %9llu states, %5llu ends, %6.2f s\n", program.name, (unsigned long long)result.states,
                (unsigned long long)result.ends, seconds() - begin);
     if (result.wrong)
         print_path(&program, &result);
-    else if (result.is_cut)
+    else if (result.is_cut && states_max == STATES_MAX)
         printf("%s: more than %u states\n", program.name, STATES_MAX);
-    return !result.wrong && !result.is_cut;
+    return !result.wrong && !(result.is_cut && states_max == STATES_MAX);
 }
 
 static unsigned run_generated(unsigned length, uint64_t *states, unsigned *failed)
@@ -60,8 +62,17 @@ static unsigned run_generated(unsigned length, uint64_t *states, unsigned *faile
     static struct program program;
     unsigned count = 0;
     for (; generate(count, length, &program); count++)
-        *failed += !run_one(&program, states);
+        *failed += !run_one(&program, STATES_MAX, states);
     return count;
+}
+
+static void run_random(uint64_t seed, unsigned count, uint64_t *states, unsigned *failed)
+{
+    static struct program program;
+    for (unsigned i = 0; i < count; i++) {
+        draw_program(seed + i, &program);
+        *failed += !run_one(&program, RANDOM_STATES_MAX, states);
+    }
 }
 
 /* Which programs reach a mutation at all: bits by program. */
@@ -77,7 +88,7 @@ static unsigned run_programs(unsigned count, unsigned mutation_count, const char
             continue;
         memset(reached_rules, 0, sizeof reached_rules);
         memset(reached_parts, 0, sizeof reached_parts);
-        failed += !run_one(&programs[i], &states_of[i]);
+        failed += !run_one(&programs[i], STATES_MAX, &states_of[i]);
         *states += states_of[i];
         for (unsigned j = 0; j < mutation_count; j++)
             if (is_reached(mutation_at(j)))
@@ -131,18 +142,23 @@ int main(int argc, char **argv)
     const char *only = NULL;
     bool is_large = false;
     int only_mutation = -1; /* -1: all, -2: none */
-    unsigned generated = 2;
+    unsigned generated = 2, random_count = 200;
+    uint64_t seed = 1;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "large") == 0)
             is_large = true;
         else if (strcmp(argv[i], "verbose") == 0)
             is_verbose = true;
         else if (strcmp(argv[i], "programs") == 0)
-            only_mutation = -2;
+            only_mutation = -2, generated = random_count = 0;
         else if (strncmp(argv[i], "program=", 8) == 0)
             only = argv[i] + 8;
         else if (strncmp(argv[i], "mutation=", 9) == 0)
             only_mutation = atoi(argv[i] + 9);
+        else if (strncmp(argv[i], "random=", 7) == 0)
+            random_count = (unsigned)atoi(argv[i] + 7);
+        else if (strncmp(argv[i], "seed=", 5) == 0)
+            seed = strtoull(argv[i] + 5, NULL, 10);
         else if (strncmp(argv[i], "generated=", 10) == 0)
             generated = (unsigned)atoi(argv[i] + 10);
         else
@@ -164,13 +180,18 @@ int main(int argc, char **argv)
                 missed += run_mutation(i, only ? count : program_large_first, only);
     double mutated = seconds();
     is_verbose = false;
-    if (!only && only_mutation == -1)
+    if (!only && only_mutation < 0 && generated > 0)
         generated_count = run_generated(generated, &states, &failed);
+    if (!only && only_mutation < 0)
+        run_random(seed, random_count, &states, &failed);
+    else
+        random_count = 0;
     printf(
-        "explorer: %u programs, %u generated ones, %llu states, %u failed; %u of %u rules are missed when taken away; "
+        "explorer: %u programs, %u generated and %u random ones (seed %llu), %llu states, %u failed; %u of %u rules "
+        "are missed when taken away; "
         "%.0f + %.0f + %.0f s\n",
-        only ? 1 : count, generated_count, (unsigned long long)states, failed, missed,
-        only_mutation == -1 ? mutation_count : only_mutation >= 0, explored - begin, mutated - explored,
+        only ? 1 : count, generated_count, random_count, (unsigned long long)seed, (unsigned long long)states, failed,
+        missed, only_mutation == -1 ? mutation_count : only_mutation >= 0, explored - begin, mutated - explored,
         seconds() - mutated);
     return failed > 0 || (missed < mutation_count && only_mutation == -1 && !only);
 }

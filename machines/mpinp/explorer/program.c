@@ -213,3 +213,59 @@ bool generate(unsigned index, unsigned length, struct program *program)
     parse(program);
     return true;
 }
+
+static uint64_t random_state;
+
+static unsigned draw(unsigned below)
+{
+    random_state = random_state * 6364136223846793005 + 1442695040888963407;
+    return (unsigned)(random_state >> 33) % below;
+}
+
+static char draw_letter(const char *letters) { return letters[draw((unsigned)strlen(letters))]; }
+
+/* An operation of `process` behind `index` others, which must not cancel or receive what is neither. */
+static void draw_operation(unsigned process, unsigned process_count, unsigned index, const char *kinds, char *word)
+{
+    unsigned peer = draw(process_count - 1);
+    peer += peer >= process;
+    char kind = draw_letter("SSYRrrrrrcic");
+    unsigned target = index > 0 ? draw(index) : 0;
+    bool has_target = index > 0 && strchr("SYRr", kinds[target]);
+    if (kind == 'c' && !has_target)
+        kind = 'r';
+    if (index > 0 && kinds[index - 1] == 'i' && draw(2)) /* else it is never received */
+        sprintf(word, "f%u", index - 1);
+    else if (kind == 'c')
+        sprintf(word, "c%u", target);
+    else if (strchr("SYR", kind))
+        sprintf(word, "%c%u%c%c%s", kind, peer, draw_letter("aab"), draw_letter("ztml"), draw(10) ? "" : "x");
+    else
+        sprintf(word, "%c%c%c%s%s", kind, draw(3) ? (char)('0' + peer) : '*', draw_letter("aab*"),
+                kind == 'r' && !draw(6) ? "t" : "", draw(10) ? "" : "x");
+}
+
+void draw_program(uint64_t seed, struct program *program)
+{
+    static char name[32], texts[PROCESSES_MAX][64];
+    random_state = seed * 0x9e3779b97f4a7c15 + 1;
+    snprintf(name, sizeof name, "seed %llu", (unsigned long long)seed);
+    unsigned process_count = 2 + draw(2);
+    *program = (struct program){.name = name, .slots = 3, .shares_nic = draw(4) == 0};
+    for (unsigned process = 0; process < process_count; process++) {
+        unsigned count = process_count == 2 ? 1 + draw(5) : 1 + draw(3), sends_left = 3;
+        char kinds[OPERATIONS_MAX + 1] = "";
+        texts[process][0] = 0;
+        for (unsigned i = 0; i < count; i++) {
+            char word[16];
+            do
+                draw_operation(process, process_count, i, kinds, word);
+            while (strchr("SYR", word[0]) && sends_left == 0);
+            sends_left -= strchr("SYR", word[0]) != NULL;
+            kinds[i] = word[0];
+            strcat(strcat(texts[process], i ? " " : ""), word);
+        }
+        program->texts[process] = texts[process];
+    }
+    parse(program);
+}
