@@ -10,7 +10,7 @@
 #include "explorer.h"
 
 #define STATES_MAX 20000000
-#define RANDOM_STATES_MAX 1000000 /* random programs that have more are cut off there */
+#define RANDOM_STATES_MAX 200000 /* random programs that have more are cut off there */
 
 static bool is_verbose;
 
@@ -142,7 +142,7 @@ int main(int argc, char **argv)
     const char *only = NULL;
     bool is_large = false;
     int only_mutation = -1; /* -1: all, -2: none */
-    unsigned generated = 2, random_count = 200;
+    unsigned generated = 2, random_count = 60;
     uint64_t seed = 1;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "large") == 0)
@@ -154,13 +154,13 @@ int main(int argc, char **argv)
         else if (strncmp(argv[i], "program=", 8) == 0)
             only = argv[i] + 8;
         else if (strncmp(argv[i], "mutation=", 9) == 0)
-            only_mutation = atoi(argv[i] + 9);
+            only_mutation = (int)strtol(argv[i] + 9, NULL, 10);
         else if (strncmp(argv[i], "random=", 7) == 0)
-            random_count = (unsigned)atoi(argv[i] + 7);
+            random_count = (unsigned)strtoul(argv[i] + 7, NULL, 10);
         else if (strncmp(argv[i], "seed=", 5) == 0)
             seed = strtoull(argv[i] + 5, NULL, 10);
         else if (strncmp(argv[i], "generated=", 10) == 0)
-            generated = (unsigned)atoi(argv[i] + 10);
+            generated = (unsigned)strtoul(argv[i] + 10, NULL, 10);
         else
             return fprintf(stderr, "explorer: unknown argument %s\n", argv[i]), 2;
     }

@@ -16,6 +16,9 @@
 
 #include "explorer.h"
 
+#define TEXT_BYTES 128
+#define WORD_BYTES 16
+
 static uint32_t size_of(char letter)
 {
     switch (letter) {
@@ -68,7 +71,7 @@ void parse(struct program *program)
         program->slots = 2;
     program->process_count = 0;
     for (unsigned process = 0; process < PROCESSES_MAX && program->texts[process]; process++) {
-        char text[128], *rest = text;
+        char text[TEXT_BYTES], *rest = text;
         strncpy(text, program->texts[process], sizeof text - 1);
         text[sizeof text - 1] = 0;
         unsigned count = 0;
@@ -172,6 +175,9 @@ const struct program programs[] = {
     {.name = "one is stuck", .texts = {"r2a", "S0bl S0bt", "S0al"}},
     {.name = "one is stuck at the source", .texts = {"S1bl S1bt S2al", "", "r0a"}},
     {.name = "turns", .texts = {"S1az S1az S2az", "r0a r0a", "r0a"}, SLOTS_3},
+    {.name = "to itself", .texts = {"S0al r0a"}},
+    {.name = "to itself, both orders", .texts = {"r*a S0at Y0al r0a c2"}},
+    {.name = "to itself, tiny", .texts = {"S0at S0at S0at r0a r0* r*a"}},
     {.name = "shared NIC", .texts = {"r*a", "r*a", "S0am S1am"}, .shares_nic = true},
     {.name = "shared NIC, to each other", .texts = {"r*a S1at", "r0a S0al", "S0al"}, .shares_nic = true},
     /* The larger set. */
@@ -195,19 +201,25 @@ const unsigned program_large_first = sizeof programs / sizeof programs[0] - 11;
 static const char *const sends[] = {"S1at", "S1al", "S1am", "Y1at", "S1bt", "S1bl", "Y1al", "Y1bm"};
 static const char *const receives[] = {"r0a", "r0b", "r0*", "r*a", "r**", "r0at"};
 
+static void append(char *text, const char *word)
+{
+    size_t length = strlen(text);
+    snprintf(text + length, TEXT_BYTES - length, "%s%s", length ? " " : "", word);
+}
+
 bool generate(unsigned index, unsigned length, struct program *program)
 {
-    static char name[32], texts[2][64];
+    static char name[32], texts[2][TEXT_BYTES];
     *program = (struct program){.name = name, .texts = {texts[0], texts[1]}, .slots = 2};
     snprintf(name, sizeof name, "generated %u/%u", length, index);
     const unsigned send_count = sizeof sends / sizeof sends[0], receive_count = sizeof receives / sizeof receives[0];
     texts[0][0] = texts[1][0] = 0;
     for (unsigned i = 0; i < length; i++, index /= send_count)
-        strcat(strcat(texts[0], i ? " " : ""), sends[index % send_count]);
+        append(texts[0], sends[index % send_count]);
     for (unsigned i = 0; i < length; i++, index /= receive_count)
-        strcat(strcat(texts[1], i ? " " : ""), receives[index % receive_count]);
+        append(texts[1], receives[index % receive_count]);
     if (index % 2) /* The first one is cancelled behind the last. */
-        strcat(texts[1], " c0");
+        append(texts[1], "c0");
     if (index / 2)
         return false;
     parse(program);
@@ -235,19 +247,20 @@ static void draw_operation(unsigned process, unsigned process_count, unsigned in
     if (kind == 'c' && !has_target)
         kind = 'r';
     if (index > 0 && kinds[index - 1] == 'i' && draw(2)) /* else it is never received */
-        sprintf(word, "f%u", index - 1);
+        snprintf(word, WORD_BYTES, "f%u", index - 1);
     else if (kind == 'c')
-        sprintf(word, "c%u", target);
+        snprintf(word, WORD_BYTES, "c%u", target);
     else if (strchr("SYR", kind))
-        sprintf(word, "%c%u%c%c%s", kind, peer, draw_letter("aab"), draw_letter("ztml"), draw(10) ? "" : "x");
+        snprintf(word, WORD_BYTES, "%c%u%c%c%s", kind, peer, draw_letter("aab"), draw_letter("ztml"),
+                 draw(10) ? "" : "x");
     else
-        sprintf(word, "%c%c%c%s%s", kind, draw(3) ? (char)('0' + peer) : '*', draw_letter("aab*"),
-                kind == 'r' && !draw(6) ? "t" : "", draw(10) ? "" : "x");
+        snprintf(word, WORD_BYTES, "%c%c%c%s%s", kind, draw(3) ? (char)('0' + peer) : '*', draw_letter("aab*"),
+                 kind == 'r' && !draw(6) ? "t" : "", draw(10) ? "" : "x");
 }
 
 void draw_program(uint64_t seed, struct program *program)
 {
-    static char name[32], texts[PROCESSES_MAX][64];
+    static char name[32], texts[PROCESSES_MAX][TEXT_BYTES];
     random_state = seed * 0x9e3779b97f4a7c15 + 1;
     snprintf(name, sizeof name, "seed %llu", (unsigned long long)seed);
     unsigned process_count = 2 + draw(2);
@@ -257,13 +270,13 @@ void draw_program(uint64_t seed, struct program *program)
         char kinds[OPERATIONS_MAX + 1] = "";
         texts[process][0] = 0;
         for (unsigned i = 0; i < count; i++) {
-            char word[16];
+            char word[WORD_BYTES];
             do
                 draw_operation(process, process_count, i, kinds, word);
             while (strchr("SYR", word[0]) && sends_left == 0);
             sends_left -= strchr("SYR", word[0]) != NULL;
             kinds[i] = word[0];
-            strcat(strcat(texts[process], i ? " " : ""), word);
+            append(texts[process], word);
         }
         program->texts[process] = texts[process];
     }

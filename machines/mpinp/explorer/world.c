@@ -38,7 +38,13 @@ unsigned channel_of(unsigned end)
     return (running->shares_nic && process == 1 ? PEERS : 0) + end % PEERS;
 }
 
-unsigned peer_of(unsigned end) { return end % PEERS + (end % PEERS >= end / PEERS); }
+/* A process alone has one channel, to itself. */
+unsigned peer_of(unsigned end)
+{
+    if (running->process_count == 1)
+        return end;
+    return end % PEERS + (end % PEERS >= end / PEERS);
+}
 
 static unsigned end_of(unsigned process, unsigned peer) { return process * PEERS + peer - (peer > process); }
 
@@ -84,7 +90,7 @@ void begin_world(struct world *begun)
     }
     for (unsigned process = 0; process < running->process_count; process++)
         for (unsigned peer = 0; peer < running->process_count; peer++)
-            if (peer != process)
+            if (peer != process || running->process_count == 1)
                 open_end(process, peer);
 }
 
@@ -299,6 +305,8 @@ void environment_receive_complete(struct protocol *p, const struct protocol_rece
 
 static struct protocol_receive_request request_of(unsigned process, unsigned index)
 {
+    if (index >= OPERATIONS)
+        abort();
     const struct operation *operation = &running->operations[index];
     bool is_any = operation->peer == NOBODY;
     return (struct protocol_receive_request){
@@ -360,6 +368,12 @@ static void offer(unsigned process)
     protocol_receive_claimed(nic_of(process), state->number, request.capacity_bytes, index);
 }
 
+/* What the host keeps comes first. */
+static bool can_probe(unsigned process)
+{
+    return nic_of(process)->free_receives > 0 && kept_receive(process, true) == NOBODY;
+}
+
 static bool can_post(unsigned process)
 {
     unsigned next = world->posted[process];
@@ -375,8 +389,11 @@ static bool can_post(unsigned process)
         c = &p->channels[channel_of(end_of(process, operation->peer))];
         return c->newest - c->oldest < PROTOCOL_RING_ENTRIES;
     case OP_WAIT: return world->operations[process * OPERATIONS_MAX + operation->target].status > POSTED;
+    case OP_CLAIM_IF: return can_probe(process);
     case OP_PROBE:
     case OP_CLAIM:
+        if (!can_probe(process))
+            return false;
         request = request_of(process, process * OPERATIONS_MAX + next);
         return protocol_probe(nic_of(process), &request, &status);
     default: return true;
