@@ -60,11 +60,13 @@ static void add_link(struct turn *t)
     link->channel = (uint16_t)t->channel;
     link->chain = t->receive->link;
     link->next = PROTOCOL_NONE;
+    link->previous = t->c->expected_last;
     t->receive->link = (uint16_t)added;
-    uint16_t *end = &t->c->expected_first;
-    while (*end != PROTOCOL_NONE)
-        end = &p->links[*end].next;
-    *end = (uint16_t)added;
+    if (link->previous == PROTOCOL_NONE)
+        t->c->expected_first = (uint16_t)added;
+    else
+        p->links[link->previous].next = (uint16_t)added;
+    t->c->expected_last = (uint16_t)added;
 }
 
 void link_one(struct turn *t) { add_link(t); }
@@ -83,12 +85,10 @@ void link_all(struct turn *t)
 static void remove_link(struct protocol *p, unsigned removed)
 {
     struct protocol_link *link = &p->links[removed];
-    uint16_t *place = &p->channels[link->channel].expected_first;
-    while (*place != removed) {
-        check(p, *place != PROTOCOL_NONE, "a link in no list");
-        place = &p->links[*place].next;
-    }
-    *place = link->next;
+    struct protocol_channel *c = &p->channels[link->channel];
+    check(p, link->receive != PROTOCOL_NONE, "a link in no list");
+    *(link->previous == PROTOCOL_NONE ? &c->expected_first : &p->links[link->previous].next) = link->next;
+    *(link->next == PROTOCOL_NONE ? &c->expected_last : &p->links[link->next].previous) = link->previous;
     *link = (struct protocol_link){.next = p->free_link, .receive = PROTOCOL_NONE};
     p->free_link = (uint16_t)removed;
     p->free_links++;

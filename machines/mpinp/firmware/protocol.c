@@ -33,6 +33,7 @@ void protocol_open(struct protocol *p, unsigned channel, unsigned process)
                                    .free_slots = p->settings.table_slots,
                                    .free_units = p->settings.buffer_units,
                                    .expected_first = PROTOCOL_NONE,
+                                   .expected_last = PROTOCOL_NONE,
                                    .claimed_first = PROTOCOL_NONE,
                                    .table_first = PROTOCOL_TABLE_SLOTS};
     for (unsigned i = 0; i < PROTOCOL_RING_ENTRIES; i++)

@@ -28,6 +28,9 @@
 #define PROTOCOL_ANY_TAG INT32_MIN
 
 _Static_assert((PROTOCOL_RING_ENTRIES & (PROTOCOL_RING_ENTRIES - 1)) == 0, "numbers of messages wrap around");
+_Static_assert(PROTOCOL_TABLE_SLOTS < 256 && PROTOCOL_RECEIVES < PROTOCOL_ANY_SOURCE &&
+                   PROTOCOL_LINKS < PROTOCOL_ANY_SOURCE,
+               "indices");
 _Static_assert((PROTOCOL_RECEIVES & (PROTOCOL_RECEIVES - 1)) == 0, "numbers of receives wrap around");
 
 /* --- on the wire --- */
@@ -154,7 +157,8 @@ struct protocol_receive {
 struct protocol_link {
     uint16_t receive;
     uint16_t channel;
-    uint16_t next; /* in the channel's list, in the order posted; or in that of free ones */
+    uint16_t next;     /* in the channel's list, in the order posted; or in that of free ones */
+    uint16_t previous; /* in the channel's list */
     uint16_t chain; /* next place of the same receive (MPI_ANY_SOURCE) */
 };
 
@@ -174,7 +178,7 @@ struct protocol_channel {
     uint32_t heard; /* number of the next message that is heard of */
     uint32_t free_slots, free_units; /* neither taken nor paid for by a message that has come */
     uint32_t owed_slots, owed_units; /* credit not returned yet */
-    uint16_t expected_first; /* link: posted receives in order */
+    uint16_t expected_first, expected_last; /* links: posted receives in order */
     uint16_t claimed_first; /* receives */
     uint8_t table_first; /* unclaimed envelopes in the order sent */
     struct protocol_slot slots[PROTOCOL_TABLE_SLOTS];
