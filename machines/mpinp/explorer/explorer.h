@@ -105,6 +105,7 @@ struct step {
 
 extern const struct program *running;
 extern const char *fault; /* why the last take() failed */
+extern bool checks_economy; /* rules without which all arrives too, but later */
 extern FILE *story;       /* what is done is told here, if not null */
 
 void begin_world(struct world *world);

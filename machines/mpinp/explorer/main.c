@@ -1,7 +1,8 @@
 /* explorer [large] [programs] [program=NAME] [mutation=N] [generated=LENGTH]
  *          [random=COUNT] [seed=N] [verbose]
  *
- * programs: these alone, with all rules and nothing generated. */
+ * programs: these alone, with all rules and nothing generated. wasteful: economies are not checked, so that rules which
+ * serve nothing else are not missed. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -149,6 +150,8 @@ int main(int argc, char **argv)
             is_large = true;
         else if (strcmp(argv[i], "verbose") == 0)
             is_verbose = true;
+        else if (strcmp(argv[i], "wasteful") == 0)
+            checks_economy = false;
         else if (strcmp(argv[i], "programs") == 0)
             only_mutation = -2, generated = random_count = 0;
         else if (strncmp(argv[i], "program=", 8) == 0)
