@@ -1,0 +1,200 @@
+/* explorer [large] [programs] [program=NAME] [mutation=N] [generated=LENGTH]
+ *          [random=COUNT] [seed=N] [verbose]
+ *
+ * programs: these alone, with all rules and nothing generated. wasteful: economies are not checked, so that rules which
+ * serve nothing else are not missed. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "explorer.h"
+
+#define STATES_MAX 20000000
+#define RANDOM_STATES_MAX 200000 /* random programs that have more are cut off there */
+
+static bool is_verbose;
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void print_path(const struct program *program, const struct result *result)
+{
+    static struct world world;
+    printf("%s", program->name);
+    for (unsigned process = 0; process < program->process_count; process++)
+        printf("%s%s", process ? " | " : ": ", program->texts[process]);
+    printf(" (%u slots): %s, after\n", program->slots, result->wrong);
+    running = program;
+    begin_world(&world);
+    story = stdout;
+    for (unsigned i = 0; i < result->path_length; i++) {
+        describe(&world, result->path[i], stdout);
+        if (!take(&world, result->path[i]))
+            break;
+    }
+    story = NULL;
+}
+
+static bool run_one(const struct program *text, uint64_t states_max, uint64_t *states)
+{
+    static struct result result;
+    struct program program = *text;
+    double begin = seconds();
+    parse(&program);
+    search(&program, states_max, &result);
+    *states += result.states;
+    if (is_verbose)
+        printf("%-32s %9llu states, %5llu ends, %6.2f s\n", program.name, (unsigned long long)result.states,
+               (unsigned long long)result.ends, seconds() - begin);
+    if (result.wrong)
+        print_path(&program, &result);
+    else if (result.is_cut && states_max == STATES_MAX)
+        printf("%s: more than %u states\n", program.name, STATES_MAX);
+    return !result.wrong && !(result.is_cut && states_max == STATES_MAX);
+}
+
+static unsigned run_generated(unsigned length, uint64_t *states, unsigned *failed)
+{
+    static struct program program;
+    unsigned count = 0;
+    for (; generate(count, length, &program); count++)
+        *failed += !run_one(&program, STATES_MAX, states);
+    return count;
+}
+
+static void run_random(uint64_t seed, unsigned count, uint64_t *states, unsigned *failed)
+{
+    static struct program program;
+    for (unsigned i = 0; i < count; i++) {
+        draw_program(seed + i, &program);
+        *failed += !run_one(&program, RANDOM_STATES_MAX, states);
+    }
+}
+
+/* Which programs reach a mutation at all: bits by program. */
+static uint64_t reaching[RULE_COUNT + ROW_COUNT * PART_COUNT][2];
+static uint64_t states_of[128];
+static unsigned by_states[128]; /* programs, the smallest first */
+
+static unsigned run_programs(unsigned count, unsigned mutation_count, const char *only, uint64_t *states)
+{
+    unsigned failed = 0;
+    for (unsigned i = 0; i < count; i++) {
+        if (only && strcmp(only, programs[i].name) != 0)
+            continue;
+        memset(reached_rules, 0, sizeof reached_rules);
+        memset(reached_parts, 0, sizeof reached_parts);
+        failed += !run_one(&programs[i], STATES_MAX, &states_of[i]);
+        *states += states_of[i];
+        for (unsigned j = 0; j < mutation_count; j++)
+            if (is_reached(mutation_at(j)))
+                reaching[j][i / 64] |= (uint64_t)1 << i % 64;
+    }
+    return failed;
+}
+
+static void order_programs(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        unsigned at = i;
+        for (; at > 0 && states_of[by_states[at - 1]] > states_of[i]; at--)
+            by_states[at] = by_states[at - 1];
+        by_states[at] = i;
+    }
+}
+
+/* True: a program fails without the rule. */
+static bool run_mutation(unsigned index, unsigned count, const char *only)
+{
+    static struct result result;
+    char text[160];
+    describe_mutation(mutation_at(index), text, sizeof text);
+    for (unsigned nth = 0; nth < count; nth++) {
+        unsigned i = by_states[nth];
+        if (!(reaching[index][i / 64] >> i % 64 & 1) || (only && strcmp(only, programs[i].name) != 0))
+            continue;
+        struct program program = programs[i];
+        parse(&program);
+        alarm(30); /* Without a rule a list may become a circle. */
+        mutation = mutation_at(index);
+        search(&program, 4 * states_of[i] + 10000, &result);
+        if (result.wrong) {
+            printf("%3u %-80s %s: %s\n", index, text, program.name, result.wrong);
+            if (is_verbose)
+                print_path(&program, &result);
+        }
+        mutation.kind = MUTATION_NONE;
+        alarm(0);
+        if (result.wrong)
+            return true;
+    }
+    printf("%3u %-80s NOT MISSED%s\n", index, text,
+           reaching[index][0] | reaching[index][1] ? "" : ": no program reaches it");
+    return false;
+}
+
+int main(int argc, char **argv)
+{
+    const char *only = NULL;
+    bool is_large = false;
+    int only_mutation = -1; /* -1: all, -2: none */
+    unsigned generated = 2, random_count = 60;
+    uint64_t seed = 1;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "large") == 0)
+            is_large = true;
+        else if (strcmp(argv[i], "verbose") == 0)
+            is_verbose = true;
+        else if (strcmp(argv[i], "wasteful") == 0)
+            checks_economy = false;
+        else if (strcmp(argv[i], "programs") == 0)
+            only_mutation = -2, generated = random_count = 0;
+        else if (strncmp(argv[i], "program=", 8) == 0)
+            only = argv[i] + 8;
+        else if (strncmp(argv[i], "mutation=", 9) == 0)
+            only_mutation = (int)strtol(argv[i] + 9, NULL, 10);
+        else if (strncmp(argv[i], "random=", 7) == 0)
+            random_count = (unsigned)strtoul(argv[i] + 7, NULL, 10);
+        else if (strncmp(argv[i], "seed=", 5) == 0)
+            seed = strtoull(argv[i] + 5, NULL, 10);
+        else if (strncmp(argv[i], "generated=", 10) == 0)
+            generated = (unsigned)strtoul(argv[i] + 10, NULL, 10);
+        else
+            return fprintf(stderr, "explorer: unknown argument %s\n", argv[i]), 2;
+    }
+    double begin = seconds();
+    uint64_t states = 0;
+    unsigned count = is_large || only ? program_count : program_large_first, mutation_count = mutations_begin();
+    bool verbose = is_verbose;
+    if (only_mutation >= 0)
+        is_verbose = false;
+    unsigned failed = run_programs(count, mutation_count, only, &states), missed = 0, generated_count = 0;
+    double explored = seconds();
+    order_programs(count);
+    is_verbose = verbose;
+    if (failed == 0)
+        for (unsigned i = 0; i < mutation_count; i++)
+            if (only_mutation == -1 || only_mutation == (int)i)
+                missed += run_mutation(i, only ? count : program_large_first, only);
+    double mutated = seconds();
+    is_verbose = false;
+    if (!only && only_mutation < 0 && generated > 0)
+        generated_count = run_generated(generated, &states, &failed);
+    if (!only && only_mutation < 0)
+        run_random(seed, random_count, &states, &failed);
+    else
+        random_count = 0;
+    printf(
+        "explorer: %u programs, %u generated and %u random ones (seed %llu), %llu states, %u failed; %u of %u rules "
+        "are missed when taken away; "
+        "%.0f + %.0f + %.0f s\n",
+        only ? 1 : count, generated_count, random_count, (unsigned long long)seed, (unsigned long long)states, failed,
+        missed, only_mutation == -1 ? mutation_count : only_mutation >= 0, explored - begin, mutated - explored,
+        seconds() - mutated);
+    return failed > 0 || (missed < mutation_count && only_mutation == -1 && !only);
+}

@@ -1,0 +1,594 @@
+/* The steps of a world, and the environment of the protocol in it. */
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "explorer.h"
+
+const struct program *running;
+const char *fault;
+bool checks_economy = true;
+FILE *story;
+
+static struct world *world;
+static jmp_buf failed;
+static uint8_t arriving;      /* body that follows the header, or NOBODY */
+static struct item arrived;   /* what the running step is about, or an empty one */
+
+_Noreturn static void fail(const char *reason)
+{
+    fault = reason;
+    longjmp(failed, 1);
+}
+
+_Noreturn void environment_fault(struct protocol *p, const char *reason)
+{
+    (void)p;
+    fail(reason);
+}
+
+/* --- places --- */
+
+unsigned node_of(unsigned process) { return running->shares_nic ? process / 2 : process; }
+
+unsigned node_count(void) { return node_of(running->process_count - 1) + 1; }
+
+unsigned channel_of(unsigned end)
+{
+    unsigned process = end / PEERS;
+    return (running->shares_nic && process == 1 ? PEERS : 0) + end % PEERS;
+}
+
+/* A process alone has one channel, to itself. */
+unsigned peer_of(unsigned end)
+{
+    if (running->process_count == 1)
+        return end;
+    return end % PEERS + (end % PEERS >= end / PEERS);
+}
+
+static unsigned end_of(unsigned process, unsigned peer) { return process * PEERS + peer - (peer > process); }
+
+static unsigned other_end(unsigned end) { return end_of(peer_of(end), end / PEERS); }
+
+static struct protocol *nic_of(unsigned process) { return &world->nics[node_of(process)]; }
+
+static unsigned find_end(const struct protocol *p, unsigned channel)
+{
+    for (unsigned end = 0; end < ENDS; end++)
+        if (nic_of(end / PEERS) == p && channel_of(end) == channel)
+            return end;
+    abort();
+}
+
+/* Numbers begin where they wrap around soon. */
+#define NUMBER_FIRST 0xffffffff
+
+static void open_end(unsigned process, unsigned peer)
+{
+    unsigned channel = channel_of(end_of(process, peer));
+    protocol_open(nic_of(process), channel, process % PROTOCOL_PROCESSES);
+    struct protocol_channel *c = &nic_of(process)->channels[channel];
+    c->oldest = c->head = c->newest = c->heard = NUMBER_FIRST;
+}
+
+void begin_world(struct world *begun)
+{
+    world = begun;
+    memset(world, 0, sizeof *world);
+    for (unsigned i = 0; i < OPERATIONS; i++)
+        world->operations[i].partner = NOBODY;
+    memset(world->bodies, NOBODY, sizeof world->bodies);
+    for (unsigned end = 0; end < ENDS; end++)
+        for (unsigned i = 0; i < PROTOCOL_RING_ENTRIES; i++)
+            world->leaving[end][i].body = NOBODY;
+    struct protocol_settings settings = {
+        .eager_bytes_max = 1, .unit_bytes = 1, .buffer_units = 2, .table_slots = running->slots};
+    for (unsigned node = 0; node < node_count(); node++) {
+        protocol_begin(&world->nics[node], &settings);
+        for (unsigned i = 0; i < PROTOCOL_RECEIVES; i++)
+            world->nics[node].receives[i].number -= 2 * PROTOCOL_RECEIVES;
+    }
+    for (unsigned process = 0; process < running->process_count; process++)
+        for (unsigned peer = 0; peer < running->process_count; peer++)
+            if (peer != process || running->process_count == 1)
+                open_end(process, peer);
+}
+
+/* --- the environment --- */
+
+static const char *const kind_names[] = {"message on credit",
+                                         "eager message",
+                                         "message that was asked for",
+                                         "RECV_REQ",
+                                         "SEND_REQ",
+                                         "ACK",
+                                         "NACK",
+                                         "NACK of SEND_REQ",
+                                         "RETRACT",
+                                         "RETRACTED"};
+
+static void tell_header(const struct protocol_header *header)
+{
+    fprintf(story, "%s, message %u, receive %u, tag %d, credit %u slots %u units%s", kind_names[header->kind],
+            header->message - NUMBER_FIRST, header->receive + PROTOCOL_RECEIVES, header->tag, header->credit_slots,
+            header->credit_units, header->flags & FLAG_STORED ? ", stored" : "");
+}
+
+/* Rules that are economy: without them all arrives too, but later. */
+static const char *wasteful(const struct protocol *p, unsigned end, const struct protocol_header *header)
+{
+    const struct protocol_channel *c = &p->channels[channel_of(end)];
+    const struct protocol_send *send = &c->sends[header->message % PROTOCOL_RING_ENTRIES];
+    const struct operation_state *state = &world->operations[send->request];
+    switch (header->kind) {
+    case MESSAGE_EAGER:
+        return c->credit_slots > 0 && c->credit_units >= header->bytes ? "sent eagerly though there is credit" : NULL;
+    case RECV_REQ:
+        if (c->credit_units >= header->bytes)
+            return "announced though there is credit";
+        if ((header->bytes <= p->settings.eager_bytes_max || send->flags & SEND_IS_READY) && !state->dropped)
+            return "announced though it may be sent eagerly";
+        return NULL;
+    case NACK_REQUEST:
+        if (arrived.is_for_claimed)
+            return "SEND_REQ for what was announced is refused";
+        send = &c->sends[arrived.header.message % PROTOCOL_RING_ENTRIES];
+        state = &world->operations[send->request];
+        if (arrived.header.message - c->oldest < c->newest - c->oldest &&
+            world->leaving[end][arrived.header.message % PROTOCOL_RING_ENTRIES].body == NOBODY &&
+            state->sent == state->dropped && send->state != SEND_ASKED && send->tag == arrived.header.tag &&
+            send->context == arrived.header.context)
+            return "SEND_REQ is refused though the message is there";
+        return NULL;
+    default: return NULL;
+    }
+}
+
+void environment_transmit(struct protocol *p, unsigned channel, const struct protocol_header *header,
+                          const struct protocol_send *send)
+{
+    unsigned end = find_end(p, channel), to = other_end(end);
+    struct item item = {.header = *header, .body = (uint16_t)(send ? send->request : NOBODY)};
+    item.is_for_claimed = header->kind == SEND_REQ && header->message != p->channels[channel].heard;
+    if (story) {
+        fprintf(story, "        process %u -> %u: ", end / PEERS, peer_of(end));
+        tell_header(header);
+        fprintf(story, "\n");
+    }
+    if (world->wire_counts[to] == WIRE_MAX)
+        fail("the wire is flooded");
+    const char *waste = checks_economy ? wasteful(p, end, header) : NULL;
+    if (waste)
+        fail(waste);
+    world->wires[to][world->wire_counts[to]++] = item;
+    if (header->kind <= RECV_REQ)
+        world->about[to][header->message % 8] =
+            (uint8_t)p->channels[channel].sends[header->message % PROTOCOL_RING_ENTRIES].request;
+    if (!send)
+        return;
+    world->operations[send->request].sent++;
+    struct leaving *leaving = &world->leaving[end][header->message % PROTOCOL_RING_ENTRIES];
+    if (leaving->body != NOBODY)
+        fail("the body of an entry is sent while it is still being sent");
+    *leaving = (struct leaving){.message = header->message, .body = send->request};
+}
+
+static uint8_t take_arriving(void)
+{
+    uint8_t body = arriving;
+    if (body == NOBODY)
+        fail("a body is taken that does not come");
+    arriving = NOBODY;
+    return body;
+}
+
+void environment_store(struct protocol *p, unsigned channel, unsigned slot, const struct protocol_header *header)
+{
+    (void)header;
+    unsigned end = find_end(p, channel);
+    uint8_t *place = &world->bodies[end][slot];
+    if (*place != NOBODY)
+        fail("a body is stored over another");
+    *place = take_arriving();
+    uint32_t units = 0;
+    for (unsigned i = 0; i < PROTOCOL_TABLE_SLOTS; i++)
+        if (world->bodies[end][i] != NOBODY)
+            units += running->operations[world->bodies[end][i]].bytes;
+    if (units > p->settings.buffer_units)
+        fail("the receive buffer overflows");
+}
+
+static void match(uint8_t send, uint8_t receive)
+{
+    if (world->operations[receive].partner != NOBODY)
+        fail("a receive gets a message twice");
+    if (world->operations[send].partner != NOBODY)
+        fail("a message is delivered twice");
+    if (world->operations[send].status == CANCELLED)
+        fail("a message is delivered that was cancelled");
+    if (!would_match(send, receive))
+        fail("a receive gets a message that does not match");
+    world->operations[receive].partner = send;
+    world->operations[send].partner = receive;
+}
+
+static void begin_delivery(const struct protocol_receive *receive, uint8_t send)
+{
+    struct operation_state *state = &world->operations[receive->request];
+    if (state->is_moving || state->status != POSTED)
+        fail("a receive gets a message twice");
+    bool is_claimed = running->operations[receive->request].kind >= OP_CLAIM;
+    if (!is_claimed)
+        match(send, (uint8_t)receive->request);
+    else if (state->partner != send)
+        fail("a receive gets another message than it claimed");
+    state->is_moving = true;
+    state->number = receive->number;
+}
+
+void environment_land(struct protocol *p, const struct protocol_header *header, const struct protocol_receive *receive)
+{
+    (void)p;
+    (void)header;
+    begin_delivery(receive, take_arriving());
+}
+
+void environment_discard(struct protocol *p, unsigned channel, const struct protocol_header *header)
+{
+    const struct protocol_channel *c = &p->channels[channel];
+    if (checks_economy && c->free_slots > 0 && c->free_units >= header->bytes)
+        fail("a message is dropped though there is room");
+    if (world->operations[take_arriving()].dropped++)
+        fail("a message is dropped twice");
+}
+
+void environment_deliver(struct protocol *p, const struct protocol_receive *receive)
+{
+    uint8_t body = world->bodies[find_end(p, receive->channel)][receive->slot];
+    if (body == NOBODY)
+        fail("a body is delivered that is not there");
+    begin_delivery(receive, body);
+}
+
+void environment_release(struct protocol *p, unsigned channel, unsigned slot)
+{
+    uint8_t *place = &world->bodies[find_end(p, channel)][slot];
+    if (*place == NOBODY)
+        fail("a body is released that is not there");
+    *place = NOBODY;
+}
+
+void environment_send_complete(struct protocol *p, unsigned channel, uint32_t request, enum protocol_result result)
+{
+    (void)p;
+    (void)channel;
+    struct operation_state *state = &world->operations[request];
+    if (state->status != POSTED)
+        fail("a send is completed twice");
+    for (unsigned end = 0; end < ENDS; end++)
+        for (unsigned i = 0; i < PROTOCOL_RING_ENTRIES; i++)
+            if (world->leaving[end][i].body == request)
+                fail("a send is completed while its body is leaving");
+    if (result == PROTOCOL_CANCELLED) {
+        if (state->partner != NOBODY || !state->is_withdrawn)
+            fail("a send is cancelled that should not be");
+        state->status = CANCELLED;
+        return;
+    }
+    state->status = DONE;
+    if (running->operations[request].flags & SEND_IS_SYNCHRONOUS)
+        state->seen = world->posted[running->operations[request].peer];
+}
+
+void environment_receive_complete(struct protocol *p, const struct protocol_receive *receive,
+                                  enum protocol_result result)
+{
+    (void)p;
+    struct operation_state *state = &world->operations[receive->request];
+    if (state->status != POSTED)
+        fail("a receive is completed twice");
+    if (result == PROTOCOL_CANCELLED) {
+        if (state->partner != NOBODY || !state->is_withdrawn)
+            fail("a receive is cancelled that should not be");
+        state->status = CANCELLED;
+        return;
+    }
+    const struct operation *send = &running->operations[state->partner];
+    if (receive->tag != send->tag || receive->bytes != send->bytes)
+        fail("the status is another message's");
+    if ((result == PROTOCOL_TRUNCATED) != (send->bytes > running->operations[receive->request].bytes))
+        fail("truncated, or not, wrongly");
+    state->status = result == PROTOCOL_TRUNCATED ? TRUNCATED : DONE;
+}
+
+/* --- steps --- */
+
+static struct protocol_receive_request request_of(unsigned process, unsigned index)
+{
+    if (index >= OPERATIONS)
+        abort();
+    const struct operation *operation = &running->operations[index];
+    bool is_any = operation->peer == NOBODY;
+    return (struct protocol_receive_request){
+        .process = (uint16_t)(process % PROTOCOL_PROCESSES),
+        .source = (uint16_t)(is_any ? PROTOCOL_ANY_SOURCE : channel_of(end_of(process, operation->peer))),
+        .context = operation->context,
+        .tag = operation->tag,
+        .capacity_bytes = operation->bytes,
+        .request = index};
+}
+
+/* --- the host: receives for which the NIC has no room, in order --- */
+
+void environment_unclaimed(struct protocol *p, unsigned channel, unsigned slot)
+{
+    (void)p;
+    (void)channel;
+    (void)slot;
+}
+
+static bool has_room(unsigned process)
+{
+    const struct protocol *p = nic_of(process);
+    return p->free_receives > (RULE(last_record) ? 1 : 0) && p->free_links >= running->process_count - 1;
+}
+
+/* The oldest, or, with `finds`, the oldest that would find a message. */
+static unsigned kept_receive(unsigned process, bool finds)
+{
+    for (unsigned i = process * OPERATIONS_MAX; i < (process + 1) * OPERATIONS_MAX; i++) {
+        if (!world->operations[i].is_kept)
+            continue;
+        struct protocol_receive_request request = request_of(process, i);
+        struct protocol_status status;
+        if (!finds || protocol_probe(nic_of(process), &request, &status))
+            return i;
+    }
+    return NOBODY;
+}
+
+static void hand_over(unsigned process)
+{
+    unsigned index = kept_receive(process, false);
+    struct protocol_receive_request request = request_of(process, index);
+    world->operations[index].is_kept = false;
+    if (!protocol_post_receive(nic_of(process), &request, &world->operations[index].number))
+        fail("a request is refused though there is room");
+}
+
+static void offer(unsigned process)
+{
+    unsigned index = kept_receive(process, true);
+    struct protocol_receive_request request = request_of(process, index);
+    struct protocol_status status;
+    struct operation_state *state = &world->operations[index];
+    if (!protocol_claim(nic_of(process), &request, &state->number, &status))
+        fail("what the host keeps can not be offered");
+    state->is_kept = false;
+    protocol_receive_claimed(nic_of(process), state->number, request.capacity_bytes, index);
+}
+
+/* What the host keeps comes first. */
+static bool can_probe(unsigned process)
+{
+    return nic_of(process)->free_receives > 0 && kept_receive(process, true) == NOBODY;
+}
+
+static bool can_post(unsigned process)
+{
+    unsigned next = world->posted[process];
+    if (next == running->counts[process])
+        return false;
+    const struct operation *operation = &running->operations[process * OPERATIONS_MAX + next];
+    const struct protocol *p = nic_of(process);
+    const struct protocol_channel *c;
+    struct protocol_receive_request request;
+    struct protocol_status status;
+    switch (operation->kind) {
+    case OP_SEND:
+        c = &p->channels[channel_of(end_of(process, operation->peer))];
+        return c->newest - c->oldest < PROTOCOL_RING_ENTRIES;
+    case OP_WAIT: return world->operations[process * OPERATIONS_MAX + operation->target].status > POSTED;
+    case OP_CLAIM_IF: return can_probe(process);
+    case OP_PROBE:
+    case OP_CLAIM:
+        if (!can_probe(process))
+            return false;
+        request = request_of(process, process * OPERATIONS_MAX + next);
+        return protocol_probe(nic_of(process), &request, &status);
+    default: return true;
+    }
+}
+
+static void cancel(unsigned process, unsigned target)
+{
+    unsigned index = process * OPERATIONS_MAX + target;
+    const struct operation *operation = &running->operations[index];
+    if (world->operations[index].is_kept) {
+        world->operations[index].is_kept = false;
+        world->operations[index].status = CANCELLED;
+    } else if (operation->kind == OP_SEND)
+        protocol_cancel_send(nic_of(process), channel_of(end_of(process, operation->peer)), index);
+    else
+        protocol_cancel(nic_of(process), world->operations[index].number);
+}
+
+static bool claim(unsigned process, unsigned index)
+{
+    struct protocol *p = nic_of(process);
+    struct protocol_receive_request request = request_of(process, index);
+    struct protocol_status status;
+    uint32_t number;
+    if (!protocol_claim(p, &request, &number, &status))
+        return false;
+    world->operations[index].number = number;
+    const struct protocol_receive *receive = &p->receives[number % PROTOCOL_RECEIVES];
+    unsigned end = find_end(p, status.channel);
+    uint8_t send = world->about[end][p->channels[status.channel].slots[receive->slot].message % 8];
+    match(send, (uint8_t)index);
+    if (status.tag != running->operations[send].tag || status.bytes != running->operations[send].bytes)
+        fail("the status is another message's");
+    return true;
+}
+
+static void post(unsigned process)
+{
+    unsigned index = process * OPERATIONS_MAX + world->posted[process]++;
+    const struct operation *operation = &running->operations[index];
+    struct operation_state *target = &world->operations[process * OPERATIONS_MAX + operation->target];
+    struct protocol_receive_request request;
+    bool is_taken = true;
+    bool is_pending = operation->kind <= OP_RECEIVE || operation->kind == OP_CLAIM;
+    world->operations[index].status = is_pending ? POSTED : DONE;
+    switch (operation->kind) {
+    case OP_SEND:
+        is_taken = protocol_post_send(nic_of(process), channel_of(end_of(process, operation->peer)),
+                                      &(struct protocol_send){.flags = operation->flags,
+                                                              .context = operation->context,
+                                                              .tag = operation->tag,
+                                                              .bytes = operation->bytes,
+                                                              .request = index});
+        break;
+    case OP_RECEIVE:
+        request = request_of(process, index);
+        world->operations[index].is_kept = !has_room(process) || kept_receive(process, false) != NOBODY;
+        if (!world->operations[index].is_kept)
+            is_taken = protocol_post_receive(nic_of(process), &request, &world->operations[index].number);
+        break;
+    case OP_CANCEL:
+        target->is_withdrawn = true;
+        if (target->status == POSTED)
+            cancel(process, operation->target);
+        break;
+    case OP_CLAIM: is_taken = claim(process, index); break;
+    case OP_CLAIM_IF: world->operations[index].status = claim(process, index) ? POSTED : DONE; break;
+    case OP_FETCH:
+        if (target->status == DONE)
+            break;
+        target->is_withdrawn = true;
+        index = process * OPERATIONS_MAX + operation->target;
+        protocol_receive_claimed(nic_of(process), target->number, running->operations[index].bytes, index);
+        break;
+    default: break;
+    }
+    if (!is_taken)
+        fail("a request is refused though there is room");
+}
+
+static void arrive(unsigned end)
+{
+    struct item item = world->wires[end][0];
+    world->wire_counts[end]--;
+    memmove(&world->wires[end][0], &world->wires[end][1], sizeof item * (WIRE_MAX - 1));
+    memset(&world->wires[end][WIRE_MAX - 1], 0, sizeof item);
+    arriving = (uint8_t)item.body;
+    arrived = item;
+    protocol_arrived(nic_of(end / PEERS), channel_of(end), &item.header);
+    if (arriving != NOBODY)
+        fail("a body is not taken from the wire");
+}
+
+/* Each channel on the main ring has its turn before another has two. */
+static void serve(unsigned node)
+{
+    struct protocol *p = &world->nics[node];
+    unsigned served = p->ready_first, waiting = 0, open = 0;
+    for (unsigned channel = 0; channel < PROTOCOL_CHANNELS; channel++) {
+        open += p->channels[channel].is_open;
+        waiting += p->channels[channel].is_ready;
+    }
+    protocol_serve(p);
+    for (unsigned end = 0; end < ENDS; end++) {
+        if (node_of(end / PEERS) != node)
+            continue;
+        if (channel_of(end) == served || !p->channels[channel_of(end)].is_ready)
+            world->passed[end] = 0;
+        else if (waiting > 1 && ++world->passed[end] >= open)
+            fail("a channel does not get its turn");
+    }
+}
+
+unsigned steps_of(struct world *of, struct step *steps)
+{
+    world = of;
+    unsigned count = 0;
+    for (unsigned process = 0; process < running->process_count; process++)
+        if (can_post(process))
+            steps[count++] = (struct step){STEP_POST, (uint8_t)process, 0};
+    for (unsigned process = 0; process < running->process_count; process++) {
+        if (kept_receive(process, false) != NOBODY && has_room(process))
+            steps[count++] = (struct step){STEP_HAND_OVER, (uint8_t)process, 0};
+        if (kept_receive(process, true) != NOBODY && nic_of(process)->free_receives > 0)
+            steps[count++] = (struct step){STEP_OFFER, (uint8_t)process, 0};
+    }
+    for (unsigned end = 0; end < ENDS; end++)
+        if (world->wire_counts[end] > 0)
+            steps[count++] = (struct step){STEP_ARRIVE, (uint8_t)end, 0};
+    for (unsigned node = 0; node < node_count(); node++)
+        if (world->nics[node].ready_first != PROTOCOL_NONE)
+            steps[count++] = (struct step){STEP_SERVE, (uint8_t)node, 0};
+    for (unsigned end = 0; end < ENDS; end++)
+        for (unsigned i = 0; i < PROTOCOL_RING_ENTRIES; i++)
+            if (world->leaving[end][i].body != NOBODY)
+                steps[count++] = (struct step){STEP_LEFT, (uint8_t)end, (uint8_t)i};
+    for (unsigned i = 0; i < OPERATIONS; i++)
+        if (world->operations[i].is_moving)
+            steps[count++] = (struct step){STEP_DELIVERED, (uint8_t)i, 0};
+    return count;
+}
+
+bool take(struct world *of, struct step step)
+{
+    world = of;
+    fault = NULL;
+    arrived = (struct item){0};
+    if (setjmp(failed))
+        return false;
+    struct leaving *leaving = &world->leaving[step.where % ENDS][step.index];
+    switch (step.kind) {
+    case STEP_POST: post(step.where); break;
+    case STEP_ARRIVE: arrive(step.where); break;
+    case STEP_SERVE: serve(step.where); break;
+    case STEP_HAND_OVER: hand_over(step.where); break;
+    case STEP_OFFER: offer(step.where); break;
+    case STEP_LEFT:
+        leaving->body = NOBODY;
+        protocol_left(nic_of(step.where / PEERS), channel_of(step.where), leaving->message);
+        break;
+    case STEP_DELIVERED:
+        world->operations[step.where].is_moving = false;
+        protocol_delivered(nic_of(step.where / OPERATIONS_MAX), world->operations[step.where].number);
+        break;
+    }
+    return true;
+}
+
+void describe(const struct world *of, struct step step, FILE *file)
+{
+    unsigned process = step.where / PEERS, peer = step.kind == STEP_POST ? 0 : peer_of(step.where % ENDS);
+    switch (step.kind) {
+    case STEP_POST:
+        fprintf(file, "    process %u posts %s\n", step.where,
+                running->operations[step.where * OPERATIONS_MAX + of->posted[step.where]].text);
+        break;
+    case STEP_ARRIVE:
+        fprintf(file, "    arrives, %u -> %u: %s, message %u\n", peer, process,
+                kind_names[of->wires[step.where][0].header.kind],
+                of->wires[step.where][0].header.message - NUMBER_FIRST);
+        break;
+    case STEP_SERVE:
+        fprintf(file, "    NIC %u serves channel %u\n", step.where, of->nics[step.where].ready_first);
+        break;
+    case STEP_HAND_OVER: fprintf(file, "    process %u: the host hands over what it kept\n", step.where); break;
+    case STEP_OFFER: fprintf(file, "    process %u: the host offers what it keeps\n", step.where); break;
+    case STEP_LEFT:
+        fprintf(file, "    has left, %u -> %u: body of message %u\n", process, peer,
+                of->leaving[step.where][step.index].message - NUMBER_FIRST);
+        break;
+    case STEP_DELIVERED:
+        fprintf(file, "    is delivered: process %u's %s\n", step.where / OPERATIONS_MAX,
+                running->operations[step.where].text);
+        break;
+    }
+}

@@ -1,0 +1,68 @@
+/* Credit (section 3.2): slots of the message table and units of the receive buffer that the sender may use. It comes
+ * back with every header that the receiver sends, and an ACK goes for each message that held some.
+ */
+#include "internal.h"
+
+static uint32_t units_needed(const struct turn *t) { return units_of(t->p, t->send->bytes); }
+
+bool has_credit(const struct turn *t)
+{
+    return (!RULE(credit_slots) || t->c->credit_slots >= 1) &&
+           (!RULE(credit_units) || t->c->credit_units >= units_needed(t));
+}
+
+bool has_slot(const struct turn *t) { return t->c->credit_slots >= 1; }
+
+void pay_slot(struct turn *t)
+{
+    check(t->p, t->c->credit_slots >= 1, "no slot to pay with");
+    t->c->credit_slots--;
+}
+
+void pay(struct turn *t)
+{
+    check(t->p, t->c->credit_units >= units_needed(t), "no room to pay with");
+    t->c->credit_units -= units_needed(t);
+    pay_slot(t);
+}
+
+void enter_credit(struct turn *t)
+{
+    if (t->header->credit_slots == 0 && t->header->credit_units == 0)
+        return;
+    t->c->credit_slots += t->header->credit_slots;
+    t->c->credit_units += t->header->credit_units;
+    check(t->p, t->c->credit_slots <= t->p->settings.table_slots, "more slots than there are");
+    check(t->p, t->c->credit_units <= t->p->settings.buffer_units, "more room than there is");
+    if (RULE(credit_wakes))
+        make_ready(t);
+}
+
+/* --- the receive side --- */
+
+/* For an eager message that was not paid for. */
+bool has_room(const struct turn *t)
+{
+    return t->c->free_slots >= 1 && t->c->free_units >= units_of(t->p, t->header->bytes);
+}
+
+void take_room(struct turn *t, bool units)
+{
+    uint32_t taken = units ? units_of(t->p, t->header->bytes) : 0;
+    check(t->p, t->c->free_slots >= 1 && t->c->free_units >= taken, "a message without room");
+    t->c->free_slots--;
+    t->c->free_units -= taken;
+}
+
+void owe_slot(struct turn *t) { t->c->owed_slots++; }
+
+void transmit_control(struct turn *t, struct protocol_header header)
+{
+    if (RULE(credit_returned)) {
+        header.credit_slots = (uint16_t)t->c->owed_slots;
+        header.credit_units = t->c->owed_units;
+        t->c->owed_slots = 0;
+        t->c->owed_units = 0;
+    }
+    environment_transmit(t->p, t->channel, &header, NULL);
+}

@@ -1,0 +1,86 @@
+/* What the parts of the protocol share. */
+#ifndef INTERNAL_H
+#define INTERNAL_H
+
+#include "protocol.h"
+#include "rules.h"
+
+#define SAME 0
+#define SEND_ANY 0xffff
+#define RECEIVE_LISTED (RECEIVE_EXPECTED | RECEIVE_ASKING | RECEIVE_CANCELLING)
+
+/* What an event is about: what guards and actions of the tables get. */
+struct turn {
+    struct protocol *p;
+    unsigned channel;
+    struct protocol_channel *c;
+    uint32_t message;
+    struct protocol_send *send;
+    struct protocol_receive *receive;
+    unsigned slot;
+    const struct protocol_header *header;
+};
+
+static inline bool always(const struct turn *t) { return t != NULL; }
+static inline void nothing(struct turn *t) { (void)t; }
+
+static inline struct turn turn_of_channel(struct protocol *p, unsigned channel)
+{
+    return (struct turn){.p = p, .channel = channel, .c = &p->channels[channel]};
+}
+
+static inline void check(struct protocol *p, bool right, const char *reason)
+{
+    if (!right)
+        environment_fault(p, reason);
+}
+
+static inline uint32_t units_of(const struct protocol *p, uint32_t bytes)
+{
+    return bytes / p->settings.unit_bytes + (bytes % p->settings.unit_bytes != 0);
+}
+
+/* --- send side (send.c) --- */
+
+enum send_event { EVENT_SERVE, EVENT_SEND_REQ, EVENT_ACK, EVENT_NACK, EVENT_LEFT, EVENT_WITHDRAW, EVENT_RETRACTED };
+void send_side_arrived(struct turn *t); /* SEND_REQ, ACK, NACK */
+void make_ready(struct turn *t);        /* on the main ring, if there is something to send */
+
+/* --- credit (credit.c) --- */
+
+void pay(struct turn *t);
+void pay_slot(struct turn *t);
+bool has_credit(const struct turn *t);
+bool has_slot(const struct turn *t);
+bool has_room(const struct turn *t);
+void take_room(struct turn *t, bool units); /* receive side, of the message that has come */
+void enter_credit(struct turn *t);          /* that came with a header */
+void owe_slot(struct turn *t);
+void transmit_control(struct turn *t, struct protocol_header header); /* with what is owed */
+
+/* --- matching (match.c) --- */
+
+static inline bool matches(uint32_t context, int32_t wanted, uint32_t message_context, int32_t message_tag)
+{
+    return (!RULE(context) || context == message_context) &&
+           (wanted == message_tag || (RULE(any_tag) && wanted == PROTOCOL_ANY_TAG));
+}
+
+struct protocol_receive *first_expected(struct turn *t, uint32_t context, int32_t tag); /* or null */
+bool is_asked_for(struct turn *t);                /* the header's message, by a SEND_REQ that is unanswered */
+bool find_unclaimed(struct turn *t, uint32_t context, int32_t tag); /* in the channel: t->slot */
+/* ... in the receive's channels: t->channel, too. */
+bool search_unclaimed(struct turn *t, unsigned process, unsigned source, uint32_t context, int32_t tag);
+void keep_slot(struct turn *t, enum slot_state state);   /* the header's envelope */
+bool find_number(struct turn *t);        /* the header's message, unclaimed: t->slot */
+void unlink_slot(struct turn *t);                        /* it is claimed */
+bool has_links(const struct protocol *p, unsigned process, unsigned source);
+void link_one(struct turn *t);
+void link_all(struct turn *t);
+void unlink_all(struct turn *t);
+
+/* --- receive side (receive.c) --- */
+
+void receive_side_arrived(struct turn *t); /* messages, RECV_REQ, NACK_REQUEST */
+
+#endif
