@@ -1,5 +1,5 @@
 /* The protocol of MPI-NP between two NICs (UBC, 1999, chapter 3): channels, credit, rendezvous, eager sends,
- * matching. PROTOCOL.md explains it; the rules themselves are the rows of send_table.h, arrival_table.h and
+ * matching. README.md explains it; the rules themselves are the rows of send_table.h, arrival_table.h and
  * receive_table.h. It moves no data and waits for nothing: each event is a call, and what is to be done is asked of
  * the environment (environment_*). machines/mpinp/explorer runs the same code through all interleavings.
  *

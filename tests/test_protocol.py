@@ -1,0 +1,31 @@
+"""The protocol between mpinp's NICs: all interleavings of small programs, and each of its rules
+taken away once (machines/mpinp/explorer).
+
+Use this when machines/mpinp/protocol or its explorer change.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+pytestmark = pytest.mark.core
+
+
+def test_every_rule_is_needed_and_all_together_suffice(tmp_path: Path) -> None:
+    """Of programs that are written down; those that are generated or drawn are `make nightly`'s."""
+    explorer = ROOT / "machines" / "mpinp" / "explorer"
+    words = [f"BUILD={tmp_path}", "ARGUMENTS=random=0 generated=0"]
+    command = ["make", "-C", explorer, *words]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = re.search(r"(\d+) programs, .* 0 failed; (\d+) of (\d+) rules are missed", done.stdout)
+    assert found, done.stdout
+    programs, missed, rules = map(int, found.groups())
+    assert missed == rules
+    assert programs > 80
+    assert rules > 200
