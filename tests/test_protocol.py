@@ -20,7 +20,7 @@ def test_every_rule_is_needed_and_all_together_suffice(tmp_path: Path) -> None:
     """Of programs that are written down; those that are generated or drawn are `make nightly`'s."""
     explorer = ROOT / "machines" / "mpinp" / "explorer"
     words = [f"BUILD={tmp_path}", "ARGUMENTS=random=0 generated=0"]
-    command = ["make", "-C", explorer, *words]
+    command = ["make", "-C", str(explorer), *words]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     found = re.search(r"(\d+) programs, .* 0 failed; (\d+) of (\d+) rules are missed", done.stdout)
