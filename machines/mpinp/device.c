@@ -29,7 +29,7 @@ static volatile char *window;
 static char *host;
 static uint32_t slots, ring; /* of the window, and of the ring on the host */
 static uint32_t filled;      /* slots of the window */
-static uint64_t arrived;     /* messages that were dealt with */
+static uint64_t dealt_with;     /* messages that were dealt with */
 static uint32_t credit;      /* messages to a peer that may be under way */
 static uint32_t *owed;       /* ranks whose credit waits for a slot of the window, and how many those are */
 static uint32_t owed_count;
@@ -160,12 +160,12 @@ static void mpinp_poll(void)
 {
     give_back();
     for (uint32_t most = ring; most > 0; most--) {
-        const char *slot = host + PAGE + arrived % ring * SLOT;
+        const char *slot = host + PAGE + dealt_with % ring * SLOT;
         const struct chasqui_mpinp_end *end = (const void *)(slot + SLOT - END);
-        if (*(volatile const uint64_t *)&end->number != arrived + 1)
+        if (*(volatile const uint64_t *)&end->number != dealt_with + 1)
             return;
         fence_after_arrival();
-        arrived++;
+        dealt_with++;
         struct peer *peer = &peers[end->source];
         peer->credited = end->credit;
         if (!end->counts)
