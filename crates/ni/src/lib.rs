@@ -54,7 +54,7 @@ pub use link::{LinkEnd, MessageKey};
 pub use mailbox::{Mailbox, MailboxStatistics, Turns};
 pub use pipeline::{Flow, Outlet, Pipeline, Promises, Step};
 pub use ring::{Ring, SlotQueue};
-pub use sram::{Sram, SramBlock, SramData, SramDone, SramSpec, SramStatistics};
+pub use sram::{Sram, SramBlock, SramData, SramDone, SramPace, SramSpec, SramStatistics};
 pub use worm::{Filled, Flit, ReceiveDma, ReceiveStep, SendBlock, SendDma, SendDmaSpec};
 
 /// A window of the NI that processes map through `/dev/ni0`.
@@ -331,9 +331,15 @@ pub trait NetworkInterface: Send {
         false
     }
     /// An uncached access is granted the bus. `Some`: the NI can't serve it now; only its address tenure takes
-    /// place, and it asks for the bus again so long after that. Where accesses take no time stores are not asked for.
-    fn retry(&mut self, context: &mut Context<'_, '_>, address: u64, access: Uncached) -> Option<Time> {
-        let _ = (context, address, access);
+    /// place, and it asks for the bus again so long after that. Where accesses take no time stores are not asked for. `place`:
+    /// address, relative to [`DEVICE_BASE`], and length [bytes].
+    fn retry(
+        &mut self,
+        context: &mut Context<'_, '_>,
+        place: (u64, u32),
+        access: Uncached,
+    ) -> Option<Time> {
+        let _ = (context, place, access);
         None
     }
     /// An uncached load reaches the NI. `address` is relative to [`DEVICE_BASE`].
@@ -353,6 +359,10 @@ pub trait NetworkInterface: Send {
         // NIs that several processes share have a method of their own.
         context.fault(ProcessId(0), format!("the NI takes no 64-byte stores (device address {address:#x})"));
         Reply { value: ACCEPTED, latency: Time::ZERO, repeatable: false }
+    }
+    /// Its own event at time 0, if there is one: its processors begin then.
+    fn first_event(&self) -> Option<Payload> {
+        None
     }
     /// An event of the NI's own is due.
     fn event(&mut self, context: &mut Context<'_, '_>, payload: Payload);

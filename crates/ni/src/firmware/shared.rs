@@ -71,7 +71,7 @@ impl LocalMemory for SharedSram {
             Request::Fill { line, .. } => (line, SramData::Read(hart.port.transfer(request).0)),
             other => unreachable!("{other:?} without a data cache"),
         };
-        self.sram.enter(self.master, at, SramBlock { address, data, interval: Time::ZERO })?;
+        self.sram.enter(self.master, at, SramBlock { address, data, pace: None })?;
         self.asked.push_back(slot);
         Ok(None)
     }

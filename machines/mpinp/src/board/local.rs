@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use chasqui_engine::{Clock, Time};
-use chasqui_ni::{Context, FirmwareProcessor, SharedSram, SramBlock, SramData, SramDone};
+use chasqui_ni::{Context, FirmwareProcessor, SharedSram, SramBlock, SramData, SramDone, SramPace};
 
 use super::events::BoardEvent;
 
@@ -23,8 +23,8 @@ pub(super) enum Purpose {
     /// The host's DMA reads, or writes.
     DmaRead,
     DmaWrite,
-    /// A processor's store from the host; it rings the doorbell of the process.
-    Store(Option<u32>),
+    /// Processors' stores from the host, which ring these processes' doorbells, a bit each.
+    Store(u64),
     /// A processor's load from the host.
     Load,
     /// A flit that is to leave.
@@ -62,9 +62,9 @@ impl Local {
         &mut self,
         (master, purpose): (usize, Purpose),
         now: Time,
-        (address, data, interval): (u64, SramData, Time),
+        (address, data, pace): (u64, SramData, Option<SramPace>),
     ) -> Result<(), String> {
-        self.processor.memory.sram.ask(master, now, SramBlock { address, data, interval })?;
+        self.processor.memory.sram.ask(master, now, SramBlock { address, data, pace })?;
         self.asked[master].push_back(purpose);
         self.must_go_on = true;
         Ok(())
