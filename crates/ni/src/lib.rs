@@ -166,6 +166,8 @@ pub trait Pager {
 pub struct Context<'a, 'b> {
     /// The present.
     pub now: Time,
+    /// Nothing else happens on the node before then, but for what the NI asks for in this call.
+    pub alone: Time,
     /// Functional memory of the coherence domain.
     pub memory: &'a mut FlatMemory,
     /// The harts' ports, for the coherence checker and for processes' address spaces.
@@ -206,9 +208,13 @@ pub struct Outputs {
 impl Outputs {
     /// Nothing is asked for.
     pub fn is_empty(&self) -> bool {
-        let Outputs { events, bus, charge, incoherence, turn, interrupts, faults, broken } = self;
-        events.is_empty()
-            && bus.is_empty()
+        self.events.is_empty() && self.has_only_events()
+    }
+
+    /// Nothing but events is asked for.
+    fn has_only_events(&self) -> bool {
+        let Outputs { events: _, bus, charge, incoherence, turn, interrupts, faults, broken } = self;
+        bus.is_empty()
             && *charge == Time::ZERO
             && incoherence.is_none()
             && turn.is_none()
@@ -224,6 +230,17 @@ impl Context<'_, '_> {
     pub fn at(&mut self, time: Time, payload: Payload) {
         debug_assert!(time >= self.now);
         self.outputs.events.push((time, payload));
+    }
+
+    /// Nothing happens on the node before then, and nothing comes from others: what the NI alone would do in an event until
+    /// then it may do at once.
+    pub fn alone_until(&self) -> Time {
+        let Outputs { events, .. } = &*self.outputs;
+        if !self.outputs.has_only_events() {
+            return self.now;
+        }
+        let until = self.alone.min(self.out.limit());
+        events.iter().fold(until, |until, &(time, _)| until.min(time))
     }
 
     /// Asks for a bus transaction.

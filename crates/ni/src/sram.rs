@@ -206,6 +206,24 @@ impl Sram {
         !self.masters[master].blocks.is_empty()
     }
 
+    /// Some block's last access begins then at the soonest, whatever is asked for.
+    pub(crate) fn last_access_min(&self) -> Option<Time> {
+        let fronts = self.masters.iter().enumerate().filter_map(|(m, master)| Some((m, master.blocks.front()?)));
+        fronts.map(|(master, block)| self.last_access(master, block)).min()
+    }
+
+    /// When the last access of `block` of `master` begins, if no other is given what it wants.
+    fn last_access(&self, master: usize, block: &UnderWay) -> Time {
+        let (accesses, width) = (self.spec.accesses, u64::from(self.spec.width));
+        let own = accesses.iter().filter(|order| order.contains(&master)).count().max(1) as u64;
+        let from = self.next.max(self.ticks.edge_at_or_after(block.from));
+        let next = block.block_address + u64::from(block.moved);
+        let left = block.data.len() as u64 - u64::from(block.moved);
+        let words = (next % width + left).div_ceil(width);
+        let last = self.ticks.edge(from + (words - 1) * (accesses.len() as u64 / own));
+        block.pace.map_or(last, |pace| last.max(pace.comes(block.block_address, block.data.len() as u32 - 1)))
+    }
+
     /// Gives the accesses that begin before `until`, in their order, up to the end of a block.
     pub fn give(&mut self, until: Time) -> Option<SramDone> {
         loop {

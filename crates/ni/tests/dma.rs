@@ -84,6 +84,7 @@ impl Partition for Once {
             pager: &mut pages(),
             recorders: &mut [],
             out,
+            alone: Time::ZERO,
             outputs: &mut Outputs::default(),
         });
         1

@@ -105,6 +105,14 @@ impl LocalMemory for SharedSram {
     fn is_busy(&self) -> bool {
         self.sram.is_busy()
     }
+
+    fn has_news(&self) -> bool {
+        !self.done.is_empty()
+    }
+
+    fn next_look(&self, bound: Time) -> Time {
+        self.sram.last_access_min().map_or(bound, |begins| bound.max(begins))
+    }
 }
 
 /// The edge before the first at or after `end`.
