@@ -63,6 +63,8 @@ pub struct SramBlock {
     pub data: SramData,
     /// No word is wanted before all of its bytes have come. None: they are there.
     pub pace: Option<SramPace>,
+    /// The engine is not told of its end, which costs the host less.
+    pub is_silent: bool,
 }
 
 /// A block of which the last word has been given.
@@ -91,6 +93,7 @@ struct UnderWay {
     block_address: u64,
     data: Vec<u8>,
     is_write: bool,
+    is_silent: bool,
     pace: Option<SramPace>,
     /// Bytes that have moved.
     moved: u32,
@@ -178,7 +181,7 @@ impl Sram {
 
     /// A block that competes from `from` on.
     pub(crate) fn enter(&mut self, master: usize, from: Time, block: SramBlock) -> Result<(), String> {
-        let SramBlock { address, data, pace } = block;
+        let SramBlock { address, data, pace, is_silent } = block;
         let (data, is_write) = match data {
             SramData::Read(bytes) => (vec![0; bytes as usize], false),
             SramData::Write(data) => (data, true),
@@ -190,15 +193,15 @@ impl Sram {
                 data.len()
             ));
         }
-        let mut block = UnderWay { block_address: address, data, is_write, pace, moved: 0, from };
+        let mut block = UnderWay { block_address: address, data, is_write, is_silent, pace, moved: 0, from };
         block.wait(self.spec.width);
         self.masters[master].blocks.push_back(block);
         Ok(())
     }
 
-    /// A master wants something.
+    /// A master wants something of which it is to be told.
     pub fn is_busy(&self) -> bool {
-        self.masters.iter().any(|master| !master.blocks.is_empty())
+        self.masters.iter().any(|master| master.blocks.iter().any(|block| !block.is_silent))
     }
 
     /// `master` wants something.
@@ -206,22 +209,27 @@ impl Sram {
         !self.masters[master].blocks.is_empty()
     }
 
-    /// Some block's last access begins then at the soonest, whatever is asked for.
-    pub(crate) fn last_access_min(&self) -> Option<Time> {
-        let fronts = self.masters.iter().enumerate().filter_map(|(m, master)| Some((m, master.blocks.front()?)));
-        fronts.map(|(master, block)| self.last_access(master, block)).min()
+    /// Some block of which a master is to be told ends then at the soonest, whatever is asked for.
+    pub(crate) fn end_min(&self) -> Option<Time> {
+        let end = |(number, master): (usize, &Master)| {
+            // Those before it end before it.
+            let front = master.blocks.front().filter(|_| master.blocks.iter().any(|block| !block.is_silent))?;
+            Some(self.end(number, front))
+        };
+        self.masters.iter().enumerate().filter_map(end).min()
     }
 
-    /// When the last access of `block` of `master` begins, if no other is given what it wants.
-    fn last_access(&self, master: usize, block: &UnderWay) -> Time {
+    /// When the last access of `block` of `master` is over, if no other is given what it wants.
+    fn end(&self, master: usize, block: &UnderWay) -> Time {
         let (accesses, width) = (self.spec.accesses, u64::from(self.spec.width));
         let own = accesses.iter().filter(|order| order.contains(&master)).count().max(1) as u64;
         let from = self.next.max(self.ticks.edge_at_or_after(block.from));
         let next = block.block_address + u64::from(block.moved);
         let left = block.data.len() as u64 - u64::from(block.moved);
         let words = (next % width + left).div_ceil(width);
-        let last = self.ticks.edge(from + (words - 1) * (accesses.len() as u64 / own));
-        block.pace.map_or(last, |pace| last.max(pace.comes(block.block_address, block.data.len() as u32 - 1)))
+        let last = from + (words - 1) * (accesses.len() as u64 / own);
+        let comes = block.pace.map(|pace| pace.comes(block.block_address, block.data.len() as u32 - 1));
+        self.ticks.edge(comes.map_or(last, |comes| last.max(self.ticks.edge_at_or_after(comes))) + 1)
     }
 
     /// Gives the accesses that begin before `until`, in their order, up to the end of a block.
@@ -267,7 +275,7 @@ impl Sram {
         }
         block.moved += bytes as u32;
         if block.moved as usize == block.data.len() {
-            return blocks.pop_front().map(|block| block.data);
+            return blocks.pop_front().filter(|block| !block.is_silent).map(|block| block.data);
         }
         block.from = start;
         block.wait(self.spec.width);
@@ -310,7 +318,7 @@ mod tests {
     }
 
     fn read(bytes: u32) -> SramBlock {
-        SramBlock { address: 0, data: SramData::Read(bytes), pace: None }
+        SramBlock { address: 0, data: SramData::Read(bytes), pace: None, is_silent: false }
     }
 
     #[test]
@@ -372,7 +380,7 @@ mod tests {
         let mut sram = sram();
         let pace = SramPace { clock: Clock::new(4_000_000), first: 2, width };
         let data = SramData::Write(vec![1; bytes]);
-        sram.ask(RECEIVE, Time::ZERO, SramBlock { address, data, pace: Some(pace) }).unwrap();
+        sram.ask(RECEIVE, Time::ZERO, SramBlock { address, pace: Some(pace), data, ..read(0) }).unwrap();
         // Its accesses are the second of a clock: at 50 ns of it.
         assert!(sram.give(Time(550_000)).is_none(), "the first word comes at 500 ns");
         sram.give(Time::END).unwrap().end.0 / 1000
@@ -394,7 +402,7 @@ mod tests {
     fn what_waits_for_others_catches_up() {
         let mut sram = sram();
         let pace = SramPace { clock: Clock::new(10_000_000), first: 1, width: 4 };
-        let block = SramBlock { data: SramData::Write(vec![1; 16]), pace: Some(pace), address: 0 };
+        let block = SramBlock { data: SramData::Write(vec![1; 16]), pace: Some(pace), ..read(0) };
         sram.ask(RECEIVE, Time::ZERO, read(40)).unwrap();
         sram.ask(RECEIVE, Time::ZERO, block).unwrap();
         let ends: Vec<_> = std::iter::from_fn(|| sram.give(Time::END)).map(|done| done.end).collect();
@@ -433,6 +441,31 @@ mod tests {
             done
         };
         assert_eq!(run(1_000), run(1_000_000));
+    }
+
+    #[test]
+    fn what_is_silent_moves_and_says_nothing() {
+        let mut sram = sram();
+        let write = SramData::Write(vec![7; 8]);
+        sram.ask(HOST, Time::ZERO, SramBlock { data: write, is_silent: true, ..read(0) }).unwrap();
+        assert!(!sram.is_busy() && sram.end_min().is_none());
+        sram.ask(HOST, Time::ZERO, read(8)).unwrap();
+        // Two words of it, then two more.
+        assert_eq!(sram.end_min(), Some(Time(100_000 + 100_000 + 50_000)), "of the first of the two");
+        let done = sram.give(Time::END).unwrap();
+        assert_eq!((done.end, done.data), (Time(100_000 + 3 * 100_000 + 50_000), vec![7; 8]));
+    }
+
+    #[test]
+    fn no_block_ends_sooner_than_it_says() {
+        let mut sram = sram();
+        sram.ask(HOST, Time::ZERO, read(12)).unwrap();
+        sram.ask(SEND, Time::ZERO, read(8)).unwrap();
+        assert_eq!(sram.end_min(), Some(Time(100_000 + 2 * 100_000)), "the sender has the second access of a clock");
+        sram.ask(RECEIVE, Time::ZERO, read(40)).unwrap();
+        let ends: Vec<_> = std::iter::from_fn(|| sram.give(Time::END)).map(|done| (done.master, done.end)).collect();
+        assert_eq!(ends[0], (HOST, Time(100_000 + 2 * 100_000 + 50_000)));
+        assert_eq!(ends[2].0, SEND, "it waited");
     }
 
     #[test]

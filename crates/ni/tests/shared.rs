@@ -117,7 +117,7 @@ fn next(p: &mut FirmwareProcessor<SharedSram>, mut now: Time) -> (Time, DeviceAc
 }
 
 fn words(bytes: u32) -> SramBlock {
-    SramBlock { address: 0xf000, data: SramData::Read(bytes), pace: None }
+    SramBlock { address: 0xf000, data: SramData::Read(bytes), pace: None, is_silent: false }
 }
 
 /// Clocks from one store to the device to the next, between which `code` is executed once, beside `engines` that are busy
@@ -201,7 +201,7 @@ fn what_an_engine_writes_is_seen_from_its_access_on() {
             now = p.run(now).unwrap().expect("it polls");
         }
         let block =
-            SramBlock { address: WORDS, data: SramData::Write(vec![1, 0, 0, 0]), pace: None };
+            SramBlock { address: WORDS, data: SramData::Write(vec![1, 0, 0, 0]), ..words(0) };
         p.memory.sram.ask(RECEIVE, now, block).unwrap();
         next(&mut p, now).0
     };
@@ -288,7 +288,7 @@ fn blocks_and_steps_give_the_same_bits() {
                 let first = clock.edge_at_or_after(Time(at)) + random.below(4);
                 let pace = SramPace { clock, first, width: 2 << random.below(3) };
                 let pace = (random.below(2) == 0).then_some(pace);
-                (Time(at), random.below(3) as usize, SramBlock { address, data, pace })
+                (Time(at), random.below(3) as usize, SramBlock { address, data, pace, is_silent: false })
             })
             .collect();
         let blocks = trace(RIG, CLOCK, &code, &requests);

@@ -71,7 +71,7 @@ impl LocalMemory for SharedSram {
             Request::Fill { line, .. } => (line, SramData::Read(hart.port.transfer(request).0)),
             other => unreachable!("{other:?} without a data cache"),
         };
-        self.sram.enter(self.master, at, SramBlock { address, data, pace: None })?;
+        self.sram.enter(self.master, at, SramBlock { address, data, pace: None, is_silent: false })?;
         self.asked.push_back(slot);
         Ok(None)
     }
@@ -111,7 +111,7 @@ impl LocalMemory for SharedSram {
     }
 
     fn next_look(&self, bound: Time) -> Time {
-        self.sram.last_access_min().map_or(bound, |begins| bound.max(begins))
+        self.sram.end_min().map_or(bound, |end| bound.max(end))
     }
 }
 

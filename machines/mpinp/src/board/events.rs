@@ -15,8 +15,8 @@ chasqui_ni::pipeline! {
         Asked => [Local],
         /// An access to the card's memory is over.
         Local => [Send, Release, Asked, Granted, Moved, Limit, Processor],
-        /// The network processor goes on, and the card's memory with it: it is found when accesses are over.
-        Processor => [Local, Asked, Granted, Moved, Limit, Processor],
+        /// The network processor goes on, and the card's memory with it: it is found which accesses are over, or when.
+        Processor => [Local, Send, Release, Asked, Granted, Moved, Limit, Processor],
         /// The tail of a flit is here.
         Landed => [Asked],
     }

@@ -64,8 +64,11 @@ impl Local {
         now: Time,
         (address, data, pace): (u64, SramData, Option<SramPace>),
     ) -> Result<(), String> {
-        self.processor.memory.sram.ask(master, now, SramBlock { address, data, pace })?;
-        self.asked[master].push_back(purpose);
+        let is_silent = purpose == Purpose::Store(0);
+        self.processor.memory.sram.ask(master, now, SramBlock { address, data, pace, is_silent })?;
+        if !is_silent {
+            self.asked[master].push_back(purpose);
+        }
         self.must_go_on = true;
         Ok(())
     }
@@ -75,21 +78,29 @@ impl Local {
         self.must_go_on = true;
     }
 
-    /// The processor goes on, and with it all that was asked for.
+    /// The processor goes on, and with it all that was asked for. There is an event at the end of what was, unless that is now
+    /// and is taken `at_once`.
     ///
     /// # Errors
     /// What the firmware did wrong.
-    pub fn go_on(&mut self, c: &mut Context<'_, '_>) -> Result<(), String> {
+    pub fn go_on(&mut self, at_once: bool, c: &mut Context<'_, '_>) -> Result<(), String> {
         if !std::mem::take(&mut self.must_go_on) {
             return Ok(());
         }
         self.processor.go_on(BoardEvent::Processor.into(), c)?;
         for done in self.processor.memory.take_done() {
             let purpose = self.asked[done.master].pop_front().expect("it was asked for");
-            c.at(done.end.max(c.now), BoardEvent::Local.into());
+            if !at_once || done.end > c.now {
+                c.at(done.end.max(c.now), BoardEvent::Local.into());
+            }
             self.ending.push((purpose, done));
         }
         Ok(())
+    }
+
+    /// Something that was given is over at `now`.
+    pub fn has_ended(&self, now: Time) -> bool {
+        self.ending.iter().any(|(_, done)| done.end <= now)
     }
 
     /// Something that was given, and is over at `now`; the oldest first.

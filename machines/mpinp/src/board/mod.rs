@@ -226,8 +226,19 @@ impl Board {
             self.local.processor.loaded(c.now, events, self.register_latency);
             self.local.told();
         }
-        if let Err(text) = self.local.go_on(c) {
+        if let Err(text) = self.local.go_on(false, c) {
             c.outputs.broken = Some((c.now, text));
+        }
+    }
+
+    /// The processor's event: what ends now is found, and taken at once.
+    fn look(&mut self, c: &mut Context<'_, '_>) {
+        self.processor_access(c);
+        if let Err(text) = self.local.go_on(true, c) {
+            c.outputs.broken = Some((c.now, text));
+        }
+        if self.local.has_ended(c.now) {
+            self.local_over(c);
         }
     }
 
@@ -419,7 +430,7 @@ impl NetworkInterface for Board {
             BoardEvent::Limit => self.limit(c),
             BoardEvent::Local => self.local_over(c),
             BoardEvent::Asked => unreachable!("it is no event"),
-            BoardEvent::Processor => self.processor_access(c),
+            BoardEvent::Processor => self.look(c),
             BoardEvent::Landed => self.landed(c),
         }
         self.go_on(c);
