@@ -1,14 +1,25 @@
-//! Which program controls the card (MPI-NP: the MCP), and what it needs.
+//! Which program controls the card (MPI-NP: the MCP), what it needs, and what it is told.
 
+use chasqui_abi::NiIdentification;
 use chasqui_config::Bytes;
 use chasqui_memory::PAGE_BYTES;
+use chasqui_placement::{JobId, MapBy, Placement};
 
-use crate::np_registers::PEER_BYTES;
+use crate::layout::Layout;
+use crate::parameters::Shared;
 use crate::registers::SLOT_BYTES;
+use crate::{np_registers as np, registers, requests};
+
+/// Channels that the firmware that matches has tables for: `PROTOCOL_CHANNELS` of `protocol/protocol.h`.
+const CHANNELS: u32 = 64;
+/// Processes of a node, likewise: `PROTOCOL_PROCESSES`.
+const PROCESSES: u32 = 8;
 
 chasqui_config::choice! {
     /// The firmware.
     pub enum Image {
+        /// It matches messages, with credit and rendezvous.
+        Mcp = "mcp",
         /// It moves messages; the host matches.
         Bip = "bip",
     }
@@ -18,7 +29,11 @@ chasqui_config::parameters! {
     /// The network processor's program.
     pub struct Control {
         /// Which it is.
-        image: Image = "bip", source "specs/mpinp.md: the thin firmware";
+        image: Image = "mcp", source "MPI-NP";
+        /// Longest message whose data the host stores to the card; longer ones are fetched (`mcp`).
+        pio: Bytes = "128 B", range "8 B" ..= "4 KiB", source "assumption";
+        /// Longest message that goes without credit when there is none (`mcp`).
+        eager: Bytes = "64 B", range "0 B" ..= "4 KiB", source "assumption";
     }
 }
 
@@ -30,7 +45,7 @@ const FOR_CREDIT: u64 = 2;
 ///
 /// # Errors
 /// There are none: in words.
-pub(crate) fn credit(host: Bytes, ranks: u32) -> Result<u64, String> {
+fn credit(host: Bytes, ranks: u32) -> Result<u64, String> {
     let slots = (host.bytes() - PAGE_BYTES) / SLOT_BYTES;
     let each = slots / u64::from(ranks);
     if each > FOR_CREDIT {
@@ -43,14 +58,113 @@ pub(crate) fn credit(host: Bytes, ranks: u32) -> Result<u64, String> {
     ))
 }
 
-/// Bytes behind the image for what each of `processes` of a node has with each of `all` of the machine.
-pub(crate) fn table_bytes(processes: u32, all: u32) -> u64 {
-    u64::from(processes) * u64::from(all) * PEER_BYTES
+/// Memory of the card for the firmware's image, and for tables behind it.
+pub(crate) struct Room {
+    /// All of it, what it is called, and the tables [bytes].
+    bytes: u64,
+    name: String,
+    tables: u64,
+}
+
+impl Room {
+    /// Whether firmware `name` with an image of so many bytes finds room.
+    ///
+    /// # Errors
+    /// It does not: in words.
+    pub fn check(&self, name: &str, image: u64) -> Result<(), String> {
+        let needed = image.next_multiple_of(PAGE_BYTES) + self.tables;
+        if self.bytes < needed {
+            return Err(format!(
+                "{}: the firmware {name:?} and its tables for so many ranks need {needed} B",
+                self.name
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl Control {
+    /// Whether it can serve such a placement.
+    ///
+    /// # Errors
+    /// There are too few channels: in words, with the largest number of ranks that there may be.
+    pub fn check(&self, placement: &Placement) -> Result<(), String> {
+        let (ranks, per_node) = (placement.ranks_max(), placement.processes());
+        if self.image != Image::Mcp || (per_node <= PROCESSES && per_node * ranks <= CHANNELS) {
+            return Ok(());
+        }
+        if per_node > PROCESSES {
+            return Err(format!(
+                "{per_node} ranks on a node: mpinp's firmware \"mcp\" serves up to {PROCESSES} processes"
+            ));
+        }
+        Err(format!(
+            "{ranks} ranks, {per_node} on a node: each process has a channel to each rank, and mpinp's card has {CHANNELS}; \
+             with {per_node} on a node, up to {} ranks can run",
+            CHANNELS / per_node
+        ))
+    }
+
+    /// Messages that each of `ranks` processes of the thin firmware may have under way to each other one; 0 of another.
+    ///
+    /// # Errors
+    /// There are none: in words.
+    pub fn credit(&self, host: Bytes, ranks: u32) -> Result<u64, String> {
+        if self.image == Image::Bip { credit(host, ranks) } else { Ok(0) }
+    }
+
+    /// What is there for it on a card of a network of so many nodes: the thin firmware has its part of the memory, the other
+    /// one all below the windows.
+    pub fn room(&self, shared: &Shared, layout: &Layout, nodes: u32, ranks: u32) -> Room {
+        let processes = u64::from(layout.processes);
+        match self.image {
+            Image::Bip => Room {
+                bytes: shared.firmware.bytes(),
+                name: format!("mpinp.shared.firmware = {}", shared.firmware),
+                tables: processes * processes * u64::from(nodes) * np::PEER_BYTES,
+            },
+            Image::Mcp => Room {
+                bytes: layout.windows,
+                name: format!("mpinp.card.sram: there are {} B below the windows", layout.windows),
+                tables: processes * (np::PROCESS_BYTES + u64::from(ranks) * np::CHANNEL_BYTES),
+            },
+        }
+    }
+
+    /// What the firmware loads, beside what is the card's.
+    pub fn settings(&self, placement: &Placement) -> [(u64, u64); 3] {
+        [
+            (np::SETTING_RANKS, placement.ranks(JobId(0)).into()),
+            (np::SETTING_BY_NODE, u64::from(placement.map_by() == MapBy::Node)),
+            (np::SETTING_EAGER, self.eager.bytes()),
+        ]
+    }
+
+    /// Names the host's side of it.
+    pub fn identify(&self, page: &mut NiIdentification) {
+        page.device = match self.image {
+            Image::Mcp => requests::MCP_DEVICE,
+            Image::Bip => registers::DEVICE,
+        } as u32;
+        page.settings[requests::SETTING_PIO_BYTES as usize] = self.pio.bytes();
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_largest_number_of_ranks_is_named() {
+        let control =
+            |image| Control { image, pio: Bytes::from_bytes(128), eager: Bytes::from_bytes(64) };
+        let placement = |ranks, per_node| Placement::new(vec![ranks], per_node, MapBy::Slot);
+        assert_eq!(control(Image::Mcp).check(&placement(32, 2)), Ok(()));
+        let text = control(Image::Mcp).check(&placement(33, 2)).unwrap_err();
+        assert!(text.ends_with("with 2 on a node, up to 32 ranks can run"), "{text}");
+        assert!(control(Image::Mcp).check(&placement(9, 9)).unwrap_err().contains("up to 8 processes"));
+        assert_eq!(control(Image::Bip).check(&placement(200, 4)), Ok(()));
+    }
 
     #[test]
     fn a_ring_has_room_for_all_that_may_be_under_way() {

@@ -9,6 +9,7 @@ mod layout;
 pub mod np_registers;
 pub mod parameters;
 pub mod registers;
+pub mod requests;
 
 use chasqui_config::{Resolved, Schema};
 use chasqui_engine::Clock;
@@ -20,7 +21,7 @@ use chasqui_ni::{FIRMWARE_MEMORY, FirmwareProcessor, FirmwareSpec, NetworkInterf
 use chasqui_node::NodeConfiguration;
 
 use board::{Board, BoardPlan};
-use control::Control;
+use control::{Control, Room};
 use layout::Layout;
 use parameters::{Card, Pci, Processor, Shared};
 
@@ -88,6 +89,7 @@ impl Machine for MpinpMachine {
             packet_bytes_min: 1,
             copes_with: self.copes_with(resolved),
         };
+        resolved.read::<Control>("mpinp.control").check(&work.placement)?;
         build_on_network(resolved, work, on, threads, |configuration, port| {
             let board = board(resolved, configuration, work, port)?;
             Ok((board.host_memory(), Box::new(board) as Box<dyn NetworkInterface>))
@@ -113,8 +115,9 @@ fn board(
         shared.window.bytes(),
         (ni_memory_base(configuration), shared.host.bytes()),
     )?;
-    let tables = control::table_bytes(per_node, per_node * port.nodes());
-    let processor = network_processor(resolved, configuration, &work.jobs[0], (&card, port.node(), tables))?;
+    let control: Control = resolved.read("mpinp.control");
+    let room = control.room(&shared, &layout, port.nodes(), work.placement.ranks_max());
+    let processor = network_processor(resolved, configuration, &work.jobs[0], (&card, port.node(), room))?;
     Ok(Board::new(BoardPlan {
         pci: resolved.read("mpinp.pci"),
         network: resolved.read("network"),
@@ -124,12 +127,13 @@ fn board(
         layout,
         processor,
         per_node,
-        credit: control::credit(shared.host, work.placement.ranks_max())?,
+        credit: control.credit(shared.host, work.placement.ranks_max())?,
+        control_settings: control.settings(&work.placement),
+        control,
     }))
 }
 
-/// The network processor of node `number`, on the card's memory, whose firmware needs so much for tables behind its image
-/// [bytes].
+/// The network processor of node `number`, on the card's memory, with `room` for its firmware.
 ///
 /// # Errors
 /// There is no firmware for it, or that does not fit.
@@ -137,18 +141,12 @@ fn network_processor(
     resolved: &Resolved,
     node: &NodeConfiguration,
     job: &Job,
-    (card, number, tables): (&Card, u32, u64),
+    (card, number, room): (&Card, u32, Room),
 ) -> Result<FirmwareProcessor<SharedSram>, String> {
     let np: Processor = resolved.read("mpinp.np");
     let name = resolved.read::<Control>("mpinp.control").image.word();
     let image = job.firmware.named(name).map_err(|e| format!("mpinp: {e}"))?;
-    let room = resolved.read::<Shared>("mpinp.shared").firmware;
-    let needed = image.end().saturating_sub(FIRMWARE_MEMORY).next_multiple_of(np_registers::PEER_BYTES) + tables;
-    if room.bytes() < needed {
-        return Err(format!(
-            "mpinp.shared.firmware = {room}: the firmware {name:?} and its tables for so many ranks need {needed} B"
-        ));
-    }
+    room.check(name, image.end().saturating_sub(FIRMWARE_MEMORY))?;
     let mut class = [1; CLASSES];
     class[chasqui_hart::Class::IntMul as usize] = np.int_mul.cycles() as u16;
     class[chasqui_hart::Class::IntDiv as usize] = np.int_div.cycles() as u16;

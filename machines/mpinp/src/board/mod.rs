@@ -24,6 +24,7 @@ use chasqui_ni::{
 use chasqui_placement::ProcessId;
 use chasqui_record::Profile;
 
+use crate::control::Control;
 use crate::layout::Layout;
 use crate::parameters::{Card, Pci};
 use crate::{np_registers as np, registers};
@@ -69,6 +70,9 @@ pub(crate) struct BoardPlan {
     pub per_node: u32,
     /// Messages that a process may have under way to another.
     pub credit: u64,
+    /// Its program, and what that is told.
+    pub control: Control,
+    pub control_settings: [(u64, u64); 3],
 }
 
 /// The memory of a card, which its processor is master of as well.
@@ -113,14 +117,15 @@ pub(crate) struct Board {
     /// Of the receiver's place that was filled last.
     filled: u64,
     records: Records,
-    settings: [(u64, u64); 10],
+    settings: Vec<(u64, u64)>,
     credit: u64,
+    control: Control,
     counters: BoardStatistics,
 }
 
 impl Board {
     pub fn new(plan: BoardPlan) -> Board {
-        let BoardPlan { pci, card, network, port, layout, line_bytes, processor, per_node, credit } = plan;
+        let BoardPlan { pci, card, network, port, layout, line_bytes, processor, per_node, credit, .. } = plan;
         let clock = Clock::new(card.clock.hz());
         let header = card.packet_header.bytes();
         let link = LinkEnd::new(&network, port, 1, BoardEvent::Start.into());
@@ -138,6 +143,7 @@ impl Board {
             (np::SETTING_PER_NODE, per_node.into()),
             (np::SETTING_CREDIT, credit),
         ];
+        let settings = [&settings[..], &plan.control_settings].concat();
         let bus = io_bus(&pci);
         Board {
             retry: bus.clock().edge(pci.address.cycles() + pci.target_wait.cycles() + 1),
@@ -160,6 +166,7 @@ impl Board {
             filled: 0,
             records: Records::default(),
             settings,
+            control: plan.control,
             counters: BoardStatistics::default(),
             credit,
             layout,
@@ -310,6 +317,7 @@ impl Board {
                     np::FAULT_SLOT => "a slot that its doorbell counts has no message that can be sent",
                     np::FAULT_CREDIT => "it sends more messages than it has credit for",
                     np::FAULT_GIVEN => "it gives back credit that it has not got, or too little of it alone",
+                    np::FAULT_REQUEST => "a request names what is not its process's, or more than that may have",
                     _ => return Err(format!("a store of {value:#x} to FAULT")),
                 };
                 c.fault(ProcessId(value as u32), format!("protection: {what}"));
@@ -356,7 +364,7 @@ fn card_dma(pci: &Pci, card: &Card, line_bytes: u64) -> CardDma {
 
 impl NetworkInterface for Board {
     fn identify(&self, page: &mut NiIdentification) {
-        page.device = registers::DEVICE as u32;
+        self.control.identify(page);
         page.interface = registers::HEADER.interface();
         page.settings[registers::SETTING_WINDOW_BYTES as usize] = self.layout.window_bytes;
         page.settings[registers::SETTING_HOST_BYTES as usize] = self.layout.host_bytes;

@@ -1,0 +1,98 @@
+/* What the protocol asks for, but for what is about a body that comes (in.c). */
+#include "mcp.h"
+
+void environment_transmit(struct protocol *p, unsigned channel, const struct protocol_header *header,
+                          const struct protocol_send *send)
+{
+    struct wire wire = {.kind = WIRE_PROTOCOL, .header = *header};
+    (void)p;
+    if (!send) {
+        out_put(channel, &wire, NONE);
+        return;
+    }
+    struct transfer *transfer = transfer_of(send->request);
+    transfer->number = header->message;
+    transfer->granted = 1;
+    transfer->done = 0;
+    transfer->is_dropped = false;
+    transfer->is_under_way = true;
+    transfer->is_leaving = true;
+    wire.source = process_of(send->request)->rank;
+    wire.sequence = transfer->sequence;
+    wire.body = least(transfer->bytes, PART);
+    out_put(channel, &wire, send->request);
+}
+
+void environment_deliver(struct protocol *p, const struct protocol_receive *receive)
+{
+    struct transfer *transfer = transfer_of(receive->request);
+    (void)p;
+    transfer->number = receive->number;
+    transfer->sequence = stored[receive->channel][receive->slot].sequence;
+    host_deliver(receive->request);
+}
+
+void environment_release(struct protocol *p, unsigned channel, unsigned slot)
+{
+    buffer_give(channel, stored[channel][slot].first, p->channels[channel].slots[slot].bytes);
+}
+
+void environment_unclaimed(struct protocol *p, unsigned channel, unsigned slot)
+{
+    unsigned number = p->channels[channel].process;
+    struct process *process = &processes[number];
+    const struct protocol_slot *message = &p->channels[channel].slots[slot];
+    process->unclaimed++;
+    if (!process->listens) {
+        process->has_missed = true;
+        return;
+    }
+    process->listens = false;
+    host_event(number, &(struct chasqui_mpinp_event){.kind = CHASQUI_MPINP_UNCLAIMED,
+                                                     .rank = peers[channel].rank,
+                                                     .context = (uint16_t)message->context,
+                                                     .tag = message->tag,
+                                                     .entry = process->unclaimed});
+}
+
+void environment_send_complete(struct protocol *p, unsigned channel, uint32_t request, enum protocol_result result)
+{
+    (void)p;
+    (void)channel;
+    transfer_of(request)->kind = 0;
+    host_event(request >> 8, &(struct chasqui_mpinp_event){.kind = CHASQUI_MPINP_SENT,
+                                                           .result = (uint8_t)result,
+                                                           .name = (uint16_t)(request & 0xff)});
+}
+
+void environment_receive_complete(struct protocol *p, const struct protocol_receive *receive,
+                                  enum protocol_result result)
+{
+    struct process *process = process_of(receive->request);
+    struct transfer *transfer = transfer_of(receive->request);
+    (void)p;
+    transfer->kind = 0;
+    process->receives--;
+    process->places -= transfer->places;
+    struct chasqui_mpinp_event event = {.kind = CHASQUI_MPINP_RECEIVED,
+                                        .result = (uint8_t)result,
+                                        .name = (uint16_t)(receive->request & 0xff)};
+    if (result != PROTOCOL_CANCELLED) {
+        event.rank = peers[receive->channel].rank;
+        event.tag = receive->tag;
+        event.bytes = receive->bytes;
+        event.sequence = transfer->sequence;
+    }
+    host_event(receive->request >> 8, &event);
+}
+
+_Noreturn void environment_fault(struct protocol *p, const char *reason)
+{
+    (void)p;
+    (void)reason;
+    __builtin_trap();
+}
+_Static_assert((int)PROTOCOL_COMPLETE == (int)CHASQUI_MPINP_COMPLETE &&
+                   (int)PROTOCOL_TRUNCATED == (int)CHASQUI_MPINP_TRUNCATED &&
+                   (int)PROTOCOL_CANCELLED == (int)CHASQUI_MPINP_CANCELLED,
+               "results");

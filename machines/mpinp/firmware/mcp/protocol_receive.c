@@ -1,0 +1,2 @@
+/* The protocol, for this image. */
+#include "protocol/receive.c"

@@ -1,0 +1,250 @@
+/* Requests of processes: each may name what is its own. */
+#include "mcp.h"
+
+static uint32_t served; /* process whose request was taken last */
+
+void refuse(unsigned process, uint64_t why)
+{
+    processes[process].is_refused = true;
+    processes[process].produced = processes[process].taken;
+    np_store(CHASQUI_NP_FAULT, process | why);
+}
+
+void requests_rung(void)
+{
+    uint64_t rung = np_load(CHASQUI_NP_DOORBELLS);
+    for (uint32_t i = 0; rung; i++, rung >>= 1) {
+        struct process *process = &processes[i];
+        if (!(rung & 1) || process->is_refused)
+            continue;
+        process->produced = *(volatile uint32_t *)(process->window + CHASQUI_MPINP_DOORBELL);
+        if (process->produced - process->taken > CHASQUI_MPINP_REQUESTS)
+            refuse(i, CHASQUI_NP_FAULT_COUNT);
+    }
+}
+
+bool requests_wait(void)
+{
+    for (uint32_t i = 0; i < process_count; i++)
+        if (processes[i].produced != processes[i].taken)
+            return true;
+    return false;
+}
+
+/* --- what a request may name --- */
+
+static bool is_within(uint64_t address, uint64_t bytes, uint64_t first, uint64_t end)
+{
+    return address % 8 == 0 && address >= first && address <= end && bytes <= end - address;
+}
+
+/* Its table names memory that is the process's. */
+static bool has_memory(const struct chasqui_mpinp_request *request)
+{
+    if (request->kind == CHASQUI_MPINP_SEND && request->flags & CHASQUI_MPINP_IN_WINDOW)
+        return request->bytes <= PART &&
+               is_within(request->address[0], request->bytes, CHASQUI_MPINP_WINDOW_DATA, window_bytes);
+    uint32_t second = request->bytes > PART ? least(request->bytes - PART, PART) : 0;
+    return request->valid >= 1 && request->valid <= (second ? 2 : 1) &&
+           is_within(request->address[0], least(request->bytes, PART), CHASQUI_MPINP_HOST_DATA, host_bytes) &&
+           (!second || is_within(request->address[1], second, CHASQUI_MPINP_HOST_DATA, host_bytes));
+}
+
+static uint32_t places_of(const struct chasqui_mpinp_request *request)
+{
+    return request->rank == CHASQUI_MPINP_ANY_SOURCE ? ranks : 1;
+}
+
+static bool is_receive_allowed(unsigned process, const struct chasqui_mpinp_request *request)
+{
+    const struct process *of = &processes[process];
+    return (request->rank < ranks || request->rank == CHASQUI_MPINP_ANY_SOURCE) &&
+           of->receives < CHASQUI_MPINP_RECEIVES && of->places + places_of(request) <= CHASQUI_MPINP_PLACES;
+}
+
+static struct protocol_receive_request receive_request(unsigned process, const struct chasqui_mpinp_request *request)
+{
+    return (struct protocol_receive_request){
+        .process = (uint16_t)process,
+        .source = (uint16_t)(request->rank == CHASQUI_MPINP_ANY_SOURCE ? PROTOCOL_ANY_SOURCE
+                                                                       : process * ranks + request->rank),
+        .context = request->context,
+        .tag = request->tag,
+        .capacity_bytes = request->bytes,
+        .request = request_of(process, request->name),
+    };
+}
+
+static void fill_transfer(struct transfer *transfer, const struct chasqui_mpinp_request *request)
+{
+    *transfer = (struct transfer){.kind = request->kind,
+                                  .is_in_window = request->flags & CHASQUI_MPINP_IN_WINDOW,
+                                  .address = {request->address[0], request->address[1]},
+                                  .bytes = request->bytes,
+                                  .sequence = request->sequence,
+                                  .valid = request->valid,
+                                  .parts = parts_of(request->bytes)};
+}
+
+/* --- requests; false: it may not --- */
+
+static bool post_send(unsigned process, struct transfer *transfer, const struct chasqui_mpinp_request *request)
+{
+    if (transfer->kind || request->rank >= ranks || !has_memory(request))
+        return false;
+    fill_transfer(transfer, request);
+    transfer->channel = (uint16_t)(process * ranks + request->rank);
+    return protocol_post_send(
+        &protocol, transfer->channel,
+        &(struct protocol_send){.flags = request->flags & (SEND_IS_SYNCHRONOUS | SEND_IS_READY),
+                                .context = request->context,
+                                .tag = request->tag,
+                                .bytes = request->bytes,
+                                .request = request_of(process, request->name)});
+}
+_Static_assert((int)SEND_IS_SYNCHRONOUS == (int)CHASQUI_MPINP_SYNCHRONOUS && (int)SEND_IS_READY == (int)CHASQUI_MPINP_READY,
+               "flags of sends");
+
+static bool post_receive(unsigned process, struct transfer *transfer, const struct chasqui_mpinp_request *request)
+{
+    if (transfer->kind || !is_receive_allowed(process, request) || !has_memory(request))
+        return false;
+    struct protocol_receive_request receive = receive_request(process, request);
+    fill_transfer(transfer, request);
+    transfer->is_in_window = false;
+    transfer->places = (uint16_t)places_of(request);
+    processes[process].receives++;
+    processes[process].places += transfer->places;
+    return protocol_post_receive(&protocol, &receive, &transfer->number);
+}
+
+static void answer(unsigned process, const struct chasqui_mpinp_request *request, unsigned kind, bool is_there,
+                   const struct protocol_status *status)
+{
+    struct chasqui_mpinp_event event = {.kind = (uint8_t)kind,
+                                        .name = request->name,
+                                        .result = CHASQUI_MPINP_NOTHING,
+                                        .entry = processes[process].unclaimed};
+    if (is_there) {
+        event.result = CHASQUI_MPINP_COMPLETE;
+        event.rank = peers[status->channel].rank;
+        event.tag = status->tag;
+        event.bytes = status->bytes;
+    }
+    host_event(process, &event);
+}
+
+static bool probe(unsigned process, const struct chasqui_mpinp_request *request)
+{
+    if (request->rank >= ranks && request->rank != CHASQUI_MPINP_ANY_SOURCE)
+        return false;
+    struct protocol_receive_request receive = receive_request(process, request);
+    struct protocol_status status;
+    bool is_there = protocol_probe(&protocol, &receive, &status);
+    if (!is_there)
+        processes[process].listens = true;
+    answer(process, request, CHASQUI_MPINP_PROBED, is_there, &status);
+    return true;
+}
+
+static bool claim(unsigned process, struct transfer *transfer, const struct chasqui_mpinp_request *request)
+{
+    if (transfer->kind || !is_receive_allowed(process, request))
+        return false;
+    struct protocol_receive_request receive = receive_request(process, request);
+    struct protocol_status status;
+    uint32_t number;
+    /* `bytes`: messages that the host knows of. If there are more, an older receive of its may want them. */
+    bool is_there = request->bytes == processes[process].unclaimed &&
+                    protocol_claim(&protocol, &receive, &number, &status);
+    if (is_there) {
+        *transfer = (struct transfer){.kind = CHASQUI_MPINP_CLAIM, .number = number};
+        processes[process].receives++;
+    }
+    answer(process, request, CHASQUI_MPINP_CLAIMED, is_there, &status);
+    return true;
+}
+
+static bool fetch(unsigned process, struct transfer *transfer, const struct chasqui_mpinp_request *request)
+{
+    if (transfer->kind != CHASQUI_MPINP_CLAIM || !has_memory(request))
+        return false;
+    uint32_t number = transfer->number;
+    fill_transfer(transfer, request);
+    transfer->kind = CHASQUI_MPINP_RECEIVE;
+    transfer->is_in_window = false;
+    transfer->number = number;
+    protocol_receive_claimed(&protocol, number, request->bytes, request_of(process, request->name));
+    return true;
+}
+
+static bool cancel(unsigned process, struct transfer *transfer, const struct chasqui_mpinp_request *request)
+{
+    if (transfer->kind == CHASQUI_MPINP_SEND)
+        protocol_cancel_send(&protocol, transfer->channel, request_of(process, request->name));
+    else if (transfer->kind == CHASQUI_MPINP_RECEIVE)
+        protocol_cancel(&protocol, transfer->number);
+    return transfer->kind != CHASQUI_MPINP_CLAIM;
+}
+
+/* One that is over needs no entries. */
+static bool entry(unsigned process, struct transfer *transfer, const struct chasqui_mpinp_request *request)
+{
+    if (!transfer->kind)
+        return true;
+    if (transfer->kind == CHASQUI_MPINP_CLAIM || transfer->valid >= transfer->told + 2)
+        return false;
+    transfer->valid++;
+    if (transfer->kind == CHASQUI_MPINP_SEND)
+        send_go_on(request_of(process, request->name));
+    else
+        receive_go_on(request_of(process, request->name));
+    return true;
+}
+
+static bool listen(unsigned process)
+{
+    struct process *of = &processes[process];
+    of->listens = !of->has_missed;
+    if (of->has_missed)
+        host_event(process, &(struct chasqui_mpinp_event){.kind = CHASQUI_MPINP_UNCLAIMED,
+                                                          .rank = CHASQUI_MPINP_ANY_SOURCE,
+                                                          .entry = of->unclaimed});
+    of->has_missed = false;
+    return true;
+}
+
+static bool take(unsigned process, const struct chasqui_mpinp_request *request)
+{
+    if (request->name >= NAMES)
+        return false;
+    struct transfer *transfer = &processes[process].transfers[request->name];
+    switch (request->kind) {
+    case CHASQUI_MPINP_SEND: return post_send(process, transfer, request);
+    case CHASQUI_MPINP_RECEIVE: return post_receive(process, transfer, request);
+    case CHASQUI_MPINP_PROBE: return probe(process, request);
+    case CHASQUI_MPINP_CLAIM: return claim(process, transfer, request);
+    case CHASQUI_MPINP_FETCH: return fetch(process, transfer, request);
+    case CHASQUI_MPINP_CANCEL: return cancel(process, transfer, request);
+    case CHASQUI_MPINP_ENTRY: return entry(process, transfer, request);
+    case CHASQUI_MPINP_LISTEN: return listen(process);
+    default: return false;
+    }
+}
+
+void requests_take(void)
+{
+    for (uint32_t i = 0; i < process_count; i++) {
+        served = served + 1 < process_count ? served + 1 : 0;
+        struct process *process = &processes[served];
+        if (process->produced == process->taken)
+            continue;
+        /* Its process may change it meanwhile. */
+        struct chasqui_mpinp_request request =
+            ((const volatile struct chasqui_mpinp_request *)process->window)[process->taken % CHASQUI_MPINP_REQUESTS];
+        process->taken++;
+        if (!take(served, &request))
+            refuse(served, CHASQUI_NP_FAULT_REQUEST);
+        return;
+    }
+}
