@@ -10,7 +10,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_MPINP_INTERFACE 0xf07a0fd5u /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_MPINP_INTERFACE 0x37dd78acu /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 
@@ -70,7 +70,7 @@ _Static_assert(offsetof(struct chasqui_mpinp_end, sent) == 60, "chasqui_mpinp_en
 #define CHASQUI_MPINP_FETCH 0x5ull /* Kind of a request: the message that `name` has claimed is received. */
 #define CHASQUI_MPINP_CANCEL 0x6ull /* Kind of a request: `name` is not wanted any more. Its event says what came of that. */
 #define CHASQUI_MPINP_ENTRY 0x7ull /* Kind of a request: an entry of `name`'s table is valid again. */
-#define CHASQUI_MPINP_LISTEN 0x8ull /* Kind of a request: UNCLAIMED is wanted. */
+#define CHASQUI_MPINP_LISTEN 0x8ull /* Kind of a request: UNCLAIMED is wanted; with flag 1, also if messages are there that no receive has got. */
 #define CHASQUI_MPINP_SYNCHRONOUS 0x1ull /* Flag of a send: it completes when it has met its receive. */
 #define CHASQUI_MPINP_READY 0x2ull /* Flag of a send: its receive is posted. */
 #define CHASQUI_MPINP_IN_WINDOW 0x4ull /* Flag of a send: its data are in the window. */

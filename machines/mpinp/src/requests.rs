@@ -42,7 +42,7 @@ chasqui_abi::guest_constants! {
     pub const CANCEL: u64 = 6;
     /// Kind of a request: an entry of `name`'s table is valid again.
     pub const ENTRY: u64 = 7;
-    /// Kind of a request: UNCLAIMED is wanted.
+    /// Kind of a request: UNCLAIMED is wanted; with flag 1, also if messages are there that no receive has got.
     pub const LISTEN: u64 = 8;
 
     /// Flag of a send: it completes when it has met its receive.

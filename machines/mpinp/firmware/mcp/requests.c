@@ -202,11 +202,22 @@ static bool entry(unsigned process, struct transfer *transfer, const struct chas
     return true;
 }
 
-static bool listen(unsigned process)
+/* Some message has met no receive. */
+static bool has_unclaimed(unsigned process)
+{
+    for (unsigned channel = process * ranks; channel < (process + 1) * ranks; channel++)
+        if (protocol.channels[channel].table_first != PROTOCOL_TABLE_SLOTS)
+            return true;
+    return false;
+}
+
+/* `flags` 1: those that have come count, too. */
+static bool listen(unsigned process, const struct chasqui_mpinp_request *request)
 {
     struct process *of = &processes[process];
-    of->listens = !of->has_missed;
-    if (of->has_missed)
+    bool is_there = of->has_missed || (request->flags && has_unclaimed(process));
+    of->listens = !is_there;
+    if (is_there)
         host_event(process, &(struct chasqui_mpinp_event){.kind = CHASQUI_MPINP_UNCLAIMED,
                                                           .rank = CHASQUI_MPINP_ANY_SOURCE,
                                                           .entry = of->unclaimed});
@@ -227,7 +238,7 @@ static bool take(unsigned process, const struct chasqui_mpinp_request *request)
     case CHASQUI_MPINP_FETCH: return fetch(process, transfer, request);
     case CHASQUI_MPINP_CANCEL: return cancel(process, transfer, request);
     case CHASQUI_MPINP_ENTRY: return entry(process, transfer, request);
-    case CHASQUI_MPINP_LISTEN: return listen(process);
+    case CHASQUI_MPINP_LISTEN: return listen(process, request);
     default: return false;
     }
 }
