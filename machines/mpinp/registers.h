@@ -10,7 +10,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_MPINP_INTERFACE 0x37dd78acu /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_MPINP_INTERFACE 0x86c3f3d9u /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 
@@ -71,6 +71,7 @@ _Static_assert(offsetof(struct chasqui_mpinp_end, sent) == 60, "chasqui_mpinp_en
 #define CHASQUI_MPINP_CANCEL 0x6ull /* Kind of a request: `name` is not wanted any more. Its event says what came of that. */
 #define CHASQUI_MPINP_ENTRY 0x7ull /* Kind of a request: an entry of `name`'s table is valid again. */
 #define CHASQUI_MPINP_LISTEN 0x8ull /* Kind of a request: UNCLAIMED is wanted; with flag 1, also if messages are there that no receive has got. */
+#define CHASQUI_MPINP_DRAIN 0x9ull /* Kind of a request: CLAIM of the first message from `rank` that no receive has got, whatever its context and tag. */
 #define CHASQUI_MPINP_SYNCHRONOUS 0x1ull /* Flag of a send: it completes when it has met its receive. */
 #define CHASQUI_MPINP_READY 0x2ull /* Flag of a send: its receive is posted. */
 #define CHASQUI_MPINP_IN_WINDOW 0x4ull /* Flag of a send: its data are in the window. */
@@ -80,6 +81,7 @@ _Static_assert(offsetof(struct chasqui_mpinp_end, sent) == 60, "chasqui_mpinp_en
 #define CHASQUI_MPINP_PROBED 0x4ull /* Kind of an event: the answer to PROBE. */
 #define CHASQUI_MPINP_CLAIMED 0x5ull /* Kind of an event: the answer to CLAIM. */
 #define CHASQUI_MPINP_UNCLAIMED 0x6ull /* Kind of an event: a message has come that no receive has got. */
+#define CHASQUI_MPINP_CROWDED 0x7ull /* Kind of an event: many messages from `rank` have come that no receive has got. The next follows when one is drained. */
 #define CHASQUI_MPINP_COMPLETE 0x0ull /* Result: of SENT and RECEIVED, all is well; of PROBED and CLAIMED, there is one. */
 #define CHASQUI_MPINP_TRUNCATED 0x1ull /* Result: the message was longer than the receive. */
 #define CHASQUI_MPINP_CANCELLED 0x2ull /* Result: it was taken back. */
@@ -118,11 +120,11 @@ struct chasqui_mpinp_event {
     uint8_t result; /* What came of it. */
     uint16_t rank; /* World rank of the message's source. */
     uint16_t name; /* Which request it is about. */
-    uint16_t context; /* Context of the communicator, of UNCLAIMED. */
+    uint16_t context; /* Context of the communicator, of CLAIMED. */
     int32_t tag; /* Tag of the message. */
     uint32_t bytes; /* Length of the message [bytes]. */
     uint32_t sequence; /* Number of the message among all that its source has sent. */
-    uint32_t entry; /* Of ENTRY_DONE: which. */
+    uint32_t entry; /* Of ENTRY_DONE: which. Of CLAIMED: 1, if the message's send awaits its receive. */
     uint32_t taken; /* Requests that have been taken, of all. */
     uint32_t number; /* Number of the event, from 1 on: it is there. */
 };

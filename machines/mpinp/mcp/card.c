@@ -109,10 +109,10 @@ static struct blocks *mcp_blocks_for(enum mcp_memory memory, size_t bytes)
     return bytes <= small[memory].bytes ? &small[memory] : &large[memory];
 }
 
-uint32_t mcp_memory_take(enum mcp_memory memory, size_t bytes)
+uint32_t mcp_memory_take(enum mcp_memory memory, size_t bytes, uint32_t left)
 {
     struct blocks *blocks = mcp_blocks_for(memory, bytes);
-    if (unlikely(bytes > blocks->bytes || blocks->count == 0))
+    if (unlikely(bytes > blocks->bytes || blocks->count <= (blocks == &small[memory] ? 0 : left)))
         return 0;
     return blocks->free[--blocks->count];
 }

@@ -20,10 +20,11 @@ void mcp_look(void)
                 mcp_receive_entry(&copy);
             break;
         case CHASQUI_MPINP_UNCLAIMED: mcp_unclaimed(&copy); break;
+        case CHASQUI_MPINP_CROWDED: mcp_crowded(copy.rank); break;
         default: mcp_answered(&copy); break;
         }
     }
-    mcp_kept_look();
+    mcp_receives_look();
 }
 
 static void mcp_cancel(struct request *request)
@@ -41,6 +42,7 @@ static void mcp_init(void)
     chq.unexpected_count = CHQ_POSTS;
     chq_set_network(mcp_look);
     mcp_send_init();
+    mcp_receive_init();
 }
 
 static const struct transport mcp_transport = {

@@ -21,7 +21,7 @@ const struct chasqui_mpinp_event *mcp_card_event(void);
 /* Memory for data: in the window, and on the host for sends and for receives. Addresses are as in requests; 0: there is
  * none. */
 enum mcp_memory { MCP_WINDOW, MCP_SENDS, MCP_RECEIVES, MCP_MEMORIES };
-uint32_t mcp_memory_take(enum mcp_memory memory, size_t bytes);
+uint32_t mcp_memory_take(enum mcp_memory memory, size_t bytes, uint32_t left); /* `left` long blocks stay there */
 void mcp_memory_give(enum mcp_memory memory, uint32_t address, size_t bytes);
 size_t mcp_window_bytes(void); /* longest data in the window */
 void mcp_window_store(uint32_t address, const void *from, size_t bytes);
@@ -29,8 +29,11 @@ void *mcp_memory_at(uint32_t address);
 
 /* --- names.c: requests that the card has --- */
 
+struct mcp_held;
+
 struct mcp_name {
     struct request *request; /* null: it is complete already, or none */
+    struct mcp_held *held; /* a message that was claimed before */
     uint8_t kind; /* of the request to the card: SEND, RECEIVE, CLAIM */
     bool is_in_window, is_synchronous;
     uint8_t owed; /* entries that are valid, which the card has yet to hear of */
@@ -43,10 +46,12 @@ struct mcp_name {
 };
 
 #define MCP_NONE UINT32_MAX
-uint32_t mcp_name_take(void); /* MCP_NONE: all are used */
+#define NAMES_LEFT 8u /* to messages that are drained or claimed */
+uint32_t mcp_name_take(uint32_t left); /* MCP_NONE: more than `left` are not there */
+bool mcp_names_left(void);
 void mcp_name_give(uint32_t name);
 struct mcp_name *mcp_name_of(uint32_t name);
-bool mcp_table_take(struct mcp_name *name, enum mcp_memory memory);
+bool mcp_table_take(struct mcp_name *name, enum mcp_memory memory, uint32_t left);
 void mcp_table_give(struct mcp_name *name, enum mcp_memory memory);
 /* An entry of its table is valid again: as soon as there is room for the request. */
 void mcp_entry_valid(uint32_t name);
@@ -66,6 +71,7 @@ void mcp_send_entry(const struct chasqui_mpinp_event *event);
 
 /* --- receive.c --- */
 
+void mcp_receive_init(void);
 void mcp_post(struct request *request, uint64_t key, int pattern);
 void mcp_receive_cancel(struct request *request);
 void mcp_received(const struct chasqui_mpinp_event *event);
@@ -76,8 +82,9 @@ void mcp_claim(struct message *message);
 void mcp_receive(struct request *request, struct message *message);
 /* Answers to PROBE and CLAIM, which one function waits for. */
 void mcp_answered(const struct chasqui_mpinp_event *event);
-/* What receives that the card has no room for ask it. */
-void mcp_kept_look(void);
+void mcp_crowded(uint32_t rank);
+/* What receives and messages that wait ask of the card. */
+void mcp_receives_look(void);
 
 /* --- device.c --- */
 

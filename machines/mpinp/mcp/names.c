@@ -10,11 +10,17 @@ static uint32_t unused_count, used_once;
 static uint8_t owing[OWING];
 static uint32_t owing_first, owing_next;
 
-uint32_t mcp_name_take(void)
+static uint32_t mcp_names_count(void) { return unused_count + CHASQUI_MPINP_NAMES - used_once; }
+
+bool mcp_names_left(void) { return mcp_names_count() > 0; }
+
+uint32_t mcp_name_take(uint32_t left)
 {
+    if (mcp_names_count() <= left)
+        return MCP_NONE;
     if (unused_count > 0)
         return unused[--unused_count];
-    return used_once < CHASQUI_MPINP_NAMES ? used_once++ : MCP_NONE;
+    return used_once++;
 }
 
 void mcp_name_give(uint32_t name)
@@ -32,13 +38,13 @@ static size_t mcp_entry_bytes(const struct mcp_name *name, size_t entry)
     return left < MCP_PART ? left : MCP_PART;
 }
 
-bool mcp_table_take(struct mcp_name *name, enum mcp_memory memory)
+bool mcp_table_take(struct mcp_name *name, enum mcp_memory memory, uint32_t left)
 {
     name->address[1] = 0;
-    name->address[0] = mcp_memory_take(memory, mcp_entry_bytes(name, 0));
+    name->address[0] = mcp_memory_take(memory, mcp_entry_bytes(name, 0), left);
     if (!name->address[0] || name->bytes <= MCP_PART)
         return name->address[0];
-    name->address[1] = mcp_memory_take(memory, mcp_entry_bytes(name, 1));
+    name->address[1] = mcp_memory_take(memory, mcp_entry_bytes(name, 1), left);
     if (!name->address[1])
         mcp_memory_give(memory, name->address[0], mcp_entry_bytes(name, 0));
     return name->address[1];

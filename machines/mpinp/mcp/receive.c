@@ -1,29 +1,37 @@
-/* Receives and probing. The card has a receive as long as there are names, places and memory; others wait here, in order, and
- * are offered to the card's unclaimed messages, oldest first (protocol/README.md). */
+/* Receives and probing. The card has a receive as long as there are names, places and memory; others wait here, in order.
+ * Messages that have met no receive stay on the card until there are many of a source, or receives wait here: then they are
+ * drained, in order, and wait here, too. What waits here is older than what waits on the card, and comes first. */
 #include "host.h"
 #include "mpi/runtime/error.h"
 #include "mpi/runtime/memory.h"
 
-/* Receives that claims may have, beside those that are posted. */
-#define CLAIMS 20u
+/* Of the card's receives, names and memory: what is left to messages that are drained or claimed. */
+#define CLAIMED 20u
+#define BLOCKS_LEFT 4u
 
-/* A message that was found, and perhaps claimed. */
-struct found {
-    struct message message;
-    uint32_t name;
-    struct found *next; /* claimed, and its receive waits for memory */
-    struct request *request;
+/* A message that was found by a probe, claimed or drained. */
+struct mcp_held {
+    struct message message; /* what probing shows */
+    struct mcp_held *next;  /* in the list that it is in */
+    uint32_t name;          /* that claimed it; MCP_NONE: it is the card's, or its data are here */
+    bool is_fetched;
+    struct request *request; /* that has met it */
+    char *data; /* null: the request's memory takes them */
 };
 
-static struct request *kept_first, *kept_last; /* linked by their nodes; key and pattern are there, too */
-static struct found *fetches; /* in no order that matters */
+struct mcp_list {
+    struct mcp_held *first, *last;
+};
+
+static struct request *kept_first, *kept_last; /* receives that wait here: linked by their nodes */
+static struct mcp_list held; /* messages that do, in the order of each source */
+static struct mcp_list fetches; /* messages that are to be fetched and wait for room, in order */
 static uint32_t receives, places; /* that the card has */
-static uint32_t known; /* messages that came unclaimed, as far as the card has said */
 static bool listens; /* UNCLAIMED is to come */
 static bool is_new; /* receives were kept since the card was asked last */
-static bool must_offer; /* all that are kept */
-static struct chasqui_mpinp_event came; /* a message that may match one that is kept; its kind 0: none */
-static bool is_offering;
+static bool *crowded; /* by rank: messages are to be drained */
+static uint32_t crowded_count;
+static bool is_draining;
 
 static bool is_answered;
 static struct chasqui_mpinp_event answer; /* the last */
@@ -35,9 +43,40 @@ static struct {
     bool is_valid;
 } vain;
 
-static struct found *spare;
+static struct mcp_held *spare;
+
+void mcp_receive_init(void)
+{
+    crowded = chq_malloc(chq.size * sizeof *crowded);
+    memset(crowded, 0, chq.size * sizeof *crowded);
+}
 
 static inline struct request *mcp_after(const struct request *request) { return (struct request *)request->node.next; }
+
+static void mcp_append(struct mcp_list *list, struct mcp_held *message)
+{
+    message->next = NULL;
+    if (list->first)
+        list->last->next = message;
+    else
+        list->first = message;
+    list->last = message;
+}
+
+static void mcp_remove(struct mcp_list *list, struct mcp_held *message)
+{
+    struct mcp_held *before = NULL, *found = list->first;
+    for (; found && found != message; found = found->next)
+        before = found;
+    if (!found)
+        return;
+    if (before)
+        before->next = message->next;
+    else
+        list->first = message->next;
+    if (list->last == message)
+        list->last = before;
+}
 
 static struct chasqui_mpinp_request mcp_request_for(uint8_t kind, uint64_t key, int pattern)
 {
@@ -50,20 +89,6 @@ static struct chasqui_mpinp_request mcp_request_for(uint8_t kind, uint64_t key, 
 }
 
 static uint32_t mcp_places_for(uint64_t key) { return match_key_pattern(key) & PATTERN_ANY_SOURCE ? chq.size : 1; }
-
-/* A name with memory for a receive; MCP_NONE: there is no room. */
-static uint32_t mcp_prepare(struct request *request)
-{
-    uint32_t number = mcp_name_take();
-    if (number == MCP_NONE)
-        return MCP_NONE;
-    struct mcp_name *name = mcp_name_of(number);
-    *name = (struct mcp_name){.request = request, .kind = CHASQUI_MPINP_RECEIVE, .bytes = request->bytes};
-    if (mcp_table_take(name, MCP_RECEIVES))
-        return number;
-    mcp_name_give(number);
-    return MCP_NONE;
-}
 
 static void mcp_fill(struct chasqui_mpinp_request *to, uint32_t number)
 {
@@ -79,40 +104,42 @@ static void mcp_fill(struct chasqui_mpinp_request *to, uint32_t number)
 static bool mcp_receive_post(struct request *request, uint64_t key, int pattern)
 {
     uint32_t needed = mcp_places_for(key);
-    if (receives == CHASQUI_MPINP_RECEIVES - CLAIMS || places + needed > CHASQUI_MPINP_PLACES || mcp_card_room() == 0)
+    if (receives >= CHASQUI_MPINP_RECEIVES - CLAIMED || places + needed > CHASQUI_MPINP_PLACES || mcp_card_room() == 0)
         return false;
-    uint32_t number = mcp_prepare(request);
+    uint32_t number = mcp_name_take(NAMES_LEFT);
     if (number == MCP_NONE)
         return false;
+    struct mcp_name *name = mcp_name_of(number);
+    *name = (struct mcp_name){.request = request,
+                              .kind = CHASQUI_MPINP_RECEIVE,
+                              .places = (uint16_t)needed,
+                              .bytes = request->bytes};
+    if (!mcp_table_take(name, MCP_RECEIVES, BLOCKS_LEFT)) {
+        mcp_name_give(number);
+        return false;
+    }
     struct chasqui_mpinp_request receive = mcp_request_for(CHASQUI_MPINP_RECEIVE, key, pattern);
     mcp_fill(&receive, number);
     receives++;
     places += needed;
-    mcp_name_of(number)->places = (uint16_t)needed;
     request->posted = false;
     request->stamp = number;
     mcp_card_post(&receive);
     return true;
 }
 
-/* --- receives that wait here --- */
+/* --- what waits for room --- */
 
-static void mcp_fetch(struct request *request, uint32_t claimed);
+static bool mcp_fetch(struct mcp_held *message);
 
-static bool mcp_kept_step(struct blocked *blocked)
+static bool mcp_wait_step(struct blocked *blocked)
 {
     (void)blocked;
-    for (struct found **link = &fetches, *found; (found = *link);) {
-        if (mcp_card_room() == 0)
-            return false;
-        struct mcp_name *name = mcp_name_of(found->name);
-        if (!mcp_table_take(name, MCP_RECEIVES)) {
-            link = &found->next;
-            continue;
-        }
-        *link = found->next;
-        mcp_fetch(found->request, found->name);
-        free(found);
+    while (fetches.first) {
+        struct mcp_held *message = fetches.first, *next = message->next;
+        if (!mcp_fetch(message))
+            break;
+        fetches.first = next;
     }
     while (kept_first) {
         struct request *request = kept_first, *next = mcp_after(request);
@@ -120,18 +147,25 @@ static bool mcp_kept_step(struct blocked *blocked)
             break;
         kept_first = next;
     }
-    return !kept_first && !fetches;
+    return !kept_first && !fetches.first;
 }
 
 static bool is_blocked;
 
-static void mcp_kept_gone(struct blocked *blocked)
+static void mcp_wait_gone(struct blocked *blocked)
 {
     (void)blocked;
     is_blocked = false;
 }
 
-static struct blocked blocked_receives = {.step = mcp_kept_step, .gone = mcp_kept_gone};
+static struct blocked blocked_receives = {.step = mcp_wait_step, .gone = mcp_wait_gone};
+
+static void mcp_wait(void)
+{
+    if (!is_blocked)
+        chq_block(&blocked_receives);
+    is_blocked = true;
+}
 
 static void mcp_keep(struct request *request)
 {
@@ -143,16 +177,7 @@ static void mcp_keep(struct request *request)
         kept_first = request;
     kept_last = request;
     is_new = true;
-    if (!is_blocked)
-        chq_block(&blocked_receives);
-    is_blocked = true;
-}
-
-void mcp_post(struct request *request, uint64_t key, int pattern)
-{
-    request->node.key = key;
-    if (kept_first || !mcp_receive_post(request, key, pattern))
-        mcp_keep(request);
+    mcp_wait();
 }
 
 static void mcp_kept_remove(struct request *request)
@@ -166,6 +191,92 @@ static void mcp_kept_remove(struct request *request)
         kept_first = mcp_after(request);
     if (kept_last == request)
         kept_last = before;
+    request->posted = false;
+}
+
+/* --- messages that were claimed --- */
+
+/* Asks the card for the data of a claimed message: into the table of its receive, or of a place of its own. False: no room. */
+static bool mcp_fetch(struct mcp_held *message)
+{
+    struct mcp_name *name = mcp_name_of(message->name);
+    struct request *request = message->request;
+    size_t bytes = request ? request->bytes : message->message.envelope.bytes;
+    *name = (struct mcp_name){.request = request, .held = message, .kind = CHASQUI_MPINP_RECEIVE, .bytes = bytes};
+    if (mcp_card_room() == 0 || !mcp_table_take(name, MCP_RECEIVES, 0))
+        return false;
+    struct chasqui_mpinp_request fetch = {.kind = CHASQUI_MPINP_FETCH};
+    mcp_fill(&fetch, message->name);
+    message->is_fetched = true;
+    if (!request)
+        message->data = chq_malloc(bytes ? bytes : 1);
+    mcp_card_post(&fetch);
+    return true;
+}
+
+static void mcp_want(struct mcp_held *message)
+{
+    if (!fetches.first && mcp_fetch(message))
+        return;
+    mcp_append(&fetches, message);
+    mcp_wait();
+}
+
+static void mcp_held_free(struct mcp_held *message)
+{
+    free(message->data);
+    free(message);
+}
+
+/* A receive meets a message whose data are here. */
+static void mcp_take_held(struct request *request, struct mcp_held *message)
+{
+    transport_matched(request, &message->message.envelope);
+    chq_deliver(request, request->got > 0 ? message->data : NULL, request->got);
+    mcp_held_free(message);
+}
+
+/* ... which is in no list. */
+static void mcp_meet(struct request *request, struct mcp_held *message)
+{
+    request->posted = false;
+    request->stamp = MCP_NONE; /* It can not be cancelled. */
+    if (message->name == MCP_NONE) {
+        mcp_take_held(request, message);
+        return;
+    }
+    message->request = request;
+    if (message->is_fetched)
+        return;
+    mcp_remove(&fetches, message);
+    mcp_want(message);
+}
+
+static bool mcp_matches(uint64_t key, const struct mcp_held *message)
+{
+    uint64_t other = match_envelope_key(&message->message.envelope);
+    return ((key ^ other) & match_mask(match_key_pattern(key))) == 0;
+}
+
+static struct mcp_held *mcp_held_for(uint64_t key)
+{
+    struct mcp_held *message = held.first;
+    while (message && !mcp_matches(key, message))
+        message = message->next;
+    return message;
+}
+
+void mcp_post(struct request *request, uint64_t key, int pattern)
+{
+    struct mcp_held *message = unlikely(held.first != NULL) ? mcp_held_for(key) : NULL;
+    request->node.key = key;
+    if (unlikely(message != NULL)) {
+        mcp_remove(&held, message);
+        chq_tell();
+        mcp_meet(request, message);
+    } else if (kept_first || !mcp_receive_post(request, key, pattern)) {
+        mcp_keep(request);
+    }
 }
 
 void mcp_receive_cancel(struct request *request)
@@ -177,7 +288,7 @@ void mcp_receive_cancel(struct request *request)
     }
     while (mcp_card_room() == 0)
         mcp_look();
-    if (request->complete)
+    if (request->complete || request->stamp == MCP_NONE)
         return;
     struct chasqui_mpinp_request cancel = {.kind = CHASQUI_MPINP_CANCEL, .name = (uint16_t)request->stamp};
     mcp_card_post(&cancel);
@@ -188,11 +299,10 @@ void mcp_receive_cancel(struct request *request)
 void mcp_answered(const struct chasqui_mpinp_event *event)
 {
     answer = *event;
-    known = event->entry;
     is_answered = true;
 }
 
-/* Its answer follows in `answer`. */
+/* Its answer follows in `answer`. Nothing is posted meanwhile. */
 static void mcp_ask(const struct chasqui_mpinp_request *request)
 {
     while (mcp_card_room() == 0) {
@@ -207,124 +317,115 @@ static void mcp_ask(const struct chasqui_mpinp_request *request)
     }
 }
 
-void mcp_unclaimed(const struct chasqui_mpinp_event *event)
+/* CLAIM or DRAIN: a message with a name. False: there is none. */
+static bool mcp_claim_into(struct mcp_held *message, struct chasqui_mpinp_request *request)
 {
-    listens = false;
-    vain.is_valid = false;
-    known = event->entry;
-    if (event->rank == CHASQUI_MPINP_ANY_SOURCE || came.kind)
-        must_offer = true;
-    else
-        came = *event;
-}
-
-static void mcp_listen(bool at_once)
-{
-    struct chasqui_mpinp_request request = {.kind = CHASQUI_MPINP_LISTEN, .flags = at_once};
-    listens = true;
-    mcp_card_post(&request);
-}
-
-/* Claims the message that a receive of `key` would get. MCP_NONE: there is none, or others have come (`known`). */
-static uint32_t mcp_claim_for(uint64_t key, int pattern)
-{
-    uint32_t number = mcp_name_take();
+    uint32_t number = receives < CHASQUI_MPINP_RECEIVES ? mcp_name_take(0) : MCP_NONE;
+    message->name = MCP_NONE;
     if (number == MCP_NONE)
-        return MCP_NONE;
-    struct chasqui_mpinp_request request = mcp_request_for(CHASQUI_MPINP_CLAIM, key, pattern);
-    request.name = (uint16_t)number;
-    request.bytes = known;
+        return false;
     *mcp_name_of(number) = (struct mcp_name){.kind = CHASQUI_MPINP_CLAIM};
-    mcp_ask(&request);
-    if (answer.result == CHASQUI_MPINP_COMPLETE) {
-        receives++;
-        return number;
+    request->name = (uint16_t)number;
+    mcp_ask(request);
+    if (answer.result != CHASQUI_MPINP_COMPLETE) {
+        mcp_name_give(number);
+        return false;
     }
-    mcp_name_give(number);
-    return MCP_NONE;
+    receives++;
+    *message = (struct mcp_held){.name = number,
+                                 .message.envelope = {.kind = CHASQUI_PACKET_EAGER,
+                                                      .context = answer.context,
+                                                      .source = answer.rank,
+                                                      .destination = (uint16_t)chq.rank,
+                                                      .tag = answer.tag,
+                                                      .bytes = answer.bytes}};
+    return true;
 }
 
-/* --- offering what waits here to messages that wait there --- */
-
-/* A claimed message gets its receive, now or as soon as there is memory. */
-static void mcp_receive_claimed(struct request *request, uint32_t number, struct found *found)
-{
-    struct mcp_name *name = mcp_name_of(number);
-    *name = (struct mcp_name){.request = request, .kind = CHASQUI_MPINP_RECEIVE, .bytes = request->bytes};
-    if (mcp_card_room() > 0 && mcp_table_take(name, MCP_RECEIVES)) {
-        mcp_fetch(request, number);
-        free(found);
-        return;
-    }
-    if (!found)
-        found = chq_malloc(sizeof *found);
-    *found = (struct found){.name = number, .next = fetches, .request = request};
-    fetches = found;
-    if (!is_blocked)
-        chq_block(&blocked_receives);
-    is_blocked = true;
-}
-
-static void mcp_fetch(struct request *request, uint32_t claimed)
-{
-    struct chasqui_mpinp_request fetch = {.kind = CHASQUI_MPINP_FETCH};
-    mcp_fill(&fetch, claimed);
-    request->stamp = claimed;
-    mcp_card_post(&fetch);
-}
-
-/* Those that are kept, oldest first. If a message comes meanwhile, again from the oldest on. */
-static void mcp_offer_all(void)
+/* The oldest of the receives that wait here which gets it. */
+static struct request *mcp_kept_for(const struct mcp_held *message)
 {
     struct request *request = kept_first;
-    uint32_t before = known;
-    while (request && receives < CHASQUI_MPINP_RECEIVES) {
-        struct request *next = mcp_after(request);
-        uint32_t number = mcp_claim_for(request->node.key, match_key_pattern(request->node.key));
-        bool has_changed = known != before;
-        before = known;
-        if (number != MCP_NONE) {
-            mcp_kept_remove(request);
-            request->posted = false;
-            mcp_receive_claimed(request, number, NULL);
-        }
-        request = has_changed ? kept_first : next;
-    }
-}
-
-/* The oldest that may get the message that came. */
-static struct request *mcp_kept_for(const struct chasqui_mpinp_event *message)
-{
-    uint64_t key = match_key(message->context, message->rank, message->tag);
-    struct request *request = kept_first;
-    while (request && ((request->node.key ^ key) & match_mask(match_key_pattern(request->node.key))) != 0)
+    while (request && !mcp_matches(request->node.key, message))
         request = mcp_after(request);
     return request;
 }
 
-void mcp_kept_look(void)
+/* Takes messages of `rank` from the card. One that is synchronous has its place there until it meets its receive. False:
+ * there may be more. */
+static bool mcp_drain(uint32_t rank)
 {
-    if (likely(!kept_first) || is_offering)
+    for (;;) {
+        struct chasqui_mpinp_request request = {.kind = CHASQUI_MPINP_DRAIN, .rank = (uint16_t)rank};
+        if (receives == CHASQUI_MPINP_RECEIVES || !mcp_names_left())
+            return false;
+        struct mcp_held *message = chq_malloc(sizeof *message);
+        if (!mcp_claim_into(message, &request)) {
+            free(message);
+            return true;
+        }
+        bool is_synchronous = answer.entry;
+        struct request *receive = mcp_kept_for(message);
+        if (receive) {
+            mcp_kept_remove(receive);
+            mcp_meet(receive, message);
+            continue;
+        }
+        MARK_QUEUED(&message->message.envelope);
+        mcp_append(&held, message);
+        if (!is_synchronous)
+            mcp_want(message);
+    }
+}
+
+void mcp_crowded(uint32_t rank)
+{
+    crowded_count += !crowded[rank];
+    crowded[rank] = true;
+}
+
+void mcp_unclaimed(const struct chasqui_mpinp_event *event)
+{
+    listens = false;
+    vain.is_valid = false;
+    if (!kept_first)
         return;
-    is_offering = true;
-    if (must_offer || (came.kind && mcp_kept_for(&came))) {
-        must_offer = false;
-        came.kind = 0;
-        mcp_offer_all();
+    for (uint32_t rank = 0; rank < chq.size; rank++)
+        if (event->rank == rank || event->rank == CHASQUI_MPINP_ANY_SOURCE)
+            mcp_crowded(rank);
+}
+
+void mcp_receives_look(void)
+{
+    if (likely(!kept_first && crowded_count == 0) || is_draining)
+        return;
+    is_draining = true;
+    for (uint32_t rank = 0; rank < chq.size && crowded_count > 0; rank++) {
+        if (!crowded[rank])
+            continue;
+        crowded[rank] = false;
+        crowded_count--;
+        if (!mcp_drain(rank)) {
+            mcp_crowded(rank);
+            break;
+        }
     }
-    came.kind = 0;
     if (kept_first && mcp_card_room() > 0 && (is_new || !listens)) {
-        mcp_listen(is_new);
+        struct chasqui_mpinp_request request = {.kind = CHASQUI_MPINP_LISTEN, .flags = is_new};
+        listens = true;
         is_new = false;
+        mcp_card_post(&request);
     }
-    is_offering = false;
+    is_draining = false;
 }
 
 /* --- probing --- */
 
 struct message *mcp_probe(uint64_t key, int pattern)
 {
-    mcp_kept_look();
+    struct mcp_held *message = mcp_held_for(key);
+    if (message)
+        return &message->message;
     if (listens && vain.is_valid && vain.key == key && vain.pattern == pattern)
         return NULL;
     struct chasqui_mpinp_request request = mcp_request_for(CHASQUI_MPINP_PROBE, key, pattern);
@@ -332,51 +433,51 @@ struct message *mcp_probe(uint64_t key, int pattern)
     if (answer.result != CHASQUI_MPINP_COMPLETE) {
         vain.key = key;
         vain.pattern = pattern;
-        vain.is_valid = listens;
+        vain.is_valid = listens = true;
         return NULL;
     }
     if (!spare)
         spare = chq_malloc(sizeof *spare);
-    spare->message.envelope = (struct chasqui_envelope){
-        .kind = CHASQUI_PACKET_EAGER,
-        .context = (uint16_t)match_context(key),
-        .source = answer.rank,
-        .destination = (uint16_t)chq.rank,
-        .tag = answer.tag,
-        .bytes = answer.bytes,
-    };
+    *spare = (struct mcp_held){.name = MCP_NONE,
+                               .message.envelope = {.kind = CHASQUI_PACKET_EAGER,
+                                                    .context = (uint16_t)match_context(key),
+                                                    .source = answer.rank,
+                                                    .destination = (uint16_t)chq.rank,
+                                                    .tag = answer.tag,
+                                                    .bytes = answer.bytes}};
     return &spare->message;
 }
 
 void mcp_claim(struct message *message)
 {
-    struct found *found = (struct found *)(void *)message;
+    struct mcp_held *found = (struct mcp_held *)(void *)message;
     const struct chasqui_envelope *envelope = &message->envelope;
-    uint64_t key = match_key(envelope->context, envelope->source, envelope->tag);
-    uint32_t before;
+    if (found != spare) {
+        mcp_remove(&held, found);
+        return;
+    }
     spare = NULL;
-    do {
-        before = known;
-        found->name = receives < CHASQUI_MPINP_RECEIVES ? mcp_claim_for(key, PATTERN_EXACT) : MCP_NONE;
-    } while (found->name == MCP_NONE && known != before);
-    if (found->name == MCP_NONE)
+    struct chasqui_mpinp_request request = mcp_request_for(
+        CHASQUI_MPINP_CLAIM, match_key(envelope->context, envelope->source, envelope->tag), PATTERN_EXACT);
+    if (!mcp_claim_into(found, &request))
         chq_die("mpinp: a message that was probed for can not be claimed: its send was cancelled, or too many are claimed");
 }
 
 void mcp_receive(struct request *request, struct message *message)
 {
-    struct found *found = (struct found *)(void *)message;
-    request->posted = false;
-    request->node.key = match_key(message->envelope.context, message->envelope.source, message->envelope.tag);
+    request->node.key = match_envelope_key(&message->envelope);
     MARK_POST(request);
-    mcp_receive_claimed(request, found->name, found);
+    mcp_meet(request, (struct mcp_held *)(void *)message);
 }
 
 /* --- events --- */
 
-/* Where data of a receive that come in several parts go. */
-static char *mcp_target(struct request *request, size_t bytes)
+/* Where data that come in several parts go: to the receive, or to the message's own place. */
+static char *mcp_target(const struct mcp_name *name, size_t bytes)
 {
+    struct request *request = name->request;
+    if (!request)
+        return name->held->data;
     if (!request->type)
         return request->buffer;
     if (!request->packed)
@@ -388,7 +489,7 @@ static void mcp_part_out(struct mcp_name *name, size_t bytes)
 {
     size_t part = name->parts++, before = part * MCP_PART;
     size_t here = bytes - before < MCP_PART ? bytes - before : MCP_PART;
-    chq_copy(mcp_target(name->request, bytes) + before, mcp_memory_at(name->address[part % MCP_TABLE]), here);
+    chq_copy(mcp_target(name, bytes) + before, mcp_memory_at(name->address[part % MCP_TABLE]), here);
 }
 
 void mcp_receive_entry(const struct chasqui_mpinp_event *event)
@@ -400,19 +501,20 @@ void mcp_receive_entry(const struct chasqui_mpinp_event *event)
         mcp_entry_valid(event->name);
 }
 
-void mcp_received(const struct chasqui_mpinp_event *event)
+/* A message that was drained is here. */
+static void mcp_held_came(struct mcp_name *name, struct mcp_held *message)
 {
-    uint32_t number = event->name;
-    struct mcp_name name = *mcp_name_of(number);
-    struct request *request = name.request;
-    receives--;
-    places -= name.places;
-    if (event->result == CHASQUI_MPINP_CANCELLED) {
-        mcp_table_give(&name, MCP_RECEIVES);
-        mcp_name_give(number);
-        chq_cancelled(request);
-        return;
-    }
+    while (name->bytes > 0 && name->parts < mcp_parts_of(name->bytes))
+        mcp_part_out(name, name->bytes);
+    MARK_COPIED(&message->message.envelope);
+    message->name = MCP_NONE;
+    if (message->request)
+        mcp_take_held(message->request, message);
+}
+
+static void mcp_request_came(struct mcp_name *name, const struct chasqui_mpinp_event *event)
+{
+    struct request *request = name->request;
     struct chasqui_envelope envelope = {.kind = CHASQUI_PACKET_EAGER,
                                         .context = (uint16_t)match_context(request->node.key),
                                         .source = event->rank,
@@ -421,15 +523,33 @@ void mcp_received(const struct chasqui_mpinp_event *event)
                                         .sequence = event->sequence,
                                         .bytes = event->bytes};
     transport_matched(request, &envelope);
-    const void *data = request->got > 0 ? mcp_memory_at(name.address[0]) : NULL;
+    const void *data = request->got > 0 ? mcp_memory_at(name->address[0]) : NULL;
     size_t left = request->got;
     if (request->got > MCP_PART) {
-        while (name.parts < mcp_parts_of(request->got))
-            mcp_part_out(&name, request->got);
+        while (name->parts < mcp_parts_of(request->got))
+            mcp_part_out(name, request->got);
         data = request->type ? request->packed : NULL;
         left = request->type ? request->got : 0;
     }
-    mcp_table_give(&name, MCP_RECEIVES);
-    mcp_name_give(number);
     chq_deliver(request, data, left);
+}
+
+void mcp_received(const struct chasqui_mpinp_event *event)
+{
+    struct mcp_name name = *mcp_name_of(event->name);
+    receives--;
+    places -= name.places;
+    /* Its memory is not given to another before the data have been taken out: nothing is posted meanwhile. */
+    mcp_table_give(&name, MCP_RECEIVES);
+    mcp_name_give(event->name);
+    if (event->result == CHASQUI_MPINP_CANCELLED) {
+        chq_cancelled(name.request);
+    } else if (name.request) {
+        if (name.held)
+            mcp_held_free(name.held);
+        mcp_request_came(&name, event);
+    } else {
+        name.held->message.envelope.sequence = event->sequence;
+        mcp_held_came(&name, name.held);
+    }
 }

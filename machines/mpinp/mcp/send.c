@@ -35,7 +35,7 @@ static void mcp_part_in(struct mcp_name *name, const char *data)
 static bool mcp_place_data(struct mcp_name *name, const void *payload)
 {
     if (name->bytes <= mcp_window_bytes()) {
-        name->address[0] = mcp_memory_take(MCP_WINDOW, name->bytes);
+        name->address[0] = mcp_memory_take(MCP_WINDOW, name->bytes, 0);
         name->is_in_window = name->address[0] != 0;
         if (name->is_in_window) {
             mcp_window_store(name->address[0], payload, name->bytes);
@@ -43,7 +43,7 @@ static bool mcp_place_data(struct mcp_name *name, const void *payload)
             return true;
         }
     }
-    if (!mcp_table_take(name, MCP_SENDS))
+    if (!mcp_table_take(name, MCP_SENDS, 0))
         return false;
     mcp_part_in(name, payload);
     if (name->bytes > MCP_PART)
@@ -57,7 +57,7 @@ static uint32_t mcp_send_post(const struct chasqui_envelope *envelope, const voi
     struct destination *to = &destinations[envelope->destination];
     if ((uint16_t)(to->newest - to->oldest) == RING || mcp_card_room() == 0)
         return MCP_NONE;
-    uint32_t number = mcp_name_take();
+    uint32_t number = mcp_name_take(NAMES_LEFT);
     if (number == MCP_NONE)
         return MCP_NONE;
     struct mcp_name *name = mcp_name_of(number);

@@ -44,6 +44,8 @@ chasqui_abi::guest_constants! {
     pub const ENTRY: u64 = 7;
     /// Kind of a request: UNCLAIMED is wanted; with flag 1, also if messages are there that no receive has got.
     pub const LISTEN: u64 = 8;
+    /// Kind of a request: CLAIM of the first message from `rank` that no receive has got, whatever its context and tag.
+    pub const DRAIN: u64 = 9;
 
     /// Flag of a send: it completes when it has met its receive.
     pub const SYNCHRONOUS: u64 = 1;
@@ -64,6 +66,9 @@ chasqui_abi::guest_constants! {
     pub const CLAIMED: u64 = 5;
     /// Kind of an event: a message has come that no receive has got.
     pub const UNCLAIMED: u64 = 6;
+
+    /// Kind of an event: many messages from `rank` have come that no receive has got. The next follows when one is drained.
+    pub const CROWDED: u64 = 7;
 
     /// Result: of SENT and RECEIVED, all is well; of PROBED and CLAIMED, there is one.
     pub const COMPLETE: u64 = 0;
@@ -121,7 +126,7 @@ chasqui_abi::guest_struct! {
         pub rank: u16,
         /// Which request it is about.
         pub name: u16,
-        /// Context of the communicator, of UNCLAIMED.
+        /// Context of the communicator, of CLAIMED.
         pub context: u16,
         /// Tag of the message.
         pub tag: i32,
@@ -129,7 +134,7 @@ chasqui_abi::guest_struct! {
         pub bytes: u32,
         /// Number of the message among all that its source has sent.
         pub sequence: u32,
-        /// Of ENTRY_DONE: which.
+        /// Of ENTRY_DONE: which. Of CLAIMED: 1, if the message's send awaits its receive.
         pub entry: u32,
         /// Requests that have been taken, of all.
         pub taken: u32,

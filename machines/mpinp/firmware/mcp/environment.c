@@ -37,22 +37,23 @@ void environment_release(struct protocol *p, unsigned channel, unsigned slot)
     buffer_give(channel, stored[channel][slot].first, p->channels[channel].slots[slot].bytes);
 }
 
+/* So many unclaimed messages of a channel are too many: others that are wanted may wait for their places, here or at the
+ * sender, whose ring has fewer. */
+#define CROWD (PROTOCOL_RING_ENTRIES * 3 / 4)
+
 void environment_unclaimed(struct protocol *p, unsigned channel, unsigned slot)
 {
-    unsigned number = p->channels[channel].process;
-    struct process *process = &processes[number];
-    const struct protocol_slot *message = &p->channels[channel].slots[slot];
-    process->unclaimed++;
-    if (!process->listens) {
-        process->has_missed = true;
-        return;
-    }
+    const struct protocol_channel *c = &p->channels[channel];
+    struct process *process = &processes[c->process];
+    stored[channel][slot].is_synchronous = in_is_synchronous();
+    if (process->listens)
+        host_event(c->process, &(struct chasqui_mpinp_event){.kind = CHASQUI_MPINP_UNCLAIMED, .rank = peers[channel].rank});
+    process->has_missed = !process->listens;
     process->listens = false;
-    host_event(number, &(struct chasqui_mpinp_event){.kind = CHASQUI_MPINP_UNCLAIMED,
-                                                     .rank = peers[channel].rank,
-                                                     .context = (uint16_t)message->context,
-                                                     .tag = message->tag,
-                                                     .entry = process->unclaimed});
+    if (p->settings.table_slots - c->free_slots < CROWD || peers[channel].is_crowded)
+        return;
+    peers[channel].is_crowded = true;
+    host_event(c->process, &(struct chasqui_mpinp_event){.kind = CHASQUI_MPINP_CROWDED, .rank = peers[channel].rank});
 }
 
 void environment_send_complete(struct protocol *p, unsigned channel, uint32_t request, enum protocol_result result)

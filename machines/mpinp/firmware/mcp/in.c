@@ -146,8 +146,9 @@ void environment_store(struct protocol *p, unsigned channel, unsigned slot, cons
     body.how = STORE;
     body.stored = &stored[channel][slot];
     body.unit = buffer_take(channel, header->bytes);
-    *body.stored =
-        (struct stored){.first = (uint16_t)body.unit, .is_here = header->bytes == 0, .sequence = wire.sequence};
+    body.stored->first = (uint16_t)body.unit;
+    body.stored->is_here = header->bytes == 0;
+    body.stored->sequence = wire.sequence;
 }
 
 void environment_discard(struct protocol *p, unsigned channel, const struct protocol_header *header)
@@ -217,6 +218,8 @@ void in_go_on(void)
 }
 
 /* --- the receiver --- */
+
+bool in_is_synchronous(void) { return wire.header.flags & FLAG_SYNCHRONOUS; }
 
 bool in_is_receiving(void) { return state != IN_WAITS; }
 

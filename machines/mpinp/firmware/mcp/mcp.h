@@ -63,7 +63,6 @@ struct process {
     uint32_t produced, taken, told; /* requests: posted, taken, and those it knows were */
     uint32_t made, moved; /* events */
     uint32_t receives, places; /* that it has */
-    uint32_t unclaimed; /* messages that came and no receive got */
     struct transfer transfers[NAMES];
     struct chasqui_mpinp_event events[CHASQUI_MPINP_EVENTS]; /* of which the host has a copy */
 };
@@ -73,12 +72,14 @@ struct peer {
     uint16_t node;
     uint16_t channel; /* its number there */
     uint16_t rank;
+    bool is_crowded; /* its process was told so */
 };
 
-/* A message in a receive buffer. */
+/* A message in a channel's table, and, but for those that were announced, in its receive buffer. */
 struct stored {
     uint16_t first; /* unit of its channel's buffer */
     bool is_here; /* all of it */
+    bool is_synchronous;
     uint32_t sequence;
 };
 
@@ -149,6 +150,7 @@ void in_begin(void);
 void in_received(void);
 void in_go_on(void);
 bool in_is_receiving(void);
+bool in_is_synchronous(void); /* what the protocol is told of */
 void in_moved(unsigned landing);
 void receive_go_on(uint32_t request); /* an entry of its table is valid again */
 

@@ -118,20 +118,22 @@ static bool post_receive(unsigned process, struct transfer *transfer, const stru
     return protocol_post_receive(&protocol, &receive, &transfer->number);
 }
 
-static void answer(unsigned process, const struct chasqui_mpinp_request *request, unsigned kind, bool is_there,
-                   const struct protocol_status *status)
+static void answer(unsigned process, unsigned kind, uint16_t name, const struct chasqui_mpinp_event *found)
 {
-    struct chasqui_mpinp_event event = {.kind = (uint8_t)kind,
-                                        .name = request->name,
-                                        .result = CHASQUI_MPINP_NOTHING,
-                                        .entry = processes[process].unclaimed};
-    if (is_there) {
-        event.result = CHASQUI_MPINP_COMPLETE;
-        event.rank = peers[status->channel].rank;
-        event.tag = status->tag;
-        event.bytes = status->bytes;
-    }
+    struct chasqui_mpinp_event event = {.result = CHASQUI_MPINP_NOTHING};
+    if (found)
+        event = *found;
+    event.kind = (uint8_t)kind;
+    event.name = name;
     host_event(process, &event);
+}
+
+static struct chasqui_mpinp_event event_of(const struct protocol_status *status)
+{
+    return (struct chasqui_mpinp_event){.result = CHASQUI_MPINP_COMPLETE,
+                                        .rank = peers[status->channel].rank,
+                                        .tag = status->tag,
+                                        .bytes = status->bytes};
 }
 
 static bool probe(unsigned process, const struct chasqui_mpinp_request *request)
@@ -140,10 +142,13 @@ static bool probe(unsigned process, const struct chasqui_mpinp_request *request)
         return false;
     struct protocol_receive_request receive = receive_request(process, request);
     struct protocol_status status;
-    bool is_there = protocol_probe(&protocol, &receive, &status);
-    if (!is_there)
-        processes[process].listens = true;
-    answer(process, request, CHASQUI_MPINP_PROBED, is_there, &status);
+    if (protocol_probe(&protocol, &receive, &status)) {
+        struct chasqui_mpinp_event found = event_of(&status);
+        answer(process, CHASQUI_MPINP_PROBED, request->name, &found);
+        return true;
+    }
+    processes[process].listens = true;
+    answer(process, CHASQUI_MPINP_PROBED, request->name, NULL);
     return true;
 }
 
@@ -154,15 +159,34 @@ static bool claim(unsigned process, struct transfer *transfer, const struct chas
     struct protocol_receive_request receive = receive_request(process, request);
     struct protocol_status status;
     uint32_t number;
-    /* `bytes`: messages that the host knows of. If there are more, an older receive of its may want them. */
-    bool is_there = request->bytes == processes[process].unclaimed &&
-                    protocol_claim(&protocol, &receive, &number, &status);
-    if (is_there) {
-        *transfer = (struct transfer){.kind = CHASQUI_MPINP_CLAIM, .number = number};
-        processes[process].receives++;
+    if (!protocol_claim(&protocol, &receive, &number, &status)) {
+        answer(process, CHASQUI_MPINP_CLAIMED, request->name, NULL);
+        return true;
     }
-    answer(process, request, CHASQUI_MPINP_CLAIMED, is_there, &status);
+    *transfer = (struct transfer){.kind = CHASQUI_MPINP_CLAIM, .number = number};
+    processes[process].receives++;
+    struct chasqui_mpinp_event found = event_of(&status);
+    found.context = (uint16_t)request->context;
+    found.entry = stored[status.channel][protocol.receives[number % PROTOCOL_RECEIVES].slot].is_synchronous;
+    answer(process, CHASQUI_MPINP_CLAIMED, request->name, &found);
     return true;
+}
+
+/* The first in the channel's table is what a receive of its context and tag would get. */
+static bool drain(unsigned process, struct transfer *transfer, struct chasqui_mpinp_request *request)
+{
+    if (request->rank >= ranks)
+        return false;
+    unsigned number = process * ranks + request->rank;
+    const struct protocol_channel *channel = &protocol.channels[number];
+    peers[number].is_crowded = false;
+    if (channel->table_first == PROTOCOL_TABLE_SLOTS) {
+        answer(process, CHASQUI_MPINP_CLAIMED, request->name, NULL);
+        return true;
+    }
+    request->context = channel->slots[channel->table_first].context;
+    request->tag = channel->slots[channel->table_first].tag;
+    return claim(process, transfer, request);
 }
 
 static bool fetch(unsigned process, struct transfer *transfer, const struct chasqui_mpinp_request *request)
@@ -217,15 +241,14 @@ static bool listen(unsigned process, const struct chasqui_mpinp_request *request
     struct process *of = &processes[process];
     bool is_there = of->has_missed || (request->flags && has_unclaimed(process));
     of->listens = !is_there;
+    of->has_missed = false;
     if (is_there)
         host_event(process, &(struct chasqui_mpinp_event){.kind = CHASQUI_MPINP_UNCLAIMED,
-                                                          .rank = CHASQUI_MPINP_ANY_SOURCE,
-                                                          .entry = of->unclaimed});
-    of->has_missed = false;
+                                                          .rank = CHASQUI_MPINP_ANY_SOURCE});
     return true;
 }
 
-static bool take(unsigned process, const struct chasqui_mpinp_request *request)
+static bool take(unsigned process, struct chasqui_mpinp_request *request)
 {
     if (request->name >= NAMES)
         return false;
@@ -238,6 +261,7 @@ static bool take(unsigned process, const struct chasqui_mpinp_request *request)
     case CHASQUI_MPINP_FETCH: return fetch(process, transfer, request);
     case CHASQUI_MPINP_CANCEL: return cancel(process, transfer, request);
     case CHASQUI_MPINP_ENTRY: return entry(process, transfer, request);
+    case CHASQUI_MPINP_DRAIN: return drain(process, transfer, request);
     case CHASQUI_MPINP_LISTEN: return listen(process, request);
     default: return false;
     }
