@@ -4,12 +4,11 @@
 void environment_transmit(struct protocol *p, unsigned channel, const struct protocol_header *header,
                           const struct protocol_send *send)
 {
-    struct wire wire = {.kind = WIRE_PROTOCOL, .header = *header};
+    struct wire *wire = out_put(channel, WIRE_PROTOCOL, send ? send->request : NONE);
     (void)p;
-    if (!send) {
-        out_put(channel, &wire, NONE);
+    wire->header = *header;
+    if (!send)
         return;
-    }
     struct transfer *transfer = transfer_of(send->request);
     transfer->number = header->message;
     transfer->granted = 1;
@@ -17,10 +16,7 @@ void environment_transmit(struct protocol *p, unsigned channel, const struct pro
     transfer->is_dropped = false;
     transfer->is_under_way = true;
     transfer->is_leaving = true;
-    wire.source = process_of(send->request)->rank;
-    wire.sequence = transfer->sequence;
-    wire.body = least(transfer->bytes, PART);
-    out_put(channel, &wire, send->request);
+    wire->body = least(transfer->bytes, PART);
 }
 
 void environment_deliver(struct protocol *p, const struct protocol_receive *receive)

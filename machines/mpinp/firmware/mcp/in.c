@@ -155,9 +155,11 @@ void environment_discard(struct protocol *p, unsigned channel, const struct prot
 {
     (void)p;
     body.how = DISCARD;
-    if (header->bytes > PART)
-        out_put(channel, &(struct wire){.kind = WIRE_GRANT, .is_dropped = true, .header = {.message = header->message}},
-                NONE);
+    if (header->bytes <= PART)
+        return;
+    struct wire *answer = out_put(channel, WIRE_GRANT, NONE);
+    answer->is_dropped = true;
+    answer->header.message = header->message;
 }
 
 /* --- headers --- */
@@ -199,10 +201,10 @@ static void deliver_empty(void)
     }
 }
 
-void in_go_on(void)
+static SELDOM bool take_header(void)
 {
-    if (state != IN_WAITS || !out_has_room(8) || (wire.body && !find_landing()))
-        return;
+    if (!out_has_room(8) || (wire.body && !find_landing()))
+        return false;
     body.filled = 0;
     body.how = DISCARD;
     switch (wire.kind) {
@@ -215,7 +217,10 @@ void in_go_on(void)
     else
         give_header_place();
     deliver_empty();
+    return true;
 }
+
+bool in_go_on(void) { return state == IN_WAITS && take_header(); }
 
 /* --- the receiver --- */
 
@@ -226,8 +231,10 @@ bool in_is_receiving(void) { return state != IN_WAITS; }
 static void body_ended(void)
 {
     struct landing *landing = &landings[body.landing];
-    if (body.how == STORE)
+    if (body.how == STORE) {
         body.stored->is_here = true;
+        host_stored();
+    }
     if (body.how != LAND)
         return;
     landing->is_here = true;

@@ -89,6 +89,10 @@ extern uint32_t process_count, ranks, window_bytes, host_bytes, unit_count;
 extern struct peer peers[PROTOCOL_CHANNELS];
 extern struct stored stored[PROTOCOL_CHANNELS][PROTOCOL_TABLE_SLOTS];
 
+/* What is called seldom, by a function that looks whether it is to be called: registers are saved there, each by two stores
+ * of the bus's width. */
+#define SELDOM __attribute__((noinline))
+
 /* What engines have written comes before the loads that follow, what they read after the stores before. */
 static inline void barrier(void) { __asm__ volatile("" : : : "memory"); }
 static inline void start(uint64_t address, uint64_t value)
@@ -128,6 +132,8 @@ void host_fetch(uint64_t from, char *to, uint32_t bytes); /* then out_fetched */
 void host_land(unsigned landing, const char *from, uint64_t to, uint32_t bytes, uint16_t source,
                uint32_t sequence); /* then in_moved */
 void host_deliver(uint32_t request); /* what lies in the receive buffer */
+void host_stored(void); /* more lies there */
+void host_taken(uint32_t process); /* requests of its */
 void host_done(void);
 bool host_is_moving(void);
 void host_go_on(void);
@@ -137,7 +143,9 @@ void host_go_on(void);
 #define REQUESTS_ROOM 256 /* that a request needs to be taken, most of it for what arrives (ours) */
 bool out_has_room(uint32_t items);
 bool out_is_sending(void);
-void out_put(unsigned channel, const struct wire *wire, uint32_t request); /* with a body of the request's, or NONE */
+/* The header is to be filled in, but for `channel`; what is not about a message of the request's (NONE) has no name and no
+ * body yet. */
+struct wire *out_put(unsigned channel, unsigned kind, uint32_t request);
 void out_grant(uint32_t request, const struct protocol_receive *receive, bool is_dropped);
 void out_fetched(uint32_t bytes);
 void out_sent(void);
@@ -148,7 +156,7 @@ void send_go_on(uint32_t request); /* something about it has changed */
 
 void in_begin(void);
 void in_received(void);
-void in_go_on(void);
+bool in_go_on(void); /* false: nothing was to be done */
 bool in_is_receiving(void);
 bool in_is_synchronous(void); /* what the protocol is told of */
 void in_moved(unsigned landing);

@@ -19,42 +19,45 @@ bool out_is_sending(void) { return sends != IDLE; }
 
 bool out_has_room(uint32_t items) { return queued - gone + items <= QUEUE; }
 
-void out_put(unsigned channel, const struct wire *wire, uint32_t request)
+struct wire *out_put(unsigned channel, unsigned kind, uint32_t request)
 {
     check(queued - gone < QUEUE);
     struct item *item = &queue[queued++ % QUEUE];
-    item->wire = *wire;
-    item->wire.channel = peers[channel].channel;
+    struct wire *wire = &item->wire;
     item->request = request;
     item->channel = (uint16_t)channel;
+    wire->kind = (uint8_t)kind;
+    wire->is_dropped = false;
+    wire->channel = peers[channel].channel;
+    wire->part = 0;
+    wire->sequence = 0;
+    wire->body = 0;
+    if (request != NONE) {
+        wire->source = process_of(request)->rank;
+        wire->sequence = transfer_of(request)->sequence;
+    }
+    return wire;
 }
 
 void out_grant(uint32_t request, const struct protocol_receive *receive, bool is_dropped)
 {
-    struct transfer *transfer = transfer_of(request);
-    out_put(receive->channel,
-            &(struct wire){.kind = WIRE_GRANT,
-                           .is_dropped = is_dropped,
-                           .part = transfer->granted,
-                           .header = {.message = receive->message,
-                                      .receive = (uint32_t)(receive - protocol.receives)}},
-            NONE);
+    struct wire *wire = out_put(receive->channel, WIRE_GRANT, NONE);
+    wire->is_dropped = is_dropped;
+    wire->part = transfer_of(request)->granted;
+    wire->header.message = receive->message;
+    wire->header.receive = (uint32_t)(receive - protocol.receives);
 }
 
 /* The next part after the first, if the receiver has room for it and the host has made it ready. */
 static void put_part(uint32_t request)
 {
     struct transfer *transfer = transfer_of(request);
-    uint32_t part = transfer->done;
+    struct wire *wire = out_put(transfer->channel, WIRE_PART, request);
     transfer->is_under_way = true;
-    out_put(transfer->channel,
-            &(struct wire){.kind = WIRE_PART,
-                           .source = process_of(request)->rank,
-                           .part = part,
-                           .sequence = transfer->sequence,
-                           .header = {.message = transfer->number, .receive = transfer->next},
-                           .body = least(transfer->bytes - part * PART, PART)},
-            request);
+    wire->part = transfer->done;
+    wire->header.message = transfer->number;
+    wire->header.receive = transfer->next;
+    wire->body = least(transfer->bytes - transfer->done * PART, PART);
 }
 
 /* Entries that the host may fill again. The first part may be wanted again until the receiver has asked for others. */
@@ -98,10 +101,8 @@ static void begin_fetch(const struct item *item, const struct transfer *transfer
         host_fetch(from + begun, (char *)staging + begun, least(item->wire.body - begun, PIECE));
 }
 
-void out_go_on(void)
+static SELDOM void start_next(void)
 {
-    if (sends != IDLE)
-        return;
     while (queued == gone)
         if (!protocol_serve(&protocol))
             return;
@@ -113,6 +114,12 @@ void out_go_on(void)
     sends = HEADER;
     if (item->wire.body && !transfer_of(item->request)->is_in_window)
         begin_fetch(item, transfer_of(item->request));
+}
+
+void out_go_on(void)
+{
+    if (sends == IDLE)
+        start_next();
 }
 
 static void send_body(const struct item *item)

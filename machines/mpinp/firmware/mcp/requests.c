@@ -1,11 +1,13 @@
 /* Requests of processes: each may name what is its own. */
 #include "mcp.h"
 
+static uint32_t waiting; /* requests of all processes */
 static uint32_t served; /* process whose request was taken last */
 
 void refuse(unsigned process, uint64_t why)
 {
     processes[process].is_refused = true;
+    waiting -= processes[process].produced - processes[process].taken;
     processes[process].produced = processes[process].taken;
     np_store(CHASQUI_NP_FAULT, process | why);
 }
@@ -17,19 +19,17 @@ void requests_rung(void)
         struct process *process = &processes[i];
         if (!(rung & 1) || process->is_refused)
             continue;
-        process->produced = *(volatile uint32_t *)(process->window + CHASQUI_MPINP_DOORBELL);
-        if (process->produced - process->taken > CHASQUI_MPINP_REQUESTS)
+        uint32_t produced = *(volatile uint32_t *)(process->window + CHASQUI_MPINP_DOORBELL);
+        if (produced - process->taken > CHASQUI_MPINP_REQUESTS) {
             refuse(i, CHASQUI_NP_FAULT_COUNT);
+            continue;
+        }
+        waiting += produced - process->produced;
+        process->produced = produced;
     }
 }
 
-bool requests_wait(void)
-{
-    for (uint32_t i = 0; i < process_count; i++)
-        if (processes[i].produced != processes[i].taken)
-            return true;
-    return false;
-}
+bool requests_wait(void) { return waiting > 0; }
 
 /* --- what a request may name --- */
 
@@ -278,6 +278,8 @@ void requests_take(void)
         struct chasqui_mpinp_request request =
             ((const volatile struct chasqui_mpinp_request *)process->window)[process->taken % CHASQUI_MPINP_REQUESTS];
         process->taken++;
+        waiting--;
+        host_taken(served);
         if (!take(served, &request))
             refuse(served, CHASQUI_NP_FAULT_REQUEST);
         return;
