@@ -59,7 +59,7 @@ static bool is_receive_allowed(unsigned process, const struct chasqui_mpinp_requ
 {
     const struct process *of = &processes[process];
     return (request->rank < ranks || request->rank == CHASQUI_MPINP_ANY_SOURCE) &&
-           of->receives < CHASQUI_MPINP_RECEIVES && of->places + places_of(request) <= CHASQUI_MPINP_PLACES;
+           of->receives < CHASQUI_MPINP_RECEIVES;
 }
 
 static struct protocol_receive_request receive_request(unsigned process, const struct chasqui_mpinp_request *request)
@@ -107,7 +107,8 @@ _Static_assert((int)SEND_IS_SYNCHRONOUS == (int)CHASQUI_MPINP_SYNCHRONOUS && (in
 
 static bool post_receive(unsigned process, struct transfer *transfer, const struct chasqui_mpinp_request *request)
 {
-    if (transfer->kind || !is_receive_allowed(process, request) || !has_memory(request))
+    if (transfer->kind || !is_receive_allowed(process, request) || !has_memory(request) ||
+        processes[process].places + places_of(request) > CHASQUI_MPINP_PLACES)
         return false;
     struct protocol_receive_request receive = receive_request(process, request);
     fill_transfer(transfer, request);
