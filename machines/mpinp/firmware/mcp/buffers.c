@@ -10,6 +10,7 @@ void buffers_begin(char *from, char *to, unsigned channels)
 {
     uint32_t each = (uint32_t)(to - from) / channels / (UNIT + sizeof *next);
     unit_count = least(each, PART / UNIT);
+    check(unit_count >= 4608 / UNIT); /* As CHASQUI_NP_CHANNEL_BYTES was made. */
     next = (uint16_t *)(void *)from;
     from += channels * unit_count * sizeof *next;
     memory = (char *)(((uintptr_t)from + 7) & ~(uintptr_t)7);

@@ -67,6 +67,8 @@ struct process {
     struct chasqui_mpinp_event events[CHASQUI_MPINP_EVENTS]; /* of which the host has a copy */
 };
 
+_Static_assert(sizeof(struct process) <= CHASQUI_NP_PROCESS_BYTES, "what is kept free for each process");
+
 /* The other end of a channel. */
 struct peer {
     uint16_t node;
