@@ -54,6 +54,8 @@
 #define CHASQUI_NP_SETTING_RANKS 0x150ull /* Loaded: ranks of the job. */
 #define CHASQUI_NP_SETTING_BY_NODE 0x158ull /* Loaded: 1, if its ranks are dealt out to nodes in turn. */
 #define CHASQUI_NP_SETTING_EAGER 0x160ull /* Loaded: longest message that is sent without credit [bytes]. */
+#define CHASQUI_NP_SETTING_SLOTS 0x168ull /* Loaded: slots of a channel's message table. */
+#define CHASQUI_NP_SETTING_BUFFER 0x170ull /* Loaded: longest receive buffer of a channel [bytes]. */
 #define CHASQUI_NP_PROCESSES_MAX 0x40ull /* Processes of a node, at most: a bit each of DOORBELLS. */
 #define CHASQUI_NP_PEER_BYTES 0x10ull /* Bytes that the thin firmware needs behind its image for each process of the node and each of the machine. */
 #define CHASQUI_NP_PROCESS_BYTES 0x7000ull /* Bytes that the firmware that matches needs behind its image for each process of the node, at most. */

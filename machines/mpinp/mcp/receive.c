@@ -12,20 +12,23 @@
 /* A message that was found by a probe, claimed or drained. */
 struct mcp_held {
     struct message message; /* what probing shows */
-    struct mcp_held *next;  /* in the list that it is in */
+    struct mcp_held *next[2]; /* by list */
     uint32_t name;          /* that claimed it; MCP_NONE: it is the card's, or its data are here */
     bool is_fetched;
     struct request *request; /* that has met it */
     char *data; /* null: the request's memory takes them */
 };
 
+/* A message may be in both. */
+enum mcp_place { HELD, FETCHES };
+
 struct mcp_list {
     struct mcp_held *first, *last;
 };
 
 static struct request *kept_first, *kept_last; /* receives that wait here: linked by their nodes */
-static struct mcp_list held; /* messages that do, in the order of each source */
-static struct mcp_list fetches; /* messages that are to be fetched and wait for room, in order */
+/* Messages that do, in the order of each source; and those that are to be fetched and wait for room. */
+static struct mcp_list lists[2];
 static uint32_t receives, places; /* that the card has */
 static bool listens; /* UNCLAIMED is to come */
 static bool is_new; /* receives were kept since the card was asked last */
@@ -53,27 +56,29 @@ void mcp_receive_init(void)
 
 static inline struct request *mcp_after(const struct request *request) { return (struct request *)request->node.next; }
 
-static void mcp_append(struct mcp_list *list, struct mcp_held *message)
+static void mcp_append(enum mcp_place place, struct mcp_held *message)
 {
-    message->next = NULL;
+    struct mcp_list *list = &lists[place];
+    message->next[place] = NULL;
     if (list->first)
-        list->last->next = message;
+        list->last->next[place] = message;
     else
         list->first = message;
     list->last = message;
 }
 
-static void mcp_remove(struct mcp_list *list, struct mcp_held *message)
+static void mcp_remove(enum mcp_place place, struct mcp_held *message)
 {
+    struct mcp_list *list = &lists[place];
     struct mcp_held *before = NULL, *found = list->first;
-    for (; found && found != message; found = found->next)
+    for (; found && found != message; found = found->next[place])
         before = found;
     if (!found)
         return;
     if (before)
-        before->next = message->next;
+        before->next[place] = message->next[place];
     else
-        list->first = message->next;
+        list->first = message->next[place];
     if (list->last == message)
         list->last = before;
 }
@@ -135,19 +140,15 @@ static bool mcp_fetch(struct mcp_held *message);
 static bool mcp_wait_step(struct blocked *blocked)
 {
     (void)blocked;
-    while (fetches.first) {
-        struct mcp_held *message = fetches.first, *next = message->next;
-        if (!mcp_fetch(message))
-            break;
-        fetches.first = next;
-    }
+    while (lists[FETCHES].first && mcp_fetch(lists[FETCHES].first))
+        mcp_remove(FETCHES, lists[FETCHES].first);
     while (kept_first) {
         struct request *request = kept_first, *next = mcp_after(request);
         if (!mcp_receive_post(request, request->node.key, match_key_pattern(request->node.key)))
             break;
         kept_first = next;
     }
-    return !kept_first && !fetches.first;
+    return !kept_first && !lists[FETCHES].first;
 }
 
 static bool is_blocked;
@@ -216,9 +217,9 @@ static bool mcp_fetch(struct mcp_held *message)
 
 static void mcp_want(struct mcp_held *message)
 {
-    if (!fetches.first && mcp_fetch(message))
+    if (!lists[FETCHES].first && mcp_fetch(message))
         return;
-    mcp_append(&fetches, message);
+    mcp_append(FETCHES, message);
     mcp_wait();
 }
 
@@ -248,7 +249,7 @@ static void mcp_meet(struct request *request, struct mcp_held *message)
     message->request = request;
     if (message->is_fetched)
         return;
-    mcp_remove(&fetches, message);
+    mcp_remove(FETCHES, message);
     mcp_want(message);
 }
 
@@ -260,18 +261,18 @@ static bool mcp_matches(uint64_t key, const struct mcp_held *message)
 
 static struct mcp_held *mcp_held_for(uint64_t key)
 {
-    struct mcp_held *message = held.first;
+    struct mcp_held *message = lists[HELD].first;
     while (message && !mcp_matches(key, message))
-        message = message->next;
+        message = message->next[HELD];
     return message;
 }
 
 void mcp_post(struct request *request, uint64_t key, int pattern)
 {
-    struct mcp_held *message = unlikely(held.first != NULL) ? mcp_held_for(key) : NULL;
+    struct mcp_held *message = unlikely(lists[HELD].first != NULL) ? mcp_held_for(key) : NULL;
     request->node.key = key;
     if (unlikely(message != NULL)) {
-        mcp_remove(&held, message);
+        mcp_remove(HELD, message);
         chq_tell();
         mcp_meet(request, message);
     } else if (kept_first || !mcp_receive_post(request, key, pattern)) {
@@ -372,7 +373,7 @@ static bool mcp_drain(uint32_t rank)
             continue;
         }
         MARK_QUEUED(&message->message.envelope);
-        mcp_append(&held, message);
+        mcp_append(HELD, message);
         if (!is_synchronous)
             mcp_want(message);
     }
@@ -453,7 +454,7 @@ void mcp_claim(struct message *message)
     struct mcp_held *found = (struct mcp_held *)(void *)message;
     const struct chasqui_envelope *envelope = &message->envelope;
     if (found != spare) {
-        mcp_remove(&held, found);
+        mcp_remove(HELD, found);
         return;
     }
     spare = NULL;

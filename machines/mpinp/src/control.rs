@@ -1,7 +1,7 @@
 //! Which program controls the card (MPI-NP: the MCP), what it needs, and what it is told.
 
 use chasqui_abi::NiIdentification;
-use chasqui_config::Bytes;
+use chasqui_config::{Bytes, Count};
 use chasqui_memory::PAGE_BYTES;
 use chasqui_placement::{JobId, MapBy, Placement};
 
@@ -34,6 +34,10 @@ chasqui_config::parameters! {
         pio: Bytes = "128 B", range "8 B" ..= "4 KiB", source "assumption";
         /// Longest message that goes without credit when there is none (`mcp`).
         eager: Bytes = "64 B", range "0 B" ..= "4 KiB", source "assumption";
+        /// Slots of a channel's message table: of messages that have met no receive, or are on their way (`mcp`).
+        slots: Count = 32, range 1 ..= 32, source "MPI-NP, section 3.1";
+        /// Longest receive buffer of a channel; with many channels there is less (`mcp`).
+        buffer: Bytes = "8 KiB", range "128 B" ..= "8 KiB", source "ours: what an entry of a page table is for";
     }
 }
 
@@ -132,11 +136,13 @@ impl Control {
     }
 
     /// What the firmware loads, beside what is the card's.
-    pub fn settings(&self, placement: &Placement) -> [(u64, u64); 3] {
+    pub fn settings(&self, placement: &Placement) -> [(u64, u64); 5] {
         [
             (np::SETTING_RANKS, placement.ranks(JobId(0)).into()),
             (np::SETTING_BY_NODE, u64::from(placement.map_by() == MapBy::Node)),
             (np::SETTING_EAGER, self.eager.bytes()),
+            (np::SETTING_SLOTS, self.slots),
+            (np::SETTING_BUFFER, self.buffer.bytes()),
         ]
     }
 
@@ -156,8 +162,7 @@ mod tests {
 
     #[test]
     fn the_largest_number_of_ranks_is_named() {
-        let control =
-            |image| Control { image, pio: Bytes::from_bytes(128), eager: Bytes::from_bytes(64) };
+        let control = |image| Control { image, ..Control::default() };
         let placement = |ranks, per_node| Placement::new(vec![ranks], per_node, MapBy::Slot);
         assert_eq!(control(Image::Mcp).check(&placement(32, 2)), Ok(()));
         let text = control(Image::Mcp).check(&placement(33, 2)).unwrap_err();

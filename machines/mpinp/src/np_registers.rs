@@ -97,6 +97,10 @@ chasqui_abi::guest_constants! {
     pub const SETTING_BY_NODE: u64 = 0x158;
     /// Loaded: longest message that is sent without credit [bytes].
     pub const SETTING_EAGER: u64 = 0x160;
+    /// Loaded: slots of a channel's message table.
+    pub const SETTING_SLOTS: u64 = 0x168;
+    /// Loaded: longest receive buffer of a channel [bytes].
+    pub const SETTING_BUFFER: u64 = 0x170;
 
     /// Processes of a node, at most: a bit each of DOORBELLS.
     pub const PROCESSES_MAX: u64 = 64;

@@ -9,8 +9,8 @@ static uint16_t free_first[PROTOCOL_CHANNELS];
 void buffers_begin(char *from, char *to, unsigned channels)
 {
     uint32_t each = (uint32_t)(to - from) / channels / (UNIT + sizeof *next);
-    unit_count = least(each, PART / UNIT);
-    check(unit_count >= 4608 / UNIT); /* As CHASQUI_NP_CHANNEL_BYTES was made. */
+    unit_count = least(each, (uint32_t)np_load(CHASQUI_NP_SETTING_BUFFER) / UNIT);
+    check(each >= 4608 / UNIT); /* CHASQUI_NP_CHANNEL_BYTES */
     next = (uint16_t *)(void *)from;
     from += channels * unit_count * sizeof *next;
     memory = (char *)(((uintptr_t)from + 7) & ~(uintptr_t)7);

@@ -35,7 +35,11 @@ void environment_release(struct protocol *p, unsigned channel, unsigned slot)
 
 /* So many unclaimed messages of a channel are too many: others that are wanted may wait for their places, here or at the
  * sender, whose ring has fewer. */
-#define CROWD (PROTOCOL_RING_ENTRIES * 3 / 4)
+static uint32_t crowd(const struct protocol *p)
+{
+    uint32_t few = least(p->settings.table_slots, PROTOCOL_RING_ENTRIES);
+    return few - few / 4;
+}
 
 void environment_unclaimed(struct protocol *p, unsigned channel, unsigned slot)
 {
@@ -46,7 +50,7 @@ void environment_unclaimed(struct protocol *p, unsigned channel, unsigned slot)
         host_event(c->process, &(struct chasqui_mpinp_event){.kind = CHASQUI_MPINP_UNCLAIMED, .rank = peers[channel].rank});
     process->has_missed = !process->listens;
     process->listens = false;
-    if (p->settings.table_slots - c->free_slots < CROWD || peers[channel].is_crowded)
+    if (p->settings.table_slots - c->free_slots < crowd(p) || peers[channel].is_crowded)
         return;
     peers[channel].is_crowded = true;
     host_event(c->process, &(struct chasqui_mpinp_event){.kind = CHASQUI_MPINP_CROWDED, .rank = peers[channel].rank});

@@ -55,7 +55,7 @@ static void begin(void)
                    &(struct protocol_settings){.eager_bytes_max = (uint32_t)np_load(CHASQUI_NP_SETTING_EAGER),
                                                .unit_bytes = UNIT,
                                                .buffer_units = unit_count,
-                                               .table_slots = PROTOCOL_TABLE_SLOTS});
+                                               .table_slots = (uint32_t)np_load(CHASQUI_NP_SETTING_SLOTS)});
     for (uint32_t i = 0; i < process_count; i++) {
         processes[i].window = at(windows + i * window_bytes);
         processes[i].host = host + i * host_bytes;

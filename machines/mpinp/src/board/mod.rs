@@ -72,7 +72,7 @@ pub(crate) struct BoardPlan {
     pub credit: u64,
     /// Its program, and what that is told.
     pub control: Control,
-    pub control_settings: [(u64, u64); 3],
+    pub control_settings: [(u64, u64); 5],
 }
 
 /// The memory of a card, which its processor is master of as well.
