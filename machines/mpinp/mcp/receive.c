@@ -36,7 +36,7 @@ static bool *crowded; /* by rank: messages are to be drained */
 static uint32_t crowded_count;
 static bool is_draining;
 
-static bool is_answered;
+static bool is_asking, is_answered; /* one question at a time */
 static struct chasqui_mpinp_event answer; /* the last */
 
 /* The last probe that found nothing. */
@@ -306,6 +306,7 @@ void mcp_answered(const struct chasqui_mpinp_event *event)
 /* Its answer follows in `answer`. Nothing is posted meanwhile. */
 static void mcp_ask(const struct chasqui_mpinp_request *request)
 {
+    is_asking = true;
     while (mcp_card_room() == 0) {
         chq_pause();
         mcp_look();
@@ -316,6 +317,7 @@ static void mcp_ask(const struct chasqui_mpinp_request *request)
         chq_pause();
         mcp_look();
     }
+    is_asking = false;
 }
 
 /* CLAIM or DRAIN: a message with a name. False: there is none. */
@@ -398,7 +400,7 @@ void mcp_unclaimed(const struct chasqui_mpinp_event *event)
 
 void mcp_receives_look(void)
 {
-    if (likely(!kept_first && crowded_count == 0) || is_draining)
+    if (likely(!kept_first && crowded_count == 0) || is_draining || is_asking)
         return;
     is_draining = true;
     for (uint32_t rank = 0; rank < chq.size && crowded_count > 0; rank++) {
