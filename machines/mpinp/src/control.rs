@@ -41,6 +41,10 @@ chasqui_config::parameters! {
     }
 }
 
+/// Memory on the host that each process of the firmware that matches needs: events, short blocks, and a few long ones for
+/// sends and for receives.
+const HOST_MIN: Bytes = Bytes::from_bytes(256 << 10);
+
 /// Of a process's ring on the host, slots that are kept for each other one's credit alone: as many of its messages as are under
 /// way are two times half of the credit.
 const FOR_CREDIT: u64 = 2;
@@ -91,9 +95,15 @@ impl Control {
     /// Whether it can serve such a placement.
     ///
     /// # Errors
-    /// There are too few channels: in words, with the largest number of ranks that there may be.
-    pub fn check(&self, placement: &Placement) -> Result<(), String> {
+    /// There are too few channels, or there is too little of `host`, a process's memory there: in words, with what there may
+    /// be.
+    pub fn check(&self, placement: &Placement, host: Bytes) -> Result<(), String> {
         let (ranks, per_node) = (placement.ranks_max(), placement.processes());
+        if self.image == Image::Mcp && host < HOST_MIN {
+            return Err(format!(
+                "mpinp.shared.host = {host}: firmware \"mcp\" needs at least {HOST_MIN} for each process"
+            ));
+        }
         if self.image != Image::Mcp || (per_node <= PROCESSES && per_node * ranks <= CHANNELS) {
             return Ok(());
         }
@@ -164,11 +174,11 @@ mod tests {
     fn the_largest_number_of_ranks_is_named() {
         let control = |image| Control { image, ..Control::default() };
         let placement = |ranks, per_node| Placement::new(vec![ranks], per_node, MapBy::Slot);
-        assert_eq!(control(Image::Mcp).check(&placement(32, 2)), Ok(()));
-        let text = control(Image::Mcp).check(&placement(33, 2)).unwrap_err();
+        assert_eq!(control(Image::Mcp).check(&placement(32, 2), HOST_MIN), Ok(()));
+        let text = control(Image::Mcp).check(&placement(33, 2), HOST_MIN).unwrap_err();
         assert!(text.ends_with("with 2 on a node, up to 32 ranks can run"), "{text}");
-        assert!(control(Image::Mcp).check(&placement(9, 9)).unwrap_err().contains("up to 8 processes"));
-        assert_eq!(control(Image::Bip).check(&placement(200, 4)), Ok(()));
+        assert!(control(Image::Mcp).check(&placement(9, 9), HOST_MIN).unwrap_err().contains("up to 8 processes"));
+        assert_eq!(control(Image::Bip).check(&placement(200, 4), HOST_MIN), Ok(()));
     }
 
     #[test]

@@ -1,0 +1,109 @@
+"""MPI on mpinp's network processor: matching, credit and rendezvous in its firmware.
+
+Use this when machines/mpinp/firmware/mcp, machines/mpinp/mcp or the protocol change. Seeds are the
+programs' arguments; SEED adds to them.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Compiler
+from simulated import EXAMPLES, WORKLOADS, command
+from test_determinism import differences
+
+pytestmark = pytest.mark.core
+
+PLACE = ROOT / "tests" / "mpinp"
+SEED = int(os.environ.get("SEED", "0"))
+MACHINE = ["--machine", "mpinp/mcp"]
+INCLUDE = [f"-I{ROOT / 'machines' / 'mpinp'}", f"-I{ROOT / 'guest' / 'include'}"]
+
+
+def shared(ranks: int) -> list[str]:
+    """Options with which so many ranks share a node."""
+    return ["--ranks-per-node", str(ranks), "--set", f"node.harts={ranks}"]
+
+
+# Tables of one message, buffers of one unit, little memory on the host.
+TINY = {
+    "slot": ["mpinp.control.slots=1", "mpinp.control.buffer=128 B", "mpinp.control.eager=0 B"],
+    "slots": ["mpinp.control.slots=2", "mpinp.control.buffer=256 B", "mpinp.control.pio=8 B"],
+    "host": ["mpinp.shared.host=256 KiB"],
+    "usual": [],
+}
+
+
+@pytest.mark.parametrize("per_node", [1, 2, 4])
+@pytest.mark.parametrize("name", [*EXAMPLES, *WORKLOADS])
+def test_examples_are_right_on_nodes_that_are_shared(
+    examples: Path, tmp_path: Path, name: str, per_node: int
+) -> None:
+    ranks, arguments = (EXAMPLES | WORKLOADS)[name]
+    words = ["-np", str(ranks), *MACHINE, *shared(per_node), "--", examples / name, *arguments]
+    done = command("run", "--out", "out", *words, directory=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{name}: PASSED" in done.stdout
+
+
+def test_sixteen_ranks_are_right(examples: Path, tmp_path: Path) -> None:
+    for per_node in (1, 4):
+        words = ["-np", "16", *MACHINE, *shared(per_node), "--", examples / "ring", "-l", "2"]
+        done = command("run", "--out", f"out{per_node}", *words, directory=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("tiny", TINY)
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_messages_in_any_order(
+    compile_c: Compiler, tmp_path: Path, number: int, tiny: str
+) -> None:
+    """Early, unexpected, truncated, synchronous, ready and cancelled ones, with wildcards."""
+    program = compile_c("schedule", (PLACE / "schedule.c").read_text())
+    settings = [word for each in TINY[tiny] for word in ("--set", each)]
+    words = ["-np", str(2 + number), *MACHINE, *shared(1 + number % 2), *settings]
+    arguments = [str(SEED + number), "60", "20000"]
+    done = command("run", "--out", "out", *words, "--", program, *arguments, directory=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"schedule, seed {SEED + number}: PASSED" in done.stdout
+
+
+def test_results_do_not_depend_on_how_it_is_simulated(compile_c: Compiler, tmp_path: Path) -> None:
+    program = compile_c("schedule", (PLACE / "schedule.c").read_text())
+    common = ["-np", "4", *MACHINE, *shared(2)]
+    variations = {
+        "one": ["--threads", "1"],
+        "two": ["--threads", "2"],
+        "four": ["--threads", "4"],
+        "windows": ["--set", "check.window=1 us"],
+        "spinning": ["--set", "check.spin_skip=false"],
+    }
+    for name, options in variations.items():
+        words = [*common, *options, "--", program, str(SEED + 21), "30", "20000"]
+        done = command("run", "-q", "--out", name, *words, directory=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+    for name, options in variations.items():
+        found = differences(tmp_path / "one", tmp_path / name, [*options, "--threads"])
+        assert found in ([], ["resolved.toml"]), name
+
+
+@pytest.mark.parametrize(
+    "what",
+    ["rank", "name", "kind", "window", "host", "odd", "entry", "fetch", "count", "many", "twice"],
+)
+def test_a_request_that_may_not_be_is_its_own_processs_fault(
+    compile_c: Compiler, tmp_path: Path, what: str
+) -> None:
+    program = compile_c("hostile", (PLACE / "hostile.c").read_text(), *INCLUDE)
+    words = ["-np", "3", *MACHINE, *shared(3), "--", program, what]
+    done = command("run", "--out", "out", *words, directory=tmp_path)
+    assert "fault: rank 1 " in done.stderr and "protection: " in done.stderr, done.stderr
+
+
+def test_the_largest_number_of_ranks_is_named(examples: Path, tmp_path: Path) -> None:
+    words = ["-np", "17", *MACHINE, *shared(4), "--", examples / "ring"]
+    done = command("run", "--out", "out", *words, directory=tmp_path)
+    assert done.returncode == 2
+    assert "with 4 on a node, up to 16 ranks can run" in done.stderr
