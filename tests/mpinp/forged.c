@@ -1,6 +1,6 @@
 /* Rank 1 stores a request to its window that it may not make; the others exchange messages meanwhile.
  *
- * Usage: hostile WHAT (rank, name, kind, window, host, odd, entry, fetch, count, many, twice)
+ * Usage: forged WHAT (rank, name, kind, window, host, odd, entry, fetch, count, many, twice)
  */
 #include <fcntl.h>
 #include <mpi.h>

@@ -62,8 +62,10 @@ static void post(struct message *message, int number, MPI_Comm comm)
     bool is_lost = message->how == WITHDRAWN;
     message->got = malloc((size_t)message->capacity + 1);
     MPI_Irecv(message->got, message->capacity, MPI_BYTE, message->kind == ANY_SOURCE ? MPI_ANY_SOURCE : message->source,
-              message->kind == ANY_TAG ? MPI_ANY_TAG : message->kind == ANY_SOURCE ? message->destination : number, comm,
-              &message->receive);
+              message->kind == ANY_TAG      ? MPI_ANY_TAG
+              : message->kind == ANY_SOURCE ? message->destination
+                                            : number,
+              comm, &message->receive);
     if (is_lost && message->is_early) /* Its send has not begun. */
         MPI_Cancel(&message->receive);
 }
@@ -95,8 +97,8 @@ static int number_of(const struct message *messages, int count, int number, cons
         return number;
     for (int i = 0; i < count; i++) {
         const struct message *message = &messages[i];
-        bool matches = message->kind == receive->kind && message->destination == rank &&
-                       message->source == status->MPI_SOURCE;
+        bool matches =
+            message->kind == receive->kind && message->destination == rank && message->source == status->MPI_SOURCE;
         if (matches && !taken[i]) {
             taken[i] = true; /* The earliest of its source. */
             return i;

@@ -13,7 +13,7 @@
 struct mcp_held {
     struct message message; /* what probing shows */
     struct mcp_held *next[2]; /* by list */
-    uint32_t name;          /* that claimed it; MCP_NONE: it is the card's, or its data are here */
+    uint32_t name; /* that claimed it; MCP_NONE: it is the card's, or its data are here */
     bool is_fetched;
     struct request *request; /* that has met it */
     char *data; /* null: the request's memory takes them */
@@ -115,10 +115,8 @@ static bool mcp_receive_post(struct request *request, uint64_t key, int pattern)
     if (number == MCP_NONE)
         return false;
     struct mcp_name *name = mcp_name_of(number);
-    *name = (struct mcp_name){.request = request,
-                              .kind = CHASQUI_MPINP_RECEIVE,
-                              .places = (uint16_t)needed,
-                              .bytes = request->bytes};
+    *name = (struct mcp_name){
+        .request = request, .kind = CHASQUI_MPINP_RECEIVE, .places = (uint16_t)needed, .bytes = request->bytes};
     if (!mcp_table_take(name, MCP_RECEIVES, BLOCKS_LEFT)) {
         mcp_name_give(number);
         return false;
@@ -463,7 +461,8 @@ void mcp_claim(struct message *message)
     struct chasqui_mpinp_request request = mcp_request_for(
         CHASQUI_MPINP_CLAIM, match_key(envelope->context, envelope->source, envelope->tag), PATTERN_EXACT);
     if (!mcp_claim_into(found, &request))
-        chq_die("mpinp: a message that was probed for can not be claimed: its send was cancelled, or too many are claimed");
+        chq_die(
+            "mpinp: a message that was probed for can not be claimed: its send was cancelled, or too many are claimed");
 }
 
 void mcp_receive(struct request *request, struct message *message)

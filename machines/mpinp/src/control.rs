@@ -177,7 +177,9 @@ mod tests {
         assert_eq!(control(Image::Mcp).check(&placement(32, 2), HOST_MIN), Ok(()));
         let text = control(Image::Mcp).check(&placement(33, 2), HOST_MIN).unwrap_err();
         assert!(text.ends_with("with 2 on a node, up to 32 ranks can run"), "{text}");
-        assert!(control(Image::Mcp).check(&placement(9, 9), HOST_MIN).unwrap_err().contains("up to 8 processes"));
+        assert!(
+            control(Image::Mcp).check(&placement(9, 9), HOST_MIN).unwrap_err().contains("up to 8 processes")
+        );
         assert_eq!(control(Image::Bip).check(&placement(200, 4), HOST_MIN), Ok(()));
     }
 

@@ -47,7 +47,8 @@ void environment_unclaimed(struct protocol *p, unsigned channel, unsigned slot)
     struct process *process = &processes[c->process];
     stored[channel][slot].is_synchronous = in_is_synchronous();
     if (process->listens)
-        host_event(c->process, &(struct chasqui_mpinp_event){.kind = CHASQUI_MPINP_UNCLAIMED, .rank = peers[channel].rank});
+        host_event(c->process,
+                   &(struct chasqui_mpinp_event){.kind = CHASQUI_MPINP_UNCLAIMED, .rank = peers[channel].rank});
     process->has_missed = !process->listens;
     process->listens = false;
     if (p->settings.table_slots - c->free_slots < crowd(p) || peers[channel].is_crowded)
@@ -75,9 +76,8 @@ void environment_receive_complete(struct protocol *p, const struct protocol_rece
     transfer->kind = 0;
     process->receives--;
     process->places -= transfer->places;
-    struct chasqui_mpinp_event event = {.kind = CHASQUI_MPINP_RECEIVED,
-                                        .result = (uint8_t)result,
-                                        .name = (uint16_t)(receive->request & 0xff)};
+    struct chasqui_mpinp_event event = {
+        .kind = CHASQUI_MPINP_RECEIVED, .result = (uint8_t)result, .name = (uint16_t)(receive->request & 0xff)};
     if (result != PROTOCOL_CANCELLED) {
         event.rank = peers[receive->channel].rank;
         event.tag = receive->tag;

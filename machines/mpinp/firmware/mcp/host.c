@@ -112,8 +112,8 @@ static SELDOM void start_event(void)
             continue;
         moves = EVENTS;
         event_count -= moved;
-        move(process->host + CHASQUI_MPINP_HOST_EVENTS + first * sizeof *process->events, local(&process->events[first]),
-             moved * sizeof *process->events | CHASQUI_NP_HOST_TO_HOST);
+        move(process->host + CHASQUI_MPINP_HOST_EVENTS + first * sizeof *process->events,
+             local(&process->events[first]), moved * sizeof *process->events | CHASQUI_NP_HOST_TO_HOST);
         return;
     }
 }
@@ -140,8 +140,7 @@ static bool can_deliver(void)
 {
     if (deliver_first == NONE)
         return false;
-    const struct protocol_receive *receive =
-        &protocol.receives[transfer_of(deliver_first)->number % PROTOCOL_RECEIVES];
+    const struct protocol_receive *receive = &protocol.receives[transfer_of(deliver_first)->number % PROTOCOL_RECEIVES];
     return stored[receive->channel][receive->slot].is_here;
 }
 

@@ -77,8 +77,8 @@ static void go_on(void)
 /* EVENT has something to say: an engine that was started is not busy any more. */
 static bool has_happened(void)
 {
-    uint64_t started = (in_is_receiving() ? CHASQUI_NP_BUSY_RECEIVE : 0) | (out_is_sending() ? CHASQUI_NP_BUSY_SEND : 0) |
-                       (host_is_moving() ? CHASQUI_NP_BUSY_HOST : 0);
+    uint64_t started = (in_is_receiving() ? CHASQUI_NP_BUSY_RECEIVE : 0) |
+                       (out_is_sending() ? CHASQUI_NP_BUSY_SEND : 0) | (host_is_moving() ? CHASQUI_NP_BUSY_HOST : 0);
     return started & ~np_load(CHASQUI_NP_BUSY);
 }
 

@@ -17,12 +17,13 @@ struct wire {
     uint16_t channel; /* at the receiver */
     uint16_t source; /* rank of the message's sender */
     uint16_t unused;
-    uint32_t part;     /* of WIRE_PART: which; of WIRE_GRANT: those before it may come */
+    uint32_t part; /* of WIRE_PART: which; of WIRE_GRANT: those before it may come */
     uint32_t sequence; /* of the message among all of its source; 0: no message */
     struct protocol_header header;
     uint32_t body; /* [bytes] that follow */
 };
-_Static_assert(sizeof(struct wire) == 48 && offsetof(struct wire, sequence) == offsetof(struct chasqui_envelope, sequence) &&
+_Static_assert(sizeof(struct wire) == 48 &&
+                   offsetof(struct wire, sequence) == offsetof(struct chasqui_envelope, sequence) &&
                    offsetof(struct wire, source) == offsetof(struct chasqui_envelope, source),
                "struct wire");
 

@@ -128,8 +128,7 @@ static void send_body(const struct item *item)
     bool is_ahead = !transfer->is_in_window && fetched < item->wire.body;
     sends = BODY;
     np_store(CHASQUI_NP_SEND_LOCAL, local(body_of(item, transfer)));
-    start(CHASQUI_NP_SEND_START,
-          item->wire.body | CHASQUI_NP_SEND_LAST | (is_ahead ? CHASQUI_NP_SEND_AHEAD : 0));
+    start(CHASQUI_NP_SEND_START, item->wire.body | CHASQUI_NP_SEND_LAST | (is_ahead ? CHASQUI_NP_SEND_AHEAD : 0));
     if (is_ahead)
         np_store(CHASQUI_NP_SEND_VALID, fetched);
 }

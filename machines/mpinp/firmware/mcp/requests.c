@@ -94,15 +94,15 @@ static bool post_send(unsigned process, struct transfer *transfer, const struct 
         return false;
     fill_transfer(transfer, request);
     transfer->channel = (uint16_t)(process * ranks + request->rank);
-    return protocol_post_send(
-        &protocol, transfer->channel,
-        &(struct protocol_send){.flags = request->flags & (SEND_IS_SYNCHRONOUS | SEND_IS_READY),
-                                .context = request->context,
-                                .tag = request->tag,
-                                .bytes = request->bytes,
-                                .request = request_of(process, request->name)});
+    return protocol_post_send(&protocol, transfer->channel,
+                              &(struct protocol_send){.flags = request->flags & (SEND_IS_SYNCHRONOUS | SEND_IS_READY),
+                                                      .context = request->context,
+                                                      .tag = request->tag,
+                                                      .bytes = request->bytes,
+                                                      .request = request_of(process, request->name)});
 }
-_Static_assert((int)SEND_IS_SYNCHRONOUS == (int)CHASQUI_MPINP_SYNCHRONOUS && (int)SEND_IS_READY == (int)CHASQUI_MPINP_READY,
+_Static_assert((int)SEND_IS_SYNCHRONOUS == (int)CHASQUI_MPINP_SYNCHRONOUS &&
+                   (int)SEND_IS_READY == (int)CHASQUI_MPINP_READY,
                "flags of sends");
 
 static bool post_receive(unsigned process, struct transfer *transfer, const struct chasqui_mpinp_request *request)
@@ -244,8 +244,8 @@ static bool listen(unsigned process, const struct chasqui_mpinp_request *request
     of->listens = !is_there;
     of->has_missed = false;
     if (is_there)
-        host_event(process, &(struct chasqui_mpinp_event){.kind = CHASQUI_MPINP_UNCLAIMED,
-                                                          .rank = CHASQUI_MPINP_ANY_SOURCE});
+        host_event(process,
+                   &(struct chasqui_mpinp_event){.kind = CHASQUI_MPINP_UNCLAIMED, .rank = CHASQUI_MPINP_ANY_SOURCE});
     return true;
 }
 
