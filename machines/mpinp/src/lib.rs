@@ -89,7 +89,8 @@ impl Machine for MpinpMachine {
             packet_bytes_min: 1,
             copes_with: self.copes_with(resolved),
         };
-        resolved.read::<Control>("mpinp.control").check(&work.placement, resolved.read::<Shared>("mpinp.shared").host)?;
+        let host = resolved.read::<Shared>("mpinp.shared").host;
+        resolved.read::<Control>("mpinp.control").check(&work.placement, host)?;
         build_on_network(resolved, work, on, threads, |configuration, port| {
             let board = board(resolved, configuration, work, port)?;
             Ok((board.host_memory(), Box::new(board) as Box<dyn NetworkInterface>))

@@ -125,7 +125,8 @@ pub(crate) struct Board {
 
 impl Board {
     pub fn new(plan: BoardPlan) -> Board {
-        let BoardPlan { pci, card, network, port, layout, line_bytes, processor, per_node, credit, .. } = plan;
+        let BoardPlan { pci, card, network, port, layout, line_bytes, processor, per_node, credit, .. } =
+            plan;
         let clock = Clock::new(card.clock.hz());
         let header = card.packet_header.bytes();
         let link = LinkEnd::new(&network, port, 1, BoardEvent::Start.into());
@@ -317,7 +318,9 @@ impl Board {
                     np::FAULT_SLOT => "a slot that its doorbell counts has no message that can be sent",
                     np::FAULT_CREDIT => "it sends more messages than it has credit for",
                     np::FAULT_GIVEN => "it gives back credit that it has not got, or too little of it alone",
-                    np::FAULT_REQUEST => "a request names what is not its process's, or more than that may have",
+                    np::FAULT_REQUEST => {
+                        "a request names what is not its process's, or more than that may have"
+                    }
                     _ => return Err(format!("a store of {value:#x} to FAULT")),
                 };
                 c.fault(ProcessId(value as u32), format!("protection: {what}"));
