@@ -66,6 +66,34 @@ fn credit(host: Bytes, ranks: u32) -> Result<u64, String> {
     ))
 }
 
+/// What the host's side of the firmware is told.
+pub(crate) struct Program {
+    control: Control,
+    /// Messages that a process may have under way to another.
+    pub credit: u64,
+}
+
+impl Program {
+    /// That of each of `ranks` processes whose ring on the host lies in `host`.
+    ///
+    /// # Errors
+    /// A ring is too short: in words.
+    pub fn new(control: Control, host: Bytes, ranks: u32) -> Result<Program, String> {
+        let credit = if control.image == Image::Bip { credit(host, ranks)? } else { 0 };
+        Ok(Program { control, credit })
+    }
+
+    /// Names the host's side, and tells it.
+    pub fn identify(&self, page: &mut NiIdentification) {
+        page.device = match self.control.image {
+            Image::Mcp => requests::MCP_DEVICE,
+            Image::Bip => registers::DEVICE,
+        } as u32;
+        page.settings[requests::SETTING_PIO_BYTES as usize] = self.control.pio.bytes();
+        page.settings[registers::SETTING_CREDIT as usize] = self.credit;
+    }
+}
+
 /// Memory of the card for the firmware's image, and for tables behind it.
 pub(crate) struct Room {
     /// All of it, what it is called, and the tables [bytes].
@@ -119,14 +147,6 @@ impl Control {
         ))
     }
 
-    /// Messages that each of `ranks` processes of the thin firmware may have under way to each other one; 0 of another.
-    ///
-    /// # Errors
-    /// There are none: in words.
-    pub fn credit(&self, host: Bytes, ranks: u32) -> Result<u64, String> {
-        if self.image == Image::Bip { credit(host, ranks) } else { Ok(0) }
-    }
-
     /// What is there for it on a card of a network of so many nodes: the thin firmware has its part of the memory, the other
     /// one all below the windows.
     pub fn room(&self, shared: &Shared, layout: &Layout, nodes: u32, ranks: u32) -> Room {
@@ -154,15 +174,6 @@ impl Control {
             (np::SETTING_SLOTS, self.slots),
             (np::SETTING_BUFFER, self.buffer.bytes()),
         ]
-    }
-
-    /// Names the host's side of it.
-    pub fn identify(&self, page: &mut NiIdentification) {
-        page.device = match self.image {
-            Image::Mcp => requests::MCP_DEVICE,
-            Image::Bip => registers::DEVICE,
-        } as u32;
-        page.settings[requests::SETTING_PIO_BYTES as usize] = self.pio.bytes();
     }
 }
 

@@ -21,7 +21,7 @@ use chasqui_ni::{FIRMWARE_MEMORY, FirmwareProcessor, FirmwareSpec, NetworkInterf
 use chasqui_node::NodeConfiguration;
 
 use board::{Board, BoardPlan};
-use control::{Control, Room};
+use control::{Control, Program, Room};
 use layout::Layout;
 use parameters::{Card, Pci, Processor, Shared};
 
@@ -128,9 +128,8 @@ fn board(
         layout,
         processor,
         per_node,
-        credit: control.credit(shared.host, work.placement.ranks_max())?,
         control_settings: control.settings(&work.placement),
-        control,
+        program: Program::new(control, shared.host, work.placement.ranks_max())?,
     }))
 }
 

@@ -24,7 +24,7 @@ use chasqui_ni::{
 use chasqui_placement::ProcessId;
 use chasqui_record::Profile;
 
-use crate::control::Control;
+use crate::control::Program;
 use crate::layout::Layout;
 use crate::parameters::{Card, Pci};
 use crate::{np_registers as np, registers};
@@ -68,10 +68,8 @@ pub(crate) struct BoardPlan {
     pub processor: FirmwareProcessor<SharedSram>,
     /// Processes of a node, at most.
     pub per_node: u32,
-    /// Messages that a process may have under way to another.
-    pub credit: u64,
     /// Its program, and what that is told.
-    pub control: Control,
+    pub program: Program,
     pub control_settings: [(u64, u64); 5],
 }
 
@@ -118,14 +116,13 @@ pub(crate) struct Board {
     filled: u64,
     records: Records,
     settings: Vec<(u64, u64)>,
-    credit: u64,
-    control: Control,
+    program: Program,
     counters: BoardStatistics,
 }
 
 impl Board {
     pub fn new(plan: BoardPlan) -> Board {
-        let BoardPlan { pci, card, network, port, layout, line_bytes, processor, per_node, credit, .. } =
+        let BoardPlan { pci, card, network, port, layout, line_bytes, processor, per_node, program, .. } =
             plan;
         let clock = Clock::new(card.clock.hz());
         let header = card.packet_header.bytes();
@@ -142,7 +139,7 @@ impl Board {
             (np::SETTING_HOST_MEMORY_BYTES, layout.host_bytes),
             (np::SETTING_NODES, link.nodes().into()),
             (np::SETTING_PER_NODE, per_node.into()),
-            (np::SETTING_CREDIT, credit),
+            (np::SETTING_CREDIT, program.credit),
         ];
         let settings = [&settings[..], &plan.control_settings].concat();
         let bus = io_bus(&pci);
@@ -167,9 +164,8 @@ impl Board {
             filled: 0,
             records: Records::default(),
             settings,
-            control: plan.control,
+            program,
             counters: BoardStatistics::default(),
-            credit,
             layout,
             link,
         }
@@ -367,11 +363,10 @@ fn card_dma(pci: &Pci, card: &Card, line_bytes: u64) -> CardDma {
 
 impl NetworkInterface for Board {
     fn identify(&self, page: &mut NiIdentification) {
-        self.control.identify(page);
+        self.program.identify(page);
         page.interface = registers::HEADER.interface();
         page.settings[registers::SETTING_WINDOW_BYTES as usize] = self.layout.window_bytes;
         page.settings[registers::SETTING_HOST_BYTES as usize] = self.layout.host_bytes;
-        page.settings[registers::SETTING_CREDIT as usize] = self.credit;
     }
 
     fn regions(&self, process: ProcessId) -> Vec<Region> {
