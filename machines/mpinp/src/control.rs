@@ -66,21 +66,31 @@ fn credit(host: Bytes, ranks: u32) -> Result<u64, String> {
     ))
 }
 
-/// What the host's side of the firmware is told.
+/// The firmware, and what it and its host's side are told.
 pub(crate) struct Program {
     control: Control,
     /// Messages that a process may have under way to another.
-    pub credit: u64,
+    credit: u64,
+    /// What the firmware loads: addresses and values. The card adds what is its own.
+    pub settings: Vec<(u64, u64)>,
 }
 
 impl Program {
-    /// That of each of `ranks` processes whose ring on the host lies in `host`.
+    /// That of processes so placed, each with so much memory on the host.
     ///
     /// # Errors
-    /// A ring is too short: in words.
-    pub fn new(control: Control, host: Bytes, ranks: u32) -> Result<Program, String> {
-        let credit = if control.image == Image::Bip { credit(host, ranks)? } else { 0 };
-        Ok(Program { control, credit })
+    /// A process's ring there is too short: in words.
+    pub fn new(control: Control, host: Bytes, placement: &Placement) -> Result<Program, String> {
+        let credit = if control.image == Image::Bip { credit(host, placement.ranks_max())? } else { 0 };
+        let settings = vec![
+            (np::SETTING_CREDIT, credit),
+            (np::SETTING_RANKS, placement.ranks(JobId(0)).into()),
+            (np::SETTING_BY_NODE, u64::from(placement.map_by() == MapBy::Node)),
+            (np::SETTING_EAGER, control.eager.bytes()),
+            (np::SETTING_SLOTS, control.slots),
+            (np::SETTING_BUFFER, control.buffer.bytes()),
+        ];
+        Ok(Program { control, credit, settings })
     }
 
     /// Names the host's side, and tells it.
@@ -163,17 +173,6 @@ impl Control {
                 tables: processes * (np::PROCESS_BYTES + u64::from(ranks) * np::CHANNEL_BYTES),
             },
         }
-    }
-
-    /// What the firmware loads, beside what is the card's.
-    pub fn settings(&self, placement: &Placement) -> [(u64, u64); 5] {
-        [
-            (np::SETTING_RANKS, placement.ranks(JobId(0)).into()),
-            (np::SETTING_BY_NODE, u64::from(placement.map_by() == MapBy::Node)),
-            (np::SETTING_EAGER, self.eager.bytes()),
-            (np::SETTING_SLOTS, self.slots),
-            (np::SETTING_BUFFER, self.buffer.bytes()),
-        ]
     }
 }
 

@@ -128,8 +128,7 @@ fn board(
         layout,
         processor,
         per_node,
-        control_settings: control.settings(&work.placement),
-        program: Program::new(control, shared.host, work.placement.ranks_max())?,
+        program: Program::new(control, shared.host, &work.placement)?,
     }))
 }
 

@@ -68,9 +68,8 @@ pub(crate) struct BoardPlan {
     pub processor: FirmwareProcessor<SharedSram>,
     /// Processes of a node, at most.
     pub per_node: u32,
-    /// Its program, and what that is told.
+    /// Its program.
     pub program: Program,
-    pub control_settings: [(u64, u64); 5],
 }
 
 /// The memory of a card, which its processor is master of as well.
@@ -115,21 +114,20 @@ pub(crate) struct Board {
     /// Of the receiver's place that was filled last.
     filled: u64,
     records: Records,
-    settings: Vec<(u64, u64)>,
     program: Program,
     counters: BoardStatistics,
 }
 
 impl Board {
     pub fn new(plan: BoardPlan) -> Board {
-        let BoardPlan { pci, card, network, port, layout, line_bytes, processor, per_node, program, .. } =
+        let BoardPlan { pci, card, network, port, layout, line_bytes, processor, per_node, mut program } =
             plan;
         let clock = Clock::new(card.clock.hz());
         let header = card.packet_header.bytes();
         let link = LinkEnd::new(&network, port, 1, BoardEvent::Start.into());
         let pipeline =
             Pipeline::new(&link, clock, &[(BoardEvent::Asked, card.lead.cycles())], Some(BoardEvent::Landed));
-        let settings = [
+        program.settings.extend([
             (np::SETTING_SRAM, card.sram.bytes()),
             (np::SETTING_NODE, link.node().into()),
             (np::SETTING_PROCESSES, layout.processes.into()),
@@ -139,9 +137,7 @@ impl Board {
             (np::SETTING_HOST_MEMORY_BYTES, layout.host_bytes),
             (np::SETTING_NODES, link.nodes().into()),
             (np::SETTING_PER_NODE, per_node.into()),
-            (np::SETTING_CREDIT, program.credit),
-        ];
-        let settings = [&settings[..], &plan.control_settings].concat();
+        ]);
         let bus = io_bus(&pci);
         Board {
             retry: bus.clock().edge(pci.address.cycles() + pci.target_wait.cycles() + 1),
@@ -163,7 +159,6 @@ impl Board {
             destination: 0,
             filled: 0,
             records: Records::default(),
-            settings,
             program,
             counters: BoardStatistics::default(),
             layout,
@@ -286,7 +281,7 @@ impl Board {
             np::DOORBELLS => std::mem::take(&mut self.doorbells),
             np::TIME => self.local.clock().edge_at_or_after(now),
             np::RECEIVED => self.filled,
-            _ => self.settings.iter().find(|&&(at, _)| at == address)?.1,
+            _ => self.program.settings.iter().find(|&&(at, _)| at == address)?.1,
         })
     }
 
