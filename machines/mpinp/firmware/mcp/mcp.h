@@ -109,7 +109,7 @@ static inline uint32_t request_of(unsigned process, unsigned name) { return proc
 static inline struct process *process_of(uint32_t request) { return &processes[request >> 8]; }
 static inline struct transfer *transfer_of(uint32_t request) { return &process_of(request)->transfers[request & 0xff]; }
 static inline uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
-static inline uint32_t parts_of(uint32_t bytes) { return bytes > PART ? (bytes + PART - 1) / PART : 1; }
+static inline uint32_t parts_of(uint32_t bytes) { return bytes > PART ? (bytes - 1) / PART + 1 : 1; }
 
 /* --- buffers.c: receive buffers, in units --- */
 
