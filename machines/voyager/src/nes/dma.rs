@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 
 use chasqui_memory::PAGE_BYTES;
 use chasqui_ni::{BusRequest, Context, DmaReader, MessageKey, Piece, Ring, SlotQueue};
-use chasqui_placement::ProcessId;
+use chasqui_placement::{JobId, ProcessId};
 
 use super::queues::QueueName;
-use super::refusal::name_sender;
+use super::refusal::{Answer, name_sender};
 use super::table::Destination;
 use super::transmit::{message_of, packet_bytes, push_packet};
 use super::{Mechanism, NesEvent, Owner, Shared, accept};
@@ -54,6 +54,8 @@ struct Transfer {
     message: MessageKey,
     /// Its process, or the one that it is for, is over: no more is read, and what has been read is not sent.
     is_broken: bool,
+    /// Its destination's site has had a piece of it, or may have told it to go on: that is told when it breaks off.
+    is_known: bool,
 }
 
 /// Pieces that are read ahead: one crosses the I-bus while the next is read.
@@ -124,6 +126,9 @@ impl DmaEngine {
 
     #[inline]
     pub fn go_on(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        while let Some((site, job)) = s.waiting.released() {
+            self.go_on_to(site, job, s);
+        }
         if !self.is_empty() || !self.pieces.is_empty() {
             self.serve(s, c);
         }
@@ -137,13 +142,14 @@ impl DmaEngine {
             self.end(s);
         }
         if self.gives_way(s) {
-            self.park();
+            self.park(self.waits(s));
         }
         // At once, as is the next read: nothing that happens in the NES later need have to do with what is left.
         if self.state == State::Idle {
             self.turn(s, c);
         }
-        let may_read = self.state == State::Ready && !self.is_held && !self.has_had_its_turn(s);
+        let may_read =
+            self.state == State::Ready && !self.is_held && !self.waits(s) && !self.has_had_its_turn(s);
         if may_read && self.pieces.len() < BUFFERS {
             self.read(s, c);
         }
@@ -212,15 +218,24 @@ impl DmaEngine {
         has_read && others.any(|process| self.may_serve(process, s))
     }
 
-    /// The turn is over, and all that it has read has left: another's begins.
-    fn gives_way(&self, s: &Shared) -> bool {
-        self.state == State::Ready && !self.crossing && self.pieces.is_empty() && self.has_had_its_turn(s)
+    /// The transfer's destination has told it to wait.
+    fn waits(&self, s: &Shared) -> bool {
+        self.transfer.is_some_and(|t| s.waits(t.to))
     }
 
-    /// The transfer waits for its process's next turn.
-    fn park(&mut self) {
-        self.parked[self.current.index()] =
-            self.transfer.take().map(|transfer| Transfer { earlier: transfer.read, ..transfer });
+    /// The turn is over, or must be, and all that it has read has left: another's begins.
+    fn gives_way(&self, s: &Shared) -> bool {
+        let has_nothing = self.state == State::Ready && !self.crossing && self.pieces.is_empty();
+        has_nothing && (self.waits(s) || self.has_had_its_turn(s))
+    }
+
+    /// The transfer waits for its process's next turn, or until it may go on if it was told to wait.
+    fn park(&mut self, was_told: bool) {
+        self.parked[self.current.index()] = self.transfer.take().map(|transfer| Transfer {
+            earlier: transfer.read,
+            is_known: transfer.is_known || was_told,
+            ..transfer
+        });
         self.state = State::Idle;
     }
 
@@ -239,9 +254,19 @@ impl DmaEngine {
         self.owner.is_none_or(|owner| owner == process) && !self.queues[process.index()].is_empty()
     }
 
-    /// It has, and its job is not held up.
+    /// It has, its job is not held up, and the one that it goes on with need not wait.
     fn may_serve(&self, process: ProcessId, s: &Shared) -> bool {
-        self.has_requests(process) && !s.homes.sends_nothing(process)
+        let waits = || self.parked[process.index()].is_some_and(|t| s.waits(t.to));
+        self.has_requests(process) && !s.homes.sends_nothing(process) && !waits()
+    }
+
+    /// `site` has told `job`'s blocks to go on. If there are none it is told that.
+    fn go_on_to(&self, site: u32, job: JobId, s: &mut Shared) {
+        let goes_on = |t: &Transfer| t.is_known && t.to.site == site && s.homes.job_of_queue(t.to.queue) == job;
+        if !self.parked.iter().flatten().chain(&self.transfer).any(goes_on) {
+            let process = s.homes.first_process(job);
+            s.answers.push_back(Answer::Ended { site, process });
+        }
     }
 
     /// The owner's turn ends. If it is one of those that are alive, a bit each of `live`, its requests go on in its next turn.
@@ -262,7 +287,7 @@ impl DmaEngine {
     pub fn resume(&mut self, process: ProcessId) {
         (self.owner, self.is_held) = (Some(process), false);
         if self.state == State::Ready && self.current != process {
-            self.park();
+            self.park(false);
         }
         if self.state == State::Idle && self.parked[process.index()].is_some() {
             self.current = process;
@@ -282,9 +307,11 @@ impl DmaEngine {
     }
 
     /// None of the requests of `process` is dealt with any more; the one that is, if it is its, ends.
-    pub fn close(&mut self, process: ProcessId) {
+    pub fn close(&mut self, process: ProcessId, s: &mut Shared) {
         let is_current = process == self.current && self.state != State::Idle;
-        self.parked[process.index()] = None;
+        if let Some(transfer) = self.parked[process.index()].take() {
+            breaks_off(transfer, s);
+        }
         let queue = &mut self.queues[process.index()];
         queue.producer = queue.consumer.wrapping_add(is_current.into());
         if is_current {
@@ -307,10 +334,10 @@ impl DmaEngine {
     }
 
     /// The process has requested what it may not.
-    fn refuse(&mut self, text: String, c: &mut Context<'_, '_>) {
+    fn refuse(&mut self, text: String, s: &mut Shared, c: &mut Context<'_, '_>) {
         c.fault(self.current, text);
         self.state = State::Idle;
-        self.close(self.current);
+        self.close(self.current, s);
     }
 
     fn fetch(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
@@ -333,7 +360,7 @@ impl DmaEngine {
         let found = check_block(request).and_then(|()| s.table.find(self.requester(s), request.node));
         let to = match found {
             Ok(to) => to,
-            Err(text) => return self.refuse(text, c),
+            Err(text) => return self.refuse(text, s, c),
         };
         // Control looks at it, and then it is dealt with.
         let is_broken = !s.table.reaches(to);
@@ -343,7 +370,7 @@ impl DmaEngine {
             true => s.counters.withheld += 1,
             false => s.counters.dma_requests += 1,
         }
-        self.transfer = Some(Transfer { request: *request, to, read: 0, earlier: 0, message, is_broken });
+        self.transfer = Some(Transfer { request: *request, to, read: 0, earlier: 0, message, is_broken, is_known: false });
         self.prepare(s, c, self.setup_cycles);
     }
 
@@ -390,7 +417,7 @@ impl DmaEngine {
         if !c.page_in(self.current, from, false) {
             let what = "where the process has no memory that it may read";
             c.fault(self.current, format!("protection: a DMA request reads {from:#x}, {what}"));
-            self.close(self.current);
+            self.close(self.current, s);
             return self.serve(s, c);
         }
         s.counters.pages_in += 1;
@@ -423,6 +450,7 @@ impl DmaEngine {
         if t.is_broken {
             return;
         }
+        t.is_known = true;
         s.counters.dma_packets += 1;
         s.counters.dma_bytes += data.len() as u64 - 8;
         // The process is named for the receiver, should it refuse the piece.
@@ -433,7 +461,7 @@ impl DmaEngine {
     /// All pieces have left: so does the notice, when there is room for it.
     fn end(&mut self, s: &mut Shared) {
         if self.is_broken() {
-            self.transfer = None;
+            breaks_off(self.transfer.take().expect("a transfer ends"), s);
             self.retire();
         } else if s.txu_has_room(self.requester(s)) {
             self.notify(s);
@@ -448,6 +476,14 @@ impl DmaEngine {
         let bytes = packet_bytes(PACKET_NOTICE, transfer.to, transfer.request.flags, [&data, &[]]);
         push_packet(s, (self.requester(s), transfer.to.site), bytes, data.len() as u64, transfer.message);
         self.retire();
+    }
+}
+
+/// The transfer ends before its end, which may be what others wait for.
+fn breaks_off(transfer: Transfer, s: &mut Shared) {
+    if transfer.is_known && s.tells_ends {
+        let process = s.homes.names.process(transfer.to.queue);
+        s.answers.push_back(Answer::Ended { site: transfer.to.site, process });
     }
 }
 

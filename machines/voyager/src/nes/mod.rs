@@ -27,6 +27,7 @@ mod queues;
 mod receive;
 mod refusal;
 mod rings;
+mod senders;
 mod service;
 mod table;
 mod tags;
@@ -65,7 +66,9 @@ use onepoll::Orders;
 pub(crate) use plan::NesPlan;
 use queues::{Homes, QueueName, QueueNames};
 use receive::Receiver;
+use refusal::Answer;
 use rings::{Layout, OwnRings, Rings};
+use senders::WaitingBlocks;
 use service::Service;
 use table::DestinationTable;
 use transmit::Transmitter;
@@ -107,6 +110,8 @@ counters! {
         late: "packets";
         /// Messages and blocks of this node that were not sent, for the process they were for was known to be over.
         withheld: "count";
+        /// Times that a site was told to have a job's blocks wait for those of other sites.
+        blocks_held_up: "times";
         /// Times that a job was held up here, since it filled a site's miss queue.
         held_up: "times";
         /// Accesses of the processor that the service processor served.
@@ -129,6 +134,11 @@ struct Shared {
     link: LinkEnd,
     homes: Homes,
     table: DestinationTable,
+    /// What other sites are to be told.
+    answers: VecDeque<Answer>,
+    /// Blocks that wait for others', and that the end of a block is told even if it breaks off.
+    waiting: WaitingBlocks,
+    tells_ends: bool,
     /// Packets that wait for the link, by priority.
     txu: [VecDeque<Box<Packet>>; PRIORITIES],
     counters: NesStatistics,
@@ -251,7 +261,7 @@ impl Nes {
         let turns_from = is_drained.then_some(ProcessId(0));
         let reader = DmaEngine::reader(plan.line_bytes, plan.dma_lines());
         let dma = DmaEngine::new(&rings(|own| own.requests), &plan.dma, reader, turns_from);
-        let limits = plan.job_limits();
+        let (limits, tells_ends) = (plan.job_limits(), plan.has_several_jobs());
         let service = plan.processor.map(|processor| {
             let sites = (plan.placement.nodes(), plan.port.node());
             let settings =
@@ -297,6 +307,9 @@ impl Nes {
                 line_bytes: plan.line_bytes,
                 ibus_free: Time::ZERO,
                 link,
+                answers: VecDeque::new(),
+                waiting: WaitingBlocks::default(),
+                tells_ends,
                 txu: Default::default(),
                 counters: NesStatistics::default(),
             },
@@ -564,7 +577,7 @@ impl NetworkInterface for Nes {
     fn close(&mut self, c: &mut Context<'_, '_>, process: ProcessId, sends: bool) {
         self.shared.homes.close(process, sends);
         if !sends {
-            self.dma.close(process);
+            self.dma.close(process, &mut self.shared);
         }
         self.receiver.close(&mut self.shared, c);
         self.close_service(process);
@@ -635,7 +648,7 @@ impl NetworkInterface for Nes {
             NesEvent::Prepared => self.dma.prepared(),
             NesEvent::Crossed => self.dma.crossed(&mut self.shared),
             NesEvent::Room => self.dma.sees_room(),
-            NesEvent::Refused => self.receiver.refuser.crossed(&mut self.shared),
+            NesEvent::Told => self.receiver.refuser.crossed(&mut self.shared),
             NesEvent::ExpressTransmitted => {
                 let slot = self.express.transmitted(&mut self.shared, c);
                 self.left(slot);
