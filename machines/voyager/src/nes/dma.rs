@@ -11,6 +11,7 @@ use super::queues::QueueName;
 use super::refusal::{Answer, name_sender};
 use super::table::Destination;
 use super::transmit::{message_of, packet_bytes, push_packet};
+use super::turns::JobTurns;
 use super::{Mechanism, NesEvent, Owner, Shared, accept};
 use crate::PROCESSES_MAX;
 use crate::parameters::Dma;
@@ -61,13 +62,14 @@ struct Transfer {
 /// Pieces that are read ahead: one crosses the I-bus while the next is read.
 const BUFFERS: usize = 2;
 
-/// The unit that serves DMA requests, of processes in turn, one after the other. It reads pieces of the block over the
+/// The unit that serves DMA requests, of jobs and their processes in turn, one after the other. It reads pieces of the block over the
 /// bus while earlier ones cross the I-bus, so that bus and link limit it.
 pub(super) struct DmaEngine {
     /// By process.
     pub queues: Vec<SlotQueue>,
     /// The process whose request is dealt with, or was last.
     current: ProcessId,
+    turns: JobTurns,
     state: State,
     reader: DmaReader,
     transfer: Option<Transfer>,
@@ -90,14 +92,21 @@ pub(super) struct DmaEngine {
 }
 
 impl DmaEngine {
-    /// One that reads by `reader`, from [`DmaEngine::reader`]. `owner`: whose turn is the first, where processes have turns.
-    pub fn new(rings: &[Ring], dma: &Dma, reader: DmaReader, owner: Option<ProcessId>) -> DmaEngine {
+    /// One for so many `jobs` that reads by `reader`, from [`DmaEngine::reader`]. `owner`: whose turn is the first, where processes have turns.
+    pub fn new(
+        rings: &[Ring],
+        jobs: usize,
+        dma: &Dma,
+        reader: DmaReader,
+        owner: Option<ProcessId>,
+    ) -> DmaEngine {
         DmaEngine {
             owner,
             is_held: false,
             parked: vec![None; rings.len()],
             queues: rings.iter().map(|&ring| SlotQueue::new(ring)).collect(),
             current: ProcessId(0),
+            turns: JobTurns::new(rings.len(), jobs),
             state: State::Idle,
             reader,
             transfer: None,
@@ -197,12 +206,14 @@ impl DmaEngine {
         self.sees_room_soon = false;
     }
 
-    /// Turns to the next request, of processes in turn; to another if a process's are none.
+    /// Turns to the next request, of jobs and their processes in turn; to another if a process's are none.
     fn turn(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let count = self.queues.len() as u32;
         while self.state == State::Idle && !self.is_held {
-            let mut turns = (1..=count).map(|i| ProcessId((self.current.0 + i) % count));
-            let Some(process) = turns.find(|&process| self.may_serve(process, s)) else { return };
+            let processes = (0..self.queues.len() as u32).map(ProcessId);
+            let ready = processes.filter(|&process| self.may_serve(process, s));
+            let until = |process: &ProcessId| self.turns.until(process.index(), s.homes.job_of(*process));
+            let Some(process) = ready.min_by_key(until) else { return };
+            self.turns.begin(process.index(), s.homes.job_of(process));
             self.current = process;
             if !self.unpark() {
                 self.fetch(s, c);
@@ -262,7 +273,8 @@ impl DmaEngine {
 
     /// `site` has told `job`'s blocks to go on. If there are none it is told that.
     fn go_on_to(&self, site: u32, job: JobId, s: &mut Shared) {
-        let goes_on = |t: &Transfer| t.is_known && t.to.site == site && s.homes.job_of_queue(t.to.queue) == job;
+        let goes_on =
+            |t: &Transfer| t.is_known && t.to.site == site && s.homes.job_of_queue(t.to.queue) == job;
         if !self.parked.iter().flatten().chain(&self.transfer).any(goes_on) {
             let process = s.homes.first_process(job);
             s.answers.push_back(Answer::Ended { site, process });
@@ -370,7 +382,15 @@ impl DmaEngine {
             true => s.counters.withheld += 1,
             false => s.counters.dma_requests += 1,
         }
-        self.transfer = Some(Transfer { request: *request, to, read: 0, earlier: 0, message, is_broken, is_known: false });
+        self.transfer = Some(Transfer {
+            request: *request,
+            to,
+            read: 0,
+            earlier: 0,
+            message,
+            is_broken,
+            is_known: false,
+        });
         self.prepare(s, c, self.setup_cycles);
     }
 

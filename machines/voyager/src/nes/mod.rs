@@ -260,7 +260,7 @@ impl Nes {
         let receiver = Receiver::new(receive, &rings(|own| own.tags), slots, homes.jobs(), &plan);
         let turns_from = is_drained.then_some(ProcessId(0));
         let reader = DmaEngine::reader(plan.line_bytes, plan.dma_lines());
-        let dma = DmaEngine::new(&rings(|own| own.requests), &plan.dma, reader, turns_from);
+        let dma = DmaEngine::new(&rings(|own| own.requests), homes.jobs(), &plan.dma, reader, turns_from);
         let (limits, tells_ends) = (plan.job_limits(), plan.has_several_jobs());
         let service = plan.processor.map(|processor| {
             let sites = (plan.placement.nodes(), plan.port.node());
@@ -276,13 +276,13 @@ impl Nes {
             delays,
             memory,
             limits: plan.mpi.limits(),
-            transmitter: Transmitter::new(names, transmit, slots[0], plan.line_bytes),
+            transmitter: Transmitter::new(names, transmit, slots[0], homes.jobs(), plan.line_bytes),
             express: ExpressTransmitter::new(
                 names,
                 [rings(|own| own.places), vec![service_places]].concat(),
                 window,
                 &plan.express,
-                slots[1],
+                (slots[1], homes.jobs()),
                 plan.line_bytes,
             ),
             express_slots: plan.express.slots,

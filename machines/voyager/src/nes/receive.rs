@@ -19,8 +19,8 @@ use super::{NesEvent, NesPlan, Owner, Rings, SLOT, Shared};
 use crate::PRIORITIES;
 use crate::registers::{EXPRESS_BYTES, VoyagerSlot};
 use crate::service_registers::{
-    PACKET_ABSENT, PACKET_DMA, PACKET_ENDED, PACKET_EXPRESS, PACKET_GO_ON, PACKET_NOTICE, PACKET_REFUSAL, PACKET_WAIT,
-    PACKET_WIDE, VoyagerPacket,
+    PACKET_ABSENT, PACKET_DMA, PACKET_ENDED, PACKET_EXPRESS, PACKET_GO_ON, PACKET_NOTICE, PACKET_REFUSAL,
+    PACKET_WAIT, PACKET_WIDE, VoyagerPacket,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

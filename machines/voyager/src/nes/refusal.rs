@@ -19,7 +19,8 @@ use super::transmit::{HEADER, packet_bytes, push_packet};
 use super::{NesEvent, Shared};
 use crate::registers::VoyagerDma;
 use crate::service_registers::{
-    PACKET_ABSENT, PACKET_DMA, PACKET_ENDED, PACKET_GO_ON, PACKET_NOTICE, PACKET_REFUSAL, PACKET_WAIT, VoyagerPacket,
+    PACKET_ABSENT, PACKET_DMA, PACKET_ENDED, PACKET_GO_ON, PACKET_NOTICE, PACKET_REFUSAL, PACKET_WAIT,
+    VoyagerPacket,
 };
 
 /// Who sends a block: its site, and the process there.

@@ -160,7 +160,8 @@ mod tests {
     #[test]
     fn others_wait_until_its_block_has_ended() {
         let mut senders = Senders::default();
-        let words = told(&mut senders, &[(1, 10), (2, 10), (3, 10), (2, 10), (1, 10), (1, 0), (2, 10), (2, 0)]);
+        let words =
+            told(&mut senders, &[(1, 10), (2, 10), (3, 10), (2, 10), (1, 10), (1, 0), (2, 10), (2, 0)]);
         let expected = [(2, Word::Wait), (3, Word::Wait), (2, Word::GoOn), (3, Word::GoOn)];
         assert_eq!(words, expected);
         assert!(told(&mut senders, &[(1, 0), (2, 0)]).is_empty(), "it is not their turn");
@@ -171,8 +172,7 @@ mod tests {
     fn or_it_has_sent_its_turn() {
         let mut senders = Senders::default();
         let words = told(&mut senders, &[(1, 60), (2, 10), (1, 60), (2, 90), (2, 10)]);
-        let expected =
-            [(2, Word::Wait), (1, Word::Wait), (2, Word::GoOn), (2, Word::Wait), (1, Word::GoOn)];
+        let expected = [(2, Word::Wait), (1, Word::Wait), (2, Word::GoOn), (2, Word::Wait), (1, Word::GoOn)];
         assert_eq!(words, expected);
     }
 
