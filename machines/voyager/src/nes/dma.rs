@@ -221,12 +221,15 @@ impl DmaEngine {
         }
     }
 
-    /// The transfer has read what a turn may, and another process has requests.
+    /// The transfer has read what a turn may, and another process has requests: of another job's turns each is a packet.
     fn has_had_its_turn(&self, s: &Shared) -> bool {
-        let has_read = self.transfer.is_some_and(|t| t.read - t.earlier >= self.turn_bytes);
-        let count = self.queues.len() as u32;
-        let mut others = (0..count).map(ProcessId).filter(|&process| process != self.current);
-        has_read && others.any(|process| self.may_serve(process, s))
+        let read = self.transfer.map_or(0, |t| t.read - t.earlier);
+        let job = s.homes.job_of(self.current);
+        let ends = |process| {
+            let turn = if s.homes.job_of(process) == job { self.turn_bytes } else { self.packet_bytes };
+            read >= turn && process != self.current && self.may_serve(process, s)
+        };
+        read >= self.packet_bytes.min(self.turn_bytes) && (0..self.queues.len() as u32).map(ProcessId).any(ends)
     }
 
     /// The transfer's destination has told it to wait.
