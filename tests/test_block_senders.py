@@ -113,7 +113,7 @@ int main(int argc, char **argv)
 
 
 @pytest.mark.parametrize("machine", ["voyager", "voyager-modern"])
-@pytest.mark.parametrize(("per_node", "dies"), [(1, 0), (1, 2), (2, 2), (2, 3)])
+@pytest.mark.parametrize(("per_node", "dies"), [(1, 0), (1, 1), (1, 2), (1, 3), (2, 2)])
 def test_such_blocks_all_come_whoever_ends_amid_them(
     compile_c: Compiler, tmp_path: Path, machine: str, per_node: int, dies: int
 ) -> None:
