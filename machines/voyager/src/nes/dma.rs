@@ -47,6 +47,7 @@ enum State {
 
 #[derive(Clone, Copy, Debug)]
 struct Transfer {
+    process: ProcessId,
     request: VoyagerDma,
     to: Destination,
     /// Bytes read, and those of them that its process's earlier turns have read.
@@ -73,8 +74,8 @@ pub(super) struct DmaEngine {
     state: State,
     reader: DmaReader,
     transfer: Option<Transfer>,
-    /// Pieces that have been read, as packet data; the first may be crossing.
-    pieces: VecDeque<Vec<u8>>,
+    /// Pieces that have been read, whose each is, and as packet data; the first may be crossing.
+    pieces: VecDeque<(ProcessId, Vec<u8>)>,
     crossing: bool,
     /// A credit has made room in the TxU, which the engine's control has yet to see.
     sees_room_soon: bool,
@@ -163,8 +164,8 @@ impl DmaEngine {
             self.read(s, c);
         }
         if !self.crossing
-            && s.txu_has_room(self.requester(s))
-            && let Some(piece) = self.pieces.front()
+            && let Some((process, piece)) = self.pieces.front()
+            && s.txu_has_room(s.homes.names.first_basic(*process))
         {
             self.crossing = true;
             c.at(s.cross(c.now, s.nes.transmit.cycles(), piece.len() as u64), NesEvent::Crossed.into());
@@ -229,7 +230,8 @@ impl DmaEngine {
             let turn = if s.homes.job_of(process) == job { self.turn_bytes } else { self.packet_bytes };
             read >= turn && process != self.current && self.may_serve(process, s)
         };
-        read >= self.packet_bytes.min(self.turn_bytes) && (0..self.queues.len() as u32).map(ProcessId).any(ends)
+        read >= self.packet_bytes.min(self.turn_bytes)
+            && (0..self.queues.len() as u32).map(ProcessId).any(ends)
     }
 
     /// The transfer's destination has told it to wait.
@@ -237,10 +239,9 @@ impl DmaEngine {
         self.transfer.is_some_and(|t| s.waits(t.to))
     }
 
-    /// The turn is over, or must be, and all that it has read has left: another's begins.
+    /// The turn is over, or must be: another's begins.
     fn gives_way(&self, s: &Shared) -> bool {
-        let has_nothing = self.state == State::Ready && !self.crossing && self.pieces.is_empty();
-        has_nothing && (self.waits(s) || self.has_had_its_turn(s))
+        self.state == State::Ready && (self.waits(s) || self.has_had_its_turn(s))
     }
 
     /// The transfer waits for its process's next turn, or until it may go on if it was told to wait.
@@ -386,6 +387,7 @@ impl DmaEngine {
             false => s.counters.dma_requests += 1,
         }
         self.transfer = Some(Transfer {
+            process,
             request: *request,
             to,
             read: 0,
@@ -459,26 +461,25 @@ impl DmaEngine {
         let t = self.transfer.as_mut().expect("a transfer is under way");
         let mut data = (t.request.to + t.read).to_le_bytes().to_vec();
         data.extend_from_slice(piece);
-        self.pieces.push_back(data);
+        self.pieces.push_back((self.current, data));
         t.read += piece.len() as u64;
         self.state = self.after_a_piece();
     }
 
     /// A piece has crossed the I-bus: it becomes a packet.
     pub fn crossed(&mut self, s: &mut Shared) {
-        let data = self.pieces.pop_front().expect("a piece crosses");
-        let requester = self.requester(s);
-        let t = self.transfer.as_mut().expect("a transfer is under way");
+        let (process, data) = self.pieces.pop_front().expect("a piece crosses");
+        let parked = &mut self.parked[process.index()];
+        let transfer = if parked.is_some() { parked } else { &mut self.transfer };
         self.crossing = false;
-        if t.is_broken {
-            return;
-        }
+        // Its process may be over, and another's be dealt with.
+        let Some(t) = transfer.as_mut().filter(|t| t.process == process && !t.is_broken) else { return };
         t.is_known = true;
         s.counters.dma_packets += 1;
         s.counters.dma_bytes += data.len() as u64 - 8;
         // The process is named for the receiver, should it refuse the piece.
-        let bytes = packet_bytes(PACKET_DMA, t.to, self.current.0, [&data, &[]]);
-        push_packet(s, (requester, t.to.site), bytes, data.len() as u64, t.message);
+        let bytes = packet_bytes(PACKET_DMA, t.to, process.0, [&data, &[]]);
+        push_packet(s, (s.homes.names.first_basic(process), t.to.site), bytes, data.len() as u64, t.message);
     }
 
     /// All pieces have left: so does the notice, when there is room for it.
