@@ -505,7 +505,7 @@ impl DmaEngine {
 
 /// The transfer ends before its end, which may be what others wait for.
 fn breaks_off(transfer: Transfer, s: &mut Shared) {
-    if transfer.is_known && s.tells_ends {
+    if transfer.is_known && s.waiting.ends_are_told {
         let process = s.homes.names.process(transfer.to.queue);
         s.answers.push_back(Answer::Ended { site: transfer.to.site, process });
     }

@@ -136,9 +136,8 @@ struct Shared {
     table: DestinationTable,
     /// What other sites are to be told.
     answers: VecDeque<Answer>,
-    /// Blocks that wait for others', and that the end of a block is told even if it breaks off.
+    /// Jobs of which the blocks wait for other sites'.
     waiting: WaitingBlocks,
-    tells_ends: bool,
     /// Packets that wait for the link, by priority.
     txu: [VecDeque<Box<Packet>>; PRIORITIES],
     counters: NesStatistics,
@@ -261,7 +260,7 @@ impl Nes {
         let turns_from = is_drained.then_some(ProcessId(0));
         let reader = DmaEngine::reader(plan.line_bytes, plan.dma_lines());
         let dma = DmaEngine::new(&rings(|own| own.requests), homes.jobs(), &plan.dma, reader, turns_from);
-        let (limits, tells_ends) = (plan.job_limits(), plan.has_several_jobs());
+        let (limits, waiting) = (plan.job_limits(), WaitingBlocks::new(plan.has_several_jobs()));
         let service = plan.processor.map(|processor| {
             let sites = (plan.placement.nodes(), plan.port.node());
             let settings =
@@ -308,8 +307,7 @@ impl Nes {
                 ibus_free: Time::ZERO,
                 link,
                 answers: VecDeque::new(),
-                waiting: WaitingBlocks::default(),
-                tells_ends,
+                waiting,
                 txu: Default::default(),
                 counters: NesStatistics::default(),
             },

@@ -96,14 +96,19 @@ impl BlockSenders {
 }
 
 /// Of a site that sends blocks: those of which job wait, for whose sake.
-#[derive(Default)]
 pub(super) struct WaitingBlocks {
+    /// There are several jobs: a site is told when a block breaks off, for others may wait for its end.
+    pub ends_are_told: bool,
     jobs: BTreeSet<(u32, JobId)>,
     /// They have just been told to go on.
     released: Vec<(u32, JobId)>,
 }
 
 impl WaitingBlocks {
+    pub fn new(ends_are_told: bool) -> WaitingBlocks {
+        WaitingBlocks { ends_are_told, jobs: BTreeSet::new(), released: Vec::new() }
+    }
+
     /// Site `site` tells `job` here to wait, or to go on.
     pub fn told(&mut self, site: u32, job: JobId, word: Word) {
         if word == Word::Wait {
