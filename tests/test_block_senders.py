@@ -16,13 +16,14 @@ from test_voyager_queues import HEADERS
 
 pytestmark = pytest.mark.core
 
-# What the neighbour does, on which machine, of how many ranks, how many of which are on a node; when
-# its rank 0 ends [us].
+# What the neighbour does, on which machine, of how many ranks, how many of which are on a node;
+# when its rank 0 ends [us].
 AT_ONCE = [
     ("long", "voyager-modern", 4, 1, 0),
     ("block", "voyager-modern", 8, 1, 10**6),
     ("block", "voyager-modern", 4, 2, 300),
     ("long", "voyager-modern", 3, 4, 10**6),
+    ("away", "voyager-modern", 5, 1, 10**6),
     ("long", "voyager", 4, 1, 10**6),
     ("block", "voyager", 8, 4, 10**6),
     ("long", "voyager/reclaim", 8, 1, 10**6),
@@ -31,7 +32,7 @@ AT_ONCE = [
 
 @pytest.mark.parametrize(
     ("how", "machine", "ranks", "per_node", "ends"),
-    AT_ONCE if SWEEP else AT_ONCE[:4] + AT_ONCE[5:6],
+    AT_ONCE if SWEEP else AT_ONCE[:5] + AT_ONCE[6:7],
 )
 def test_a_job_beside_blocks_from_several_ranks_to_one(
     compile_c: Compiler,
@@ -42,8 +43,8 @@ def test_a_job_beside_blocks_from_several_ranks_to_one(
     per_node: int,
     ends: int,
 ) -> None:
-    """The others fill the link to that node, and its bus, as one alone would; those of the same
-    node go in the job's turns of the DMA."""
+    """The others fill the link to that node, and its bus, as one alone would, be it a node of the
+    other job or not; those of the same node go in the job's turns of the DMA."""
     programs = compile_c("traffic", TRAFFIC), compile_c("neighbour", NEIGHBOUR)
     harts = ["--set", f"node.harts={2 * per_node}"]
     options = ("--machine", machine, "--ranks-per-node", str(per_node), *harts)
@@ -52,12 +53,39 @@ def test_a_job_beside_blocks_from_several_ranks_to_one(
         time_beside(programs, tmp_path / each, options, each, ends, ranks=ranks)
         for each in (computes, how)
     )
-    waited = ni_counts(tmp_path / how / "job0", "blocks_held_up")
+    waited = ni_counts(tmp_path / how / "job0", "block_waits")
     print(f"{how}: {time / reference:.2f}, made to wait {waited} times")
     assert time <= 1.5 * reference
     # By the node to which they come, if they come from several.
-    assert (waited[0] > 0) == (ranks > per_node)
-    assert sum(waited[1:]) == 0
+    assert (waited.pop(-1 if how == "away" else 0) > 0) == (ranks > per_node)
+    assert sum(waited) == 0
+
+
+def waits(programs: tuple[Path, Path], out: Path, *settings: str) -> list[int]:
+    """How often sites were made to wait by node 0, to which three send blocks of 8 MiB."""
+    sets = [word for setting in settings for word in ("--set", setting)]
+    time_beside(programs, out, ("--machine", "voyager", *sets), "long", 0, ranks=4)
+    return ni_counts(out / "job0", "block_waits")
+
+
+def test_a_turn_is_as_long_as_is_said_and_as_many_have_one(
+    compile_c: Compiler, tmp_path: Path
+) -> None:
+    """Without a service processor there are none: what a site is told might wait for a message
+    that its process does not receive."""
+    programs = compile_c("traffic", TRAFFIC), compile_c("neighbour", NEIGHBOUR)
+    settings = {
+        "long": ("voyager.dma.site_turn=64 KiB",),
+        "short": ("voyager.dma.site_turn=16 KiB",),
+        "two": ("voyager.dma.sites=2",),
+        "three": ("voyager.dma.sites=3",),
+        "none": ("voyager.sp.present=false",),
+    }
+    found = {name: waits(programs, tmp_path / name, *sets)[0] for name, sets in settings.items()}
+    print(found)
+    assert found["short"] > 3 * found["long"] > 0
+    assert found["two"] > 0
+    assert found["three"] == found["none"] == 0
 
 
 SEVERAL = """\
@@ -133,7 +161,7 @@ def test_such_blocks_all_come_whoever_ends_amid_them(
         assert summary(jobs[0])["outcome"] == "finished"
         came = ["0" if rank == dies else "3" for rank in (1, 2, 3)]
         assert (jobs[1] / "stdout.0").read_text() == f"{' '.join(came)}, 0 wrong\n"
-        waited = ni_count(jobs[0], "blocks_held_up")
+        waited = ni_count(jobs[0], "block_waits")
         times = [summary(job)["time_ps"] for job in jobs]
         print(times, waited)
         assert waited > 0

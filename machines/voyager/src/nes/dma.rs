@@ -145,18 +145,10 @@ impl DmaEngine {
     }
 
     fn serve(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        if self.transfer.is_some_and(|t| !t.is_broken && !s.table.reaches(t.to)) {
-            self.break_off();
-        }
-        if self.waits_for_room() && !self.sees_room_soon {
-            self.end(s);
-        }
-        if self.gives_way(s) {
-            self.park(self.waits(s));
-        }
-        // At once, as is the next read: nothing that happens in the NES later need have to do with what is left.
-        if self.state == State::Idle {
-            self.turn(s, c);
+        self.next(s, c);
+        // What goes on may be for a process that is over since.
+        while self.breaks_off(s) {
+            self.next(s, c);
         }
         let may_read =
             self.state == State::Ready && !self.is_held && !self.waits(s) && !self.has_had_its_turn(s);
@@ -170,6 +162,30 @@ impl DmaEngine {
             self.crossing = true;
             c.at(s.cross(c.now, s.nes.transmit.cycles(), piece.len() as u64), NesEvent::Crossed.into());
         }
+    }
+
+    /// Turns to the next transfer when this one has ended, or its turn has.
+    fn next(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        self.breaks_off(s);
+        if self.waits_for_room() && !self.sees_room_soon {
+            self.end(s);
+        }
+        if self.gives_way(s) {
+            self.park(self.waits(s));
+        }
+        // At once, as is the next read: nothing that happens in the NES later need have to do with what is left.
+        if self.state == State::Idle {
+            self.turn(s, c);
+        }
+    }
+
+    /// The process that the transfer is for is over: it breaks off.
+    fn breaks_off(&mut self, s: &Shared) -> bool {
+        let is_lost = self.transfer.is_some_and(|t| !t.is_broken && !s.table.reaches(t.to));
+        if is_lost {
+            self.break_off();
+        }
+        is_lost
     }
 
     /// The queue in whose name the request is, where notices are received: the process's first Basic queue.
@@ -326,7 +342,7 @@ impl DmaEngine {
     pub fn close(&mut self, process: ProcessId, s: &mut Shared) {
         let is_current = process == self.current && self.state != State::Idle;
         if let Some(transfer) = self.parked[process.index()].take() {
-            breaks_off(transfer, s);
+            tell_end(transfer, s);
         }
         let queue = &mut self.queues[process.index()];
         queue.producer = queue.consumer.wrapping_add(is_current.into());
@@ -473,7 +489,11 @@ impl DmaEngine {
         let transfer = if parked.is_some() { parked } else { &mut self.transfer };
         self.crossing = false;
         // Its process may be over, and another's be dealt with.
-        let Some(t) = transfer.as_mut().filter(|t| t.process == process && !t.is_broken) else { return };
+        let Some(t) =
+            transfer.as_mut().filter(|t| t.process == process && !t.is_broken && s.table.reaches(t.to))
+        else {
+            return;
+        };
         t.is_known = true;
         s.counters.dma_packets += 1;
         s.counters.dma_bytes += data.len() as u64 - 8;
@@ -485,7 +505,7 @@ impl DmaEngine {
     /// All pieces have left: so does the notice, when there is room for it.
     fn end(&mut self, s: &mut Shared) {
         if self.is_broken() {
-            breaks_off(self.transfer.take().expect("a transfer ends"), s);
+            tell_end(self.transfer.take().expect("a transfer ends"), s);
             self.retire();
         } else if s.txu_has_room(self.requester(s)) {
             self.notify(s);
@@ -504,7 +524,7 @@ impl DmaEngine {
 }
 
 /// The transfer ends before its end, which may be what others wait for.
-fn breaks_off(transfer: Transfer, s: &mut Shared) {
+fn tell_end(transfer: Transfer, s: &mut Shared) {
     if transfer.is_known && s.waiting.ends_are_told {
         let process = s.homes.names.process(transfer.to.queue);
         s.answers.push_back(Answer::Ended { site: transfer.to.site, process });

@@ -110,8 +110,8 @@ counters! {
         late: "packets";
         /// Messages and blocks of this node that were not sent, for the process they were for was known to be over.
         withheld: "count";
-        /// Times that a site was told to have a job's blocks wait for those of other sites.
-        blocks_held_up: "times";
+        /// Times that this NES told a site to have a job's blocks wait for those of others.
+        block_waits: "times";
         /// Times that a job was held up here, since it filled a site's miss queue.
         held_up: "times";
         /// Accesses of the processor that the service processor served.
@@ -260,7 +260,7 @@ impl Nes {
         let turns_from = is_drained.then_some(ProcessId(0));
         let reader = DmaEngine::reader(plan.line_bytes, plan.dma_lines());
         let dma = DmaEngine::new(&rings(|own| own.requests), homes.jobs(), &plan.dma, reader, turns_from);
-        let (limits, waiting) = (plan.job_limits(), WaitingBlocks::new(plan.has_several_jobs()));
+        let (limits, waiting) = (plan.job_limits(), WaitingBlocks::new(plan.blocks_take_turns()));
         let service = plan.processor.map(|processor| {
             let sites = (plan.placement.nodes(), plan.port.node());
             let settings =

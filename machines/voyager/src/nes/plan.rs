@@ -47,7 +47,13 @@ impl NesPlan {
         if self.has_several_jobs() { self.placement.processes() as usize } else { 1 }
     }
 
-    pub(super) fn has_several_jobs(&self) -> bool {
+    /// Sites that send blocks of a job to one take turns. What they are told must not wait for messages that nobody has
+    /// received: without a service processor it might.
+    pub(super) fn blocks_take_turns(&self) -> bool {
+        self.has_several_jobs() && self.queues.sharing == Sharing::Own && self.service.present
+    }
+
+    fn has_several_jobs(&self) -> bool {
         self.placement.jobs().count() > 1
     }
 
@@ -57,7 +63,7 @@ impl NesPlan {
     }
 
     /// Several jobs, each with queues of its own, have processes on the node.
-    pub(super) fn jobs_share_the_node(&self) -> bool {
+    fn jobs_share_the_node(&self) -> bool {
         let here = || self.placement.on(NodeId(self.port.node())).map(|(_, occupant)| occupant.job);
         let are_several = here().next().is_some_and(|first| here().any(|job| job != first));
         are_several && self.queues.sharing == Sharing::Own

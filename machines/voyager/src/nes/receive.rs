@@ -227,7 +227,8 @@ impl Receiver {
         let has_process = s.homes.all().contains(&queue);
         s.counters.dropped += u64::from(!has_process && queue != SP);
         if has_process && matches!(kind, PACKET_DMA | PACKET_NOTICE) {
-            let bytes = (kind == PACKET_DMA).then_some(packet.bytes.len() as u64);
+            // A notice that finds no room is seen again: its block has ended all the same.
+            let bytes = (kind == PACKET_DMA).then(|| self.piece(s).2.len() as u64);
             self.senders.came(s.homes.job_of(process), source, bytes, s);
         }
         if kind == PACKET_DMA && has_process && receives {

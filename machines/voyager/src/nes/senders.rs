@@ -1,8 +1,8 @@
 //! Blocks of a job that come to a site from several ones (ours: the memo serves what comes). Of one priority the network is first
-//! come first served, and each of those that send blocks has it full. So where several jobs have processes on a node, its NES has
-//! the sites of a job take turns: it tells all but one to wait, by a packet each, and the next one to go on when a block of the
-//! one that sends has ended, or that has sent its turn. A site that is told to go on and has nothing waiting says so. So
-//! whoever waits does so for a block that goes on, or for a packet that is under way.
+//! come first served, and those that send blocks fill it, back to nodes of other jobs. So where there are several jobs a NES has
+//! the sites of each take turns, `voyager.dma.sites` at a time: it tells the others to wait, by a packet each, and the next one
+//! to go on when a block of one that sends has ended, or that has sent its turn. A site that is told to go on and has nothing
+//! that waits says so. So a block that waits does so for one that goes on, or for a packet that is under way.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -15,8 +15,8 @@ use super::{NesPlan, Shared};
 /// Of a job: who sends blocks to this site.
 #[derive(Clone, Debug, Default)]
 struct Senders {
-    /// The site whose turn it is, and what it has sent in it [bytes].
-    current: Option<(u32, u64)>,
+    /// The sites whose turn it is, and what each has sent in it [bytes].
+    current: Vec<(u32, u64)>,
     /// Sites that have been told to wait, in their order.
     waiting: VecDeque<u32>,
 }
@@ -30,54 +30,53 @@ pub(super) enum Word {
 
 impl Senders {
     /// `bytes` of a block have come from `site`. `tell`: a site is to be told.
-    fn came(&mut self, site: u32, bytes: u64, turn_bytes: u64, mut tell: impl FnMut(u32, Word)) {
-        match &mut self.current {
-            None => self.current = Some((site, bytes)),
-            Some((current, sent)) if *current == site => {
-                *sent += bytes;
-                if *sent >= turn_bytes && !self.waiting.is_empty() {
-                    tell(site, Word::Wait);
-                    self.waiting.push_back(site);
-                    self.turn(tell);
-                }
-            }
-            // What was under way when it was told.
-            Some(_) if self.waiting.contains(&site) => {}
-            Some(_) => {
+    fn came(&mut self, site: u32, bytes: u64, turns: Turns, mut tell: impl FnMut(u32, Word)) {
+        if let Some((_, sent)) = self.current.iter_mut().find(|(current, _)| *current == site) {
+            *sent += bytes;
+            if *sent >= turns.bytes && !self.waiting.is_empty() {
                 tell(site, Word::Wait);
                 self.waiting.push_back(site);
+                self.ended(site, tell);
             }
+        } else if self.current.len() < turns.sites {
+            self.current.push((site, bytes));
+        } else if !self.waiting.contains(&site) {
+            tell(site, Word::Wait);
+            self.waiting.push_back(site);
         }
     }
 
-    /// A block from `site` has ended, or none of it waits.
-    fn ended(&mut self, site: u32, tell: impl FnMut(u32, Word)) {
-        if self.current.is_some_and(|(current, _)| current == site) {
-            self.turn(tell);
-        }
-    }
-
-    /// The next one's turn begins.
-    fn turn(&mut self, mut tell: impl FnMut(u32, Word)) {
-        self.current = self.waiting.pop_front().map(|site| (site, 0));
-        if let Some((site, _)) = self.current {
-            tell(site, Word::GoOn);
+    /// A block from `site` has ended, or none of it waits: the next one's turn begins.
+    fn ended(&mut self, site: u32, mut tell: impl FnMut(u32, Word)) {
+        let Some(place) = self.current.iter().position(|&(current, _)| current == site) else { return };
+        self.current.remove(place);
+        if let Some(next) = self.waiting.pop_front() {
+            self.current.push((next, 0));
+            tell(next, Word::GoOn);
         }
     }
 }
 
+/// How many sites of a job send blocks at a time, and how much in a turn.
+#[derive(Clone, Copy, Debug)]
+struct Turns {
+    sites: usize,
+    bytes: u64,
+}
+
 /// The senders of blocks to a site, by job.
 pub(super) struct BlockSenders {
-    /// None: one job has the node, and they are not told.
+    /// None: they are not told.
     of_job: Vec<Senders>,
-    turn_bytes: u64,
+    turns: Turns,
 }
 
 impl BlockSenders {
     /// Of so many `jobs`.
     pub fn new(jobs: usize, plan: &NesPlan) -> BlockSenders {
-        let jobs = if plan.jobs_share_the_node() { jobs } else { 0 };
-        BlockSenders { of_job: vec![Senders::default(); jobs], turn_bytes: plan.dma.site_turn.bytes() }
+        let jobs = if plan.blocks_take_turns() { jobs } else { 0 };
+        let turns = Turns { sites: plan.dma.sites as usize, bytes: plan.dma.site_turn.bytes() };
+        BlockSenders { of_job: vec![Senders::default(); jobs], turns }
     }
 
     /// A piece of `job`'s, of `bytes`, has come from `site`, or (`None`) the end of a block.
@@ -85,11 +84,11 @@ impl BlockSenders {
         let Some(senders) = self.of_job.get_mut(job.index()) else { return };
         let process = s.homes.first_process(job);
         let tell = |site, word| {
-            s.counters.blocks_held_up += u64::from(word == Word::Wait);
+            s.counters.block_waits += u64::from(word == Word::Wait);
             s.answers.push_back(Answer::Turn { site, process, word });
         };
         match bytes {
-            Some(bytes) => senders.came(site, bytes, self.turn_bytes, tell),
+            Some(bytes) => senders.came(site, bytes, self.turns, tell),
             None => senders.ended(site, tell),
         }
     }
@@ -141,7 +140,7 @@ mod tests {
 
     use super::*;
 
-    const TURN: u64 = 100;
+    const TURNS: Turns = Turns { sites: 1, bytes: 100 };
 
     /// What sites are told when pieces of so many bytes come, or ends (0).
     fn told(senders: &mut Senders, what: &[(u32, u64)]) -> Vec<(u32, Word)> {
@@ -150,7 +149,7 @@ mod tests {
             let tell = |site, word| words.push((site, word));
             match bytes {
                 0 => senders.ended(site, tell),
-                bytes => senders.came(site, bytes, TURN, tell),
+                bytes => senders.came(site, bytes, TURNS, tell),
             }
         }
         words
@@ -181,6 +180,16 @@ mod tests {
         assert_eq!(words, expected);
     }
 
+    #[test]
+    fn as_many_at_a_time_as_is_said() {
+        let (mut senders, mut words) = (Senders::default(), vec![]);
+        for site in 1..=4 {
+            senders.came(site, 10, Turns { sites: 2, ..TURNS }, |site, word| words.push((site, word)));
+        }
+        senders.ended(2, |site, word| words.push((site, word)));
+        assert_eq!(words, [(3, Word::Wait), (4, Word::Wait), (3, Word::GoOn)]);
+    }
+
     /// Random sites, blocks, ends before their time and delays: nobody waits for ever.
     #[test]
     fn whoever_waits_is_told_to_go_on() {
@@ -197,6 +206,7 @@ mod tests {
         waits: Vec<bool>,
         there: Vec<VecDeque<u64>>,
         back: Vec<VecDeque<Word>>,
+        turns: Turns,
         random: Random,
     }
 
@@ -205,13 +215,15 @@ mod tests {
             let mut random = Random::new(seed);
             let sites = 2 + random.below(4) as usize;
             let mut blocks = || (0..random.below(6)).map(|_| (1 + random.below(300), false)).collect();
+            let blocks = (0..sites).map(|_| blocks()).collect();
             Sites {
                 senders: Senders::default(),
-                blocks: (0..sites).map(|_| blocks()).collect(),
+                blocks,
                 waits: vec![false; sites],
                 there: vec![VecDeque::new(); sites],
                 back: vec![VecDeque::new(); sites],
-                random: Random::new(seed),
+                turns: Turns { sites: 1 + random.below(3) as usize, ..TURNS },
+                random,
             }
         }
 
@@ -258,7 +270,7 @@ mod tests {
             let tell = |site: u32, word| back[site as usize].push_back(word);
             match bytes {
                 0 => self.senders.ended(site as u32, tell),
-                bytes => self.senders.came(site as u32, bytes, TURN, tell),
+                bytes => self.senders.came(site as u32, bytes, self.turns, tell),
             }
         }
 
