@@ -13,11 +13,12 @@ pub mod registers;
 use chasqui_config::{Resolved, Schema};
 use chasqui_engine::Clock;
 use chasqui_hart::{CLASSES, Timing};
-use chasqui_machine::{Built, Job, Machine, OnNetwork, Workload, build_on_network, ni_memory_base};
+use chasqui_machine::{Built, Firmware, Machine, OnNetwork, Workload, build_on_network, ni_memory_base};
 use chasqui_memory::{L2Parameters, PortKind, PortParameters};
 use chasqui_network::{NetworkParameters, NodePort, Switching, VirtualNetworks};
 use chasqui_ni::{FIRMWARE_MEMORY, FirmwareProcessor, FirmwareSpec, NetworkInterface, SharedSram};
 use chasqui_node::NodeConfiguration;
+use chasqui_placement::Placement;
 
 use board::{Board, BoardPlan};
 use control::Control;
@@ -89,23 +90,25 @@ impl Machine for MpinpMachine {
             copes_with: self.copes_with(resolved),
         };
         build_on_network(resolved, work, on, threads, |configuration, port| {
-            let board = board(resolved, configuration, work, port)?;
+            let job = &work.jobs[0];
+            let profiled = job.watch.profile.then_some(port.node());
+            let board = board(resolved, configuration, (&job.firmware, profiled), (&work.placement, port))?;
             Ok((board.host_memory(), Box::new(board) as Box<dyn NetworkInterface>))
         })
     }
 }
 
-/// The card of a node.
+/// The card of a node, with its firmware; with the node's number the cycles of that are counted.
 ///
 /// # Errors
 /// Something does not fit, or there is no firmware: in words.
 fn board(
     resolved: &Resolved,
     configuration: &NodeConfiguration,
-    work: &Workload,
-    port: NodePort,
+    firmware: (&Firmware, Option<u32>),
+    (placement, port): (&Placement, NodePort),
 ) -> Result<Board, String> {
-    let per_node = work.placement.processes();
+    let per_node = placement.processes();
     let (card, shared): (Card, Shared) = (resolved.read("mpinp.card"), resolved.read("mpinp.shared"));
     let layout = Layout::new(
         per_node,
@@ -114,7 +117,7 @@ fn board(
         (ni_memory_base(configuration), shared.host.bytes()),
     )?;
     let tables = control::table_bytes(per_node, per_node * port.nodes());
-    let processor = network_processor(resolved, configuration, &work.jobs[0], (&card, port.node(), tables))?;
+    let processor = network_processor(resolved, configuration, firmware, (&card, tables))?;
     Ok(Board::new(BoardPlan {
         pci: resolved.read("mpinp.pci"),
         network: resolved.read("network"),
@@ -124,26 +127,27 @@ fn board(
         layout,
         processor,
         per_node,
-        credit: control::credit(shared.host, work.placement.ranks_max())?,
+        credit: control::credit(shared.host, placement.ranks_max())?,
     }))
 }
 
-/// The network processor of node `number`, on the card's memory, whose firmware needs so much for tables behind its image
-/// [bytes].
+/// The network processor, on the card's memory, whose firmware needs so much for tables behind its image [bytes]. With a
+/// node's number its cycles are counted.
 ///
 /// # Errors
 /// There is no firmware for it, or that does not fit.
 fn network_processor(
     resolved: &Resolved,
     node: &NodeConfiguration,
-    job: &Job,
-    (card, number, tables): (&Card, u32, u64),
+    (firmware, profiled): (&Firmware, Option<u32>),
+    (card, tables): (&Card, u64),
 ) -> Result<FirmwareProcessor<SharedSram>, String> {
     let np: Processor = resolved.read("mpinp.np");
     let name = resolved.read::<Control>("mpinp.control").image.word();
-    let image = job.firmware.named(name).map_err(|e| format!("mpinp: {e}"))?;
+    let image = firmware.named(name).map_err(|e| format!("mpinp: {e}"))?;
     let room = resolved.read::<Shared>("mpinp.shared").firmware;
-    let needed = image.end().saturating_sub(FIRMWARE_MEMORY).next_multiple_of(np_registers::PEER_BYTES) + tables;
+    let needed =
+        image.end().saturating_sub(FIRMWARE_MEMORY).next_multiple_of(np_registers::PEER_BYTES) + tables;
     if room.bytes() < needed {
         return Err(format!(
             "mpinp.shared.firmware = {room}: the firmware {name:?} and its tables for so many ranks need {needed} B"
@@ -165,7 +169,7 @@ fn network_processor(
         clock: Clock::new(card.clock.hz() * np.clock_factor),
         timebase_hz: card.clock.hz(),
         execution: node.checks.execution(),
-        profiled: job.watch.profile.then_some(number),
+        profiled,
         keeps_marks: true,
     };
     FirmwareProcessor::new(spec, board::memory(card)?)
