@@ -116,7 +116,6 @@ pub(crate) struct Board {
     filled: u64,
     records: Records,
     settings: [(u64, u64); 10],
-    credit: u64,
     counters: BoardStatistics,
 }
 
@@ -163,7 +162,6 @@ impl Board {
             records: Records::default(),
             settings,
             counters: BoardStatistics::default(),
-            credit,
             layout,
             link,
         }
@@ -272,6 +270,11 @@ impl Board {
         self.local.told();
     }
 
+    /// What of a setting's register never changes.
+    fn setting(&self, address: u64) -> Option<u64> {
+        self.settings.iter().find(|&&(at, _)| at == address).map(|&(_, value)| value)
+    }
+
     /// What the firmware loads from a register.
     fn np_loads(&mut self, address: u64, now: Time) -> Option<u64> {
         let bit = |is_busy: bool, bit: u64| if is_busy { bit } else { 0 };
@@ -284,7 +287,7 @@ impl Board {
             np::DOORBELLS => std::mem::take(&mut self.doorbells),
             np::TIME => self.local.clock().edge_at_or_after(now),
             np::RECEIVED => self.filled,
-            _ => self.settings.iter().find(|&&(at, _)| at == address)?.1,
+            _ => self.setting(address)?,
         })
     }
 
@@ -362,7 +365,8 @@ impl NetworkInterface for Board {
         page.interface = registers::HEADER.interface();
         page.settings[registers::SETTING_WINDOW_BYTES as usize] = self.layout.window_bytes;
         page.settings[registers::SETTING_HOST_BYTES as usize] = self.layout.host_bytes;
-        page.settings[registers::SETTING_CREDIT as usize] = self.credit;
+        page.settings[registers::SETTING_CREDIT as usize] =
+            self.setting(np::SETTING_CREDIT).expect("it is the firmware's, too");
     }
 
     fn regions(&self, process: ProcessId) -> Vec<Region> {
