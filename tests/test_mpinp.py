@@ -1,4 +1,4 @@
-"""What is mpinp's own: processes are protected from each other, and sizes that don't fit are refused.
+"""What is mpinp's own: processes are protected from each other; sizes that don't fit are refused.
 
 Use this when the thin firmware, device.c or the card's registers change.
 """
