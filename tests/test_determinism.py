@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Compiler
-from simulated import EXAMPLES, SWEEP, command, example, organisations, two_at_a_time
+from simulated import EXAMPLES, SWEEP, command, example, is_slow, organisations, two_at_a_time
 
 pytestmark = pytest.mark.core
 
@@ -267,22 +267,24 @@ def test_a_deadlock_is_found_at_the_same_time(
 
 
 # Long enough on any host for trials of how many threads are faster: the first comes after 100 ms.
+ROUNDS, SLOW_ROUNDS = 2500, 400
 LONG = """\
 #include <mpi.h>
+#include <stdlib.h>
 int main(int argc, char **argv)
 {
-    int rank, ranks, in = 0;
+    int rank, ranks, in = 0, rounds = atoi(argv[1]);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    for (int round = 0; round < 2500; round++) {
+    for (int round = 0; round < rounds; round++) {
         for (volatile int i = 0; i < 2000; i++)
             ;
         MPI_Sendrecv(&round, 1, MPI_INT, (rank + 1) % ranks, 0, &in, 1, MPI_INT,
                      (rank + ranks - 1) % ranks, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     MPI_Finalize();
-    return in != 2499;
+    return in != rounds - 1;
 }
 """
 
@@ -294,7 +296,8 @@ def test_a_change_of_threads_within_a_run(
     compile_c: Compiler, tmp_path: Path, machine: str
 ) -> None:
     program = compile_c("long", LONG)
-    run = ["-np", "8", "--machine", machine, "--", str(program)]
+    rounds = str(SLOW_ROUNDS if is_slow(machine) and not SWEEP else ROUNDS)
+    run = ["-np", "8", "--machine", machine, "--", str(program), rounds]
     check(tmp_path, run, {"auto": THREADS["auto threads"]}, 0)
 
     def together(name: str) -> int:

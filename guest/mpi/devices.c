@@ -9,7 +9,8 @@
     DEVICE(voyager)         \
     DEVICE(netcache)        \
     DEVICE(via)             \
-    DEVICE(tcp)
+    DEVICE(tcp)             \
+    DEVICE(mpinp)
 #endif
 
 #define DECLARE(name) extern struct mpi_device mpi_device_##name;

@@ -3,8 +3,8 @@
  * A message is composed in a slot of the process's window of the card's memory, by stores across the I/O bus, and counted at
  * the doorbell. What comes lies in the ring on the host, where the card's DMA has written it past the caches' copies; no
  * load crosses the I/O bus. Each process has credit at each other one, for as many messages as the other's ring keeps free for
- * it; what has been taken is told by the end of the next message that goes the other way, or by one without an envelope, for
- * which the ring has room besides.
+ * it; what has been taken is told by the head of the next message that goes the other way, or by one without an envelope, for
+ * which the ring has room besides. The card holds each process to its credit.
  */
 #include "mpi/device.h"
 #include "mpi/runtime/error.h"
@@ -17,19 +17,22 @@
 #define END sizeof(struct chasqui_mpinp_end)
 
 struct peer {
-    uint32_t node;
-    uint16_t process;
+    uint16_t node, process;
     uint32_t sent, credited; /* messages to it, and those of them that it has done with */
     uint32_t taken, told;    /* messages of its that are done with, and those of them that it knows of */
+    bool is_owed;            /* it is among those that are owed credit */
 };
 
 static struct peer *peers;
-static uint32_t here, ranks;
+static struct chasqui_ni_placement placement;
 static volatile char *window;
 static char *host;
 static uint32_t slots, ring; /* of the window, and of the ring on the host */
+static volatile char *slot;  /* of the window, the next one */
 static uint32_t filled;      /* slots of the window */
-static uint64_t dealt_with;     /* messages that were dealt with */
+static uint32_t left;        /* those of them that have left */
+static const char *arrival;  /* of the ring, the next slot */
+static uint32_t dealt_with;  /* messages */
 static uint32_t credit;      /* messages to a peer that may be under way */
 static uint32_t *owed;       /* ranks whose credit waits for a slot of the window, and how many those are */
 static uint32_t owed_count;
@@ -39,35 +42,37 @@ static inline void fence_before_doorbell(void) { __asm__ volatile("fence o, o" :
 /* What the card has written last comes before the loads that follow. */
 static inline void fence_after_arrival(void) { __asm__ volatile("fence r, r" : : : "memory"); }
 
-static void place(struct peer *peer, const struct chasqui_ni_placement *p, uint32_t rank)
+static void place(struct peer *peer, uint32_t rank)
 {
-    peer->node = p->by_node ? rank % p->nodes : rank / p->ranks_per_node;
+    const struct chasqui_ni_placement *p = &placement;
+    peer->node = (uint16_t)(p->by_node ? rank % p->nodes : rank / p->ranks_per_node);
     peer->process = (uint16_t)(p->by_node ? rank / p->nodes : rank % p->ranks_per_node);
+}
+
+static inline struct peer *peer_at(uint32_t node, uint32_t process)
+{
+    return &peers[placement.by_node ? process * placement.nodes + node : node * placement.ranks_per_node + process];
 }
 
 static bool mpinp_open(const struct chasqui_ni_identification *ni, int ni_fd)
 {
-    const struct chasqui_ni_placement *placement = chq_platform_placement(ni);
-    here = ni->rank;
-    ranks = ni->ranks;
+    placement = *chq_platform_placement(ni);
     slots = (uint32_t)((ni->settings[CHASQUI_MPINP_SETTING_WINDOW_BYTES] - PAGE) / SLOT);
     ring = (uint32_t)((ni->settings[CHASQUI_MPINP_SETTING_HOST_BYTES] - PAGE) / SLOT);
-    /* Of each peer two messages that bring credit alone may be under way besides. */
-    credit = ring / ranks;
-    if (credit < 3)
-        chq_die("mpinp: rings have too few slots for so many ranks (mpinp.shared.host)");
-    credit -= 2;
+    credit = (uint32_t)ni->settings[CHASQUI_MPINP_SETTING_CREDIT];
     window = chq_platform_map(ni_fd, CHASQUI_MPINP_REGION_WINDOW * CHASQUI_NI_REGION_STRIDE + CHASQUI_NI_REGION_STRIDE,
                               ni->regions[CHASQUI_MPINP_REGION_WINDOW].bytes);
     host = chq_platform_map(ni_fd, CHASQUI_MPINP_REGION_HOST * CHASQUI_NI_REGION_STRIDE + CHASQUI_NI_REGION_STRIDE,
                             ni->regions[CHASQUI_MPINP_REGION_HOST].bytes);
-    peers = chq_malloc(ranks * sizeof *peers);
-    owed = chq_malloc(ranks * sizeof *owed);
+    peers = chq_malloc(ni->ranks * sizeof *peers);
+    owed = chq_malloc(ni->ranks * sizeof *owed);
     if (!window || !host)
         return false;
-    memset(peers, 0, ranks * sizeof *peers);
-    for (uint32_t rank = 0; rank < ranks; rank++)
-        place(&peers[rank], placement, rank);
+    slot = window + PAGE;
+    arrival = host + PAGE;
+    memset(peers, 0, ni->ranks * sizeof *peers);
+    for (uint32_t rank = 0; rank < ni->ranks; rank++)
+        place(&peers[rank], rank);
     return true;
 }
 
@@ -91,28 +96,36 @@ static volatile char *store(volatile char *to, const void *from, size_t bytes)
     return to;
 }
 
-/* Slots of the window that have left. */
-static inline uint32_t left(void) { return (uint32_t)*(volatile uint64_t *)(host + CHASQUI_MPINP_HOST_SENT); }
+/* The later of the counts of slots that have left is right. */
+static inline void note_left(uint32_t count)
+{
+    if ((int32_t)(count - left) > 0)
+        left = count;
+}
+
+static bool is_full(void)
+{
+    if (likely(filled - left < slots))
+        return false;
+    note_left(*(volatile uint32_t *)(host + CHASQUI_MPINP_HOST_SENT));
+    return filled - left == slots;
+}
 
 static void compose(struct peer *peer, const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
-    volatile char *slot = window + PAGE + filled % slots * SLOT;
-    size_t padded = (bytes + 7) & ~(size_t)7;
-    const struct chasqui_mpinp_slot head = {.node = peer->node, .bytes = (uint32_t)(padded + END)};
-    struct chasqui_mpinp_end end = {
-        .bytes = (uint32_t)bytes,
+    const struct chasqui_mpinp_head head = {
+        .node = peer->node,
         .process = peer->process,
-        .source = (uint16_t)here,
+        .bytes = (uint16_t)bytes,
         .credit = peer->taken,
         .counts = envelope != NULL,
     };
-    if (envelope)
-        end.envelope = *envelope;
     peer->told = peer->taken;
     volatile char *to = store(slot, &head, sizeof head);
     to = store(to, payload, bytes);
-    /* The number is the network processor's. */
-    store(to, &end, END - sizeof end.number);
+    if (envelope)
+        store(to, envelope, sizeof *envelope);
+    slot = slot + SLOT == window + PAGE + slots * SLOT ? window + PAGE : slot + SLOT;
     filled++;
     fence_before_doorbell();
     *(volatile uint32_t *)(window + CHASQUI_MPINP_DOORBELL) = filled;
@@ -121,7 +134,7 @@ static void compose(struct peer *peer, const struct chasqui_envelope *envelope, 
 static bool mpinp_send(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
     struct peer *peer = &peers[envelope->destination];
-    if (unlikely(peer->sent - peer->credited == credit || filled - left() == slots))
+    if (unlikely(peer->sent - peer->credited == credit || is_full()))
         return false;
     peer->sent++;
     compose(peer, envelope, payload, bytes);
@@ -129,6 +142,7 @@ static bool mpinp_send(const struct chasqui_envelope *envelope, const void *payl
     return true;
 }
 
+/* Half of its credit goes back at a time. */
 static inline bool is_due(const struct peer *peer) { return peer->taken - peer->told >= (credit + 1) / 2; }
 
 /* Credit goes back to those that wait for it, unless it has gone with a message. */
@@ -137,21 +151,23 @@ static void give_back(void)
     while (owed_count > 0) {
         struct peer *peer = &peers[owed[owed_count - 1]];
         if (is_due(peer)) {
-            if (filled - left() == slots)
+            if (is_full())
                 return;
             compose(peer, NULL, NULL, 0);
         }
+        peer->is_owed = false;
         owed_count--;
     }
 }
 
-/* A message of rank `source` has been dealt with. Half of its credit goes back at a time. */
-static void taken(uint32_t source)
+/* A message of the peer's has been dealt with. */
+static void taken(struct peer *peer)
 {
-    struct peer *peer = &peers[source];
     peer->taken++;
-    if (peer->taken - peer->told == (credit + 1) / 2)
-        owed[owed_count++] = source;
+    if (is_due(peer) && !peer->is_owed) {
+        peer->is_owed = true;
+        owed[owed_count++] = (uint32_t)(peer - peers);
+    }
     give_back();
 }
 
@@ -160,20 +176,20 @@ static void mpinp_poll(void)
 {
     give_back();
     for (uint32_t most = ring; most > 0; most--) {
-        const char *slot = host + PAGE + dealt_with % ring * SLOT;
-        const struct chasqui_mpinp_end *end = (const void *)(slot + SLOT - END);
-        if (*(volatile const uint64_t *)&end->number != dealt_with + 1)
+        const struct chasqui_mpinp_end *end = (const void *)(arrival + SLOT - END);
+        if (*(volatile const uint32_t *)&end->number != dealt_with + 1)
             return;
         fence_after_arrival();
         dealt_with++;
-        struct peer *peer = &peers[end->source];
-        peer->credited = end->credit;
-        if (!end->counts)
+        arrival = arrival + SLOT == host + PAGE + ring * SLOT ? host + PAGE : arrival + SLOT;
+        struct peer *peer = peer_at(end->head.node, end->head.process);
+        peer->credited = end->head.credit;
+        note_left(end->sent);
+        if (!end->head.counts)
             continue;
-        size_t padded = (end->bytes + 7) & ~(size_t)7;
-        uint32_t source = end->source;
-        mpi_arrived(&end->envelope, (const char *)end - padded, end->bytes);
-        taken(source);
+        size_t padded = (end->head.bytes + 7u) & ~(size_t)7;
+        mpi_arrived(&end->envelope, (const char *)end - padded, end->head.bytes);
+        taken(peer);
     }
 }
 

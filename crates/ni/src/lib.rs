@@ -27,6 +27,7 @@ mod names;
 mod pipeline;
 mod ring;
 mod sram;
+pub mod testing;
 mod worm;
 
 use std::ops::Range;
@@ -54,7 +55,7 @@ pub use link::{LinkEnd, MessageKey};
 pub use mailbox::{Mailbox, MailboxStatistics, Turns};
 pub use pipeline::{Flow, Outlet, Pipeline, Promises, Step};
 pub use ring::{Ring, SlotQueue};
-pub use sram::{Sram, SramBlock, SramData, SramDone, SramSpec, SramStatistics};
+pub use sram::{Sram, SramBlock, SramData, SramDone, SramPace, SramSpec, SramStatistics};
 pub use worm::{Filled, Flit, ReceiveDma, ReceiveStep, SendBlock, SendDma, SendDmaSpec};
 
 /// A window of the NI that processes map through `/dev/ni0`.
@@ -166,6 +167,8 @@ pub trait Pager {
 pub struct Context<'a, 'b> {
     /// The present.
     pub now: Time,
+    /// Nothing else happens on the node before then, but for what the NI asks for in this call.
+    pub alone: Time,
     /// Functional memory of the coherence domain.
     pub memory: &'a mut FlatMemory,
     /// The harts' ports, for the coherence checker and for processes' address spaces.
@@ -206,9 +209,13 @@ pub struct Outputs {
 impl Outputs {
     /// Nothing is asked for.
     pub fn is_empty(&self) -> bool {
-        let Outputs { events, bus, charge, incoherence, turn, interrupts, faults, broken } = self;
-        events.is_empty()
-            && bus.is_empty()
+        self.events.is_empty() && self.has_only_events()
+    }
+
+    /// Nothing but events is asked for.
+    fn has_only_events(&self) -> bool {
+        let Outputs { events: _, bus, charge, incoherence, turn, interrupts, faults, broken } = self;
+        bus.is_empty()
             && *charge == Time::ZERO
             && incoherence.is_none()
             && turn.is_none()
@@ -224,6 +231,17 @@ impl Context<'_, '_> {
     pub fn at(&mut self, time: Time, payload: Payload) {
         debug_assert!(time >= self.now);
         self.outputs.events.push((time, payload));
+    }
+
+    /// Nothing happens on the node before then, and nothing comes from others: what the NI alone would do in an event until
+    /// then it may do at once.
+    pub fn alone_until(&self) -> Time {
+        let Outputs { events, .. } = &*self.outputs;
+        if !self.outputs.has_only_events() {
+            return self.now;
+        }
+        let until = self.alone.min(self.out.limit());
+        events.iter().fold(until, |until, &(time, _)| until.min(time))
     }
 
     /// Asks for a bus transaction.
@@ -331,9 +349,10 @@ pub trait NetworkInterface: Send {
         false
     }
     /// An uncached access is granted the bus. `Some`: the NI can't serve it now; only its address tenure takes
-    /// place, and it asks for the bus again so long after that. Where accesses take no time stores are not asked for.
-    fn retry(&mut self, context: &mut Context<'_, '_>, address: u64, access: Uncached) -> Option<Time> {
-        let _ = (context, address, access);
+    /// place, and it asks for the bus again so long after that. Where accesses take no time stores are not asked for. `place`:
+    /// address, relative to [`DEVICE_BASE`], and length [bytes].
+    fn retry(&mut self, context: &mut Context<'_, '_>, place: (u64, u32), access: Uncached) -> Option<Time> {
+        let _ = (context, place, access);
         None
     }
     /// An uncached load reaches the NI. `address` is relative to [`DEVICE_BASE`].
@@ -353,6 +372,10 @@ pub trait NetworkInterface: Send {
         // NIs that several processes share have a method of their own.
         context.fault(ProcessId(0), format!("the NI takes no 64-byte stores (device address {address:#x})"));
         Reply { value: ACCEPTED, latency: Time::ZERO, repeatable: false }
+    }
+    /// Its own event at time 0, if there is one: its processors begin then.
+    fn first_event(&self) -> Option<Payload> {
+        None
     }
     /// An event of the NI's own is due.
     fn event(&mut self, context: &mut Context<'_, '_>, payload: Payload);

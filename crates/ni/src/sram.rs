@@ -35,6 +35,25 @@ pub enum SramData {
     Write(Vec<u8>),
 }
 
+/// The pace of a block whose bytes come from another bus: a word of that bus each clock, all of which is there at its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SramPace {
+    /// The other bus's clock.
+    pub clock: Clock,
+    /// The edge of it at which the first word has come.
+    pub first: u64,
+    /// Its width [bytes].
+    pub width: u32,
+}
+
+impl SramPace {
+    /// When byte number `byte` of a block at `address` has come.
+    fn comes(&self, address: u64, byte: u32) -> Time {
+        let width = u64::from(self.width);
+        self.clock.edge(self.first + (address % width + u64::from(byte)) / width)
+    }
+}
+
 /// Consecutive accesses of a master: words of the bus's width.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SramBlock {
@@ -42,8 +61,10 @@ pub struct SramBlock {
     pub address: u64,
     /// What moves.
     pub data: SramData,
-    /// Least time from one word to the next: the pace of what is behind the engine. Zero: as fast as it goes.
-    pub interval: Time,
+    /// No word is wanted before all of its bytes have come. None: they are there.
+    pub pace: Option<SramPace>,
+    /// The engine is not told of its end, which costs the host less.
+    pub is_silent: bool,
 }
 
 /// A block of which the last word has been given.
@@ -72,11 +93,28 @@ struct UnderWay {
     block_address: u64,
     data: Vec<u8>,
     is_write: bool,
-    interval: Time,
+    is_silent: bool,
+    pace: Option<SramPace>,
     /// Bytes that have moved.
     moved: u32,
     /// The next word is not wanted before.
     from: Time,
+}
+
+impl UnderWay {
+    /// Length of the next word of a bus of `width` [bytes].
+    fn next_bytes(&self, width: u32) -> u32 {
+        let in_word = width - (self.block_address + u64::from(self.moved)) as u32 % width;
+        in_word.min(self.data.len() as u32 - self.moved)
+    }
+
+    /// The next word is not wanted before its bytes have come.
+    fn wait(&mut self, width: u32) {
+        if let Some(pace) = &self.pace {
+            let last = self.moved + self.next_bytes(width) - 1;
+            self.from = self.from.max(pace.comes(self.block_address, last));
+        }
+    }
 }
 
 #[derive(Default)]
@@ -143,7 +181,7 @@ impl Sram {
 
     /// A block that competes from `from` on.
     pub(crate) fn enter(&mut self, master: usize, from: Time, block: SramBlock) -> Result<(), String> {
-        let SramBlock { address, data, interval } = block;
+        let SramBlock { address, data, pace, is_silent } = block;
         let (data, is_write) = match data {
             SramData::Read(bytes) => (vec![0; bytes as usize], false),
             SramData::Write(data) => (data, true),
@@ -155,19 +193,44 @@ impl Sram {
                 data.len()
             ));
         }
-        let block = UnderWay { block_address: address, data, is_write, interval, moved: 0, from };
+        let mut block = UnderWay { block_address: address, data, is_write, is_silent, pace, moved: 0, from };
+        block.wait(self.spec.width);
         self.masters[master].blocks.push_back(block);
         Ok(())
     }
 
-    /// A master wants something.
+    /// A master wants something of which it is to be told.
     pub fn is_busy(&self) -> bool {
-        self.masters.iter().any(|master| !master.blocks.is_empty())
+        self.masters.iter().any(|master| master.blocks.iter().any(|block| !block.is_silent))
     }
 
     /// `master` wants something.
     pub fn has_block(&self, master: usize) -> bool {
         !self.masters[master].blocks.is_empty()
+    }
+
+    /// Some block of which a master is to be told ends then at the soonest, whatever is asked for.
+    pub(crate) fn end_min(&self) -> Option<Time> {
+        let end = |(number, master): (usize, &Master)| {
+            // Those before it end before it.
+            let front =
+                master.blocks.front().filter(|_| master.blocks.iter().any(|block| !block.is_silent))?;
+            Some(self.end(number, front))
+        };
+        self.masters.iter().enumerate().filter_map(end).min()
+    }
+
+    /// When the last access of `block` of `master` is over, if no other is given what it wants.
+    fn end(&self, master: usize, block: &UnderWay) -> Time {
+        let (accesses, width) = (self.spec.accesses, u64::from(self.spec.width));
+        let own = accesses.iter().filter(|order| order.contains(&master)).count().max(1) as u64;
+        let from = self.next.max(self.ticks.edge_at_or_after(block.from));
+        let next = block.block_address + u64::from(block.moved);
+        let left = block.data.len() as u64 - u64::from(block.moved);
+        let words = (next % width + left).div_ceil(width);
+        let last = from + (words - 1) * (accesses.len() as u64 / own);
+        let comes = block.pace.map(|pace| pace.comes(block.block_address, block.data.len() as u32 - 1));
+        self.ticks.edge(comes.map_or(last, |comes| last.max(self.ticks.edge_at_or_after(comes))) + 1)
     }
 
     /// Gives the accesses that begin before `until`, in their order, up to the end of a block.
@@ -203,8 +266,7 @@ impl Sram {
         let block = blocks.front_mut().expect("it wants an access");
         statistics.accesses += 1;
         let address = block.block_address + u64::from(block.moved);
-        let in_word = self.spec.width - address as u32 % self.spec.width;
-        let bytes = in_word.min(block.data.len() as u32 - block.moved) as usize;
+        let bytes = block.next_bytes(self.spec.width) as usize;
         let here = self.memory.slice_mut(address, bytes).expect("it was checked");
         let there = &mut block.data[block.moved as usize..][..bytes];
         if block.is_write {
@@ -213,9 +275,12 @@ impl Sram {
             there.copy_from_slice(here)
         }
         block.moved += bytes as u32;
-        block.from = start + block.interval;
-        let is_last = block.moved as usize == block.data.len();
-        if is_last { blocks.pop_front().map(|block| block.data) } else { None }
+        if block.moved as usize == block.data.len() {
+            return blocks.pop_front().filter(|block| !block.is_silent).map(|block| block.data);
+        }
+        block.from = start;
+        block.wait(self.spec.width);
+        None
     }
 
     /// What has happened to `master`.
@@ -254,7 +319,7 @@ mod tests {
     }
 
     fn read(bytes: u32) -> SramBlock {
-        SramBlock { address: 0, data: SramData::Read(bytes), interval: Time::ZERO }
+        SramBlock { address: 0, data: SramData::Read(bytes), pace: None, is_silent: false }
     }
 
     #[test]
@@ -310,12 +375,39 @@ mod tests {
         assert_eq!(sram.master(SEND).conflicts, 10);
     }
 
-    #[test]
-    fn a_pace_leaves_accesses_to_others() {
+    /// When the access that moves the last of `bytes` to `address` ends [ns], of words of `width` that come each 250 ns, the
+    /// first at 500 ns.
+    fn paced(address: u64, bytes: usize, width: u32) -> u64 {
         let mut sram = sram();
-        sram.ask(RECEIVE, Time::ZERO, SramBlock { interval: Time(250_000), ..read(12) }).unwrap();
-        // Its accesses are the second of a clock: of those from 100 ns on at 150, then not before 400 and 700.
-        assert_eq!(sram.give(Time::END).unwrap().end, Time(750_000 + 50_000));
+        let pace = SramPace { clock: Clock::new(4_000_000), first: 2, width };
+        let data = SramData::Write(vec![1; bytes]);
+        sram.ask(RECEIVE, Time::ZERO, SramBlock { address, pace: Some(pace), data, ..read(0) }).unwrap();
+        // Its accesses are the second of a clock: at 50 ns of it.
+        assert!(sram.give(Time(550_000)).is_none(), "the first word comes at 500 ns");
+        sram.give(Time::END).unwrap().end.0 / 1000
+    }
+
+    #[test]
+    fn a_word_is_wanted_when_all_of_its_bytes_have_come() {
+        // Words at 500, 750, 1000 ns: the access at 1050.
+        assert_eq!(paced(0, 12, 4), 1050 + 50);
+        // Of a bus twice as wide at 500 and 750 ns, the last is the second half of a word, or the first.
+        assert_eq!((paced(0, 16, 8), paced(0, 12, 8)), (850 + 50, 750 + 50));
+        // Of half the width two make a word: 500, 750, then 1000 and 1250 ns.
+        assert_eq!((paced(0, 8, 2), paced(0, 4, 2)), (1250 + 50, 750 + 50));
+        // What is not aligned begins in the middle of both buses' words.
+        assert_eq!(paced(2, 8, 4), 1050 + 50);
+    }
+
+    #[test]
+    fn what_waits_for_others_catches_up() {
+        let mut sram = sram();
+        let pace = SramPace { clock: Clock::new(10_000_000), first: 1, width: 4 };
+        let block = SramBlock { data: SramData::Write(vec![1; 16]), pace: Some(pace), ..read(0) };
+        sram.ask(RECEIVE, Time::ZERO, read(40)).unwrap();
+        sram.ask(RECEIVE, Time::ZERO, block).unwrap();
+        let ends: Vec<_> = std::iter::from_fn(|| sram.give(Time::END)).map(|done| done.end).collect();
+        assert_eq!(ends[1] - ends[0], Time(400_000), "four words that had come");
     }
 
     #[test]
@@ -350,6 +442,32 @@ mod tests {
             done
         };
         assert_eq!(run(1_000), run(1_000_000));
+    }
+
+    #[test]
+    fn what_is_silent_moves_and_says_nothing() {
+        let mut sram = sram();
+        let write = SramData::Write(vec![7; 8]);
+        sram.ask(HOST, Time::ZERO, SramBlock { data: write, is_silent: true, ..read(0) }).unwrap();
+        assert!(!sram.is_busy() && sram.end_min().is_none());
+        sram.ask(HOST, Time::ZERO, read(8)).unwrap();
+        // Two words of it, then two more.
+        assert_eq!(sram.end_min(), Some(Time(100_000 + 100_000 + 50_000)), "of the first of the two");
+        let done = sram.give(Time::END).unwrap();
+        assert_eq!((done.end, done.data), (Time(100_000 + 3 * 100_000 + 50_000), vec![7; 8]));
+    }
+
+    #[test]
+    fn no_block_ends_sooner_than_it_says() {
+        let mut sram = sram();
+        sram.ask(HOST, Time::ZERO, read(12)).unwrap();
+        sram.ask(SEND, Time::ZERO, read(8)).unwrap();
+        assert_eq!(sram.end_min(), Some(Time(250_000)), "as if its accesses were the first");
+        sram.ask(RECEIVE, Time::ZERO, read(40)).unwrap();
+        let ends: Vec<_> =
+            std::iter::from_fn(|| sram.give(Time::END)).map(|done| (done.master, done.end)).collect();
+        assert_eq!(ends[0], (HOST, Time(100_000 + 2 * 100_000 + 50_000)));
+        assert_eq!(ends[2].0, SEND, "it waited");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use chasqui_memory::{
 };
 use chasqui_ni::{
     DeviceAccess, FIRMWARE_DEVICE, FIRMWARE_MEMORY, FirmwareProcessor, FirmwareSpec, SharedSram, Sram,
-    SramBlock, SramData, SramSpec,
+    SramBlock, SramData, SramPace, SramSpec,
 };
 use chasqui_random::Random;
 
@@ -117,7 +117,7 @@ fn next(p: &mut FirmwareProcessor<SharedSram>, mut now: Time) -> (Time, DeviceAc
 }
 
 fn words(bytes: u32) -> SramBlock {
-    SramBlock { address: 0xf000, data: SramData::Read(bytes), interval: Time::ZERO }
+    SramBlock { address: 0xf000, data: SramData::Read(bytes), pace: None, is_silent: false }
 }
 
 /// Clocks from one store to the device to the next, between which `code` is executed once, beside `engines` that are busy
@@ -200,8 +200,7 @@ fn what_an_engine_writes_is_seen_from_its_access_on() {
         while now < Time(asked) {
             now = p.run(now).unwrap().expect("it polls");
         }
-        let block =
-            SramBlock { address: WORDS, data: SramData::Write(vec![1, 0, 0, 0]), interval: Time::ZERO };
+        let block = SramBlock { address: WORDS, data: SramData::Write(vec![1, 0, 0, 0]), ..words(0) };
         p.memory.sram.ask(RECEIVE, now, block).unwrap();
         next(&mut p, now).0
     };
@@ -283,8 +282,12 @@ fn blocks_and_steps_give_the_same_bits() {
                     0 => SramData::Read(1 + random.below(40) as u32),
                     _ => SramData::Write(vec![random.below(256) as u8; 1 + random.below(40) as usize]),
                 };
-                let interval = Time(random.below(3) * 90_000);
-                (Time(at), random.below(3) as usize, SramBlock { address, data, interval })
+                // Words of two bytes to eight, each 80 ns, the first about now.
+                let clock = Clock::new(12_500_000);
+                let first = clock.edge_at_or_after(Time(at)) + random.below(4);
+                let pace = SramPace { clock, first, width: 2 << random.below(3) };
+                let pace = (random.below(2) == 0).then_some(pace);
+                (Time(at), random.below(3) as usize, SramBlock { address, data, pace, is_silent: false })
             })
             .collect();
         let blocks = trace(RIG, CLOCK, &code, &requests);

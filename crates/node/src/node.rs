@@ -119,6 +119,7 @@ impl NodePartition {
         };
         parts.os.begin(&mut parts.harts);
         parts.os.start_scheduler(&mut parts.harts, &mut parts.events);
+        parts.begin_devices();
         NodePartition { system, parts, events: 0 }
     }
 

@@ -140,6 +140,7 @@ impl NodePartition {
                 true
             }
             Target::Device(device) => {
+                parts.io.alone = parts.events.next_time().min(parts.harts.ready_at());
                 parts.with_device((device, HART), now, out, |ni, c| ni.event(c, event.payload));
                 true
             }

@@ -3,6 +3,7 @@
 use chasqui_config::{ConfigError, Resolved, Schema};
 use chasqui_machine::{Machine, with_library};
 use machine_loggp::LoggpMachine;
+use machine_mpinp::MpinpMachine;
 use machine_netcache::{NETCACHE, NETCACHE_MODERN};
 use machine_voyager::{VOYAGER, VOYAGER_MODERN};
 use serde::Serialize;
@@ -15,6 +16,7 @@ pub const CATALOGUE: Catalogue = Catalogue(&[
     &VOYAGER_MODERN,
     &NETCACHE,
     &NETCACHE_MODERN,
+    &MpinpMachine,
 ]);
 
 /// Parts that machines take (`parts` of a machine file): name and text.

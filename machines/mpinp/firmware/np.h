@@ -38,6 +38,8 @@
 #define CHASQUI_NP_FAULT 0x78ull /* Stored: the process whose number this is has done what it may not, one of FAULT_. */
 #define CHASQUI_NP_FAULT_COUNT 0x100000000ull /* Of FAULT: its doorbell counts more slots than its window has. */
 #define CHASQUI_NP_FAULT_SLOT 0x200000000ull /* Of FAULT: a slot that it has counted has no message. */
+#define CHASQUI_NP_FAULT_CREDIT 0x300000000ull /* Of FAULT: it sends more messages than it has credit for. */
+#define CHASQUI_NP_FAULT_GIVEN 0x400000000ull /* Of FAULT: it gives credit back for messages that have not come, or too little of it alone. */
 #define CHASQUI_NP_SETTING_SRAM 0x100ull /* Loaded: bytes of the card's memory. */
 #define CHASQUI_NP_SETTING_NODE 0x108ull /* Loaded: this node. */
 #define CHASQUI_NP_SETTING_PROCESSES 0x110ull /* Loaded: processes of this node. */
@@ -47,5 +49,8 @@
 #define CHASQUI_NP_SETTING_HOST_MEMORY_BYTES 0x130ull /* Loaded: bytes of that of each process. */
 #define CHASQUI_NP_SETTING_NODES 0x138ull /* Loaded: nodes. */
 #define CHASQUI_NP_SETTING_PER_NODE 0x140ull /* Loaded: processes of a node, of all jobs, at most. */
+#define CHASQUI_NP_SETTING_CREDIT 0x148ull /* Loaded: messages that a process may have under way to another (SETTING_CREDIT of the host's software). */
+#define CHASQUI_NP_PROCESSES_MAX 0x40ull /* Processes of a node, at most: a bit each of DOORBELLS. */
+#define CHASQUI_NP_PEER_BYTES 0x10ull /* Bytes that the thin firmware needs behind its image for each process of the node and each of the machine. */
 
 #endif

@@ -63,12 +63,24 @@ impl Layout {
         u64::from(self.processes) * self.host_bytes
     }
 
-    /// The process whose doorbell is among the `bytes` from `address` on in the card's memory.
-    pub fn doorbell_within(&self, address: u64, bytes: u64) -> Option<u32> {
-        let offset = address.checked_sub(self.windows)?;
-        let (number, within) = (offset / self.window_bytes, offset % self.window_bytes);
-        let rings = within < DOORBELL + size_of::<u64>() as u64 && within + bytes > DOORBELL;
-        (rings && number < u64::from(self.processes)).then_some(number as u32)
+    /// The process in whose window `address` of the card's memory lies.
+    pub fn window_of(&self, address: u64) -> Option<ProcessId> {
+        let number = address.checked_sub(self.windows)? / self.window_bytes;
+        (number < u64::from(self.processes)).then_some(ProcessId(number as u32))
+    }
+
+    /// The processes whose doorbells are among the `bytes` from `address` on in the card's memory, a bit each.
+    pub fn doorbells_within(&self, address: u64, bytes: u64) -> u64 {
+        let windows =
+            (address..address + bytes).step_by(self.window_bytes as usize).chain([address + bytes - 1]);
+        let rings = |&process: &ProcessId| {
+            let doorbell = self.windows + u64::from(process.0) * self.window_bytes + DOORBELL;
+            address < doorbell + size_of::<u64>() as u64 && doorbell < address + bytes
+        };
+        windows
+            .filter_map(|within| self.window_of(within))
+            .filter(rings)
+            .fold(0, |all, process| all | 1 << process.0)
     }
 }
 
@@ -86,14 +98,24 @@ mod tests {
         assert_eq!((window.physical, window.bytes), (DEVICE_BASE + 0xfa000, 0x4000));
         assert_eq!((host.physical, host.bytes), (0x1000_8000, 0x8000));
         for (address, bytes, rings) in [
-            (0xf6ff8, 4, Some(0)),
-            (0xfaff0, 16, Some(1)),
-            (0xfaff0, 8, None),
-            (0xf7000, 8, None),
-            (0x100, 8, None),
+            (0xf6ff8, 4, 0b01),
+            (0xfaff0, 16, 0b10),
+            (0xfaff0, 8, 0),
+            (0xf7000, 8, 0),
+            (0x100, 8, 0),
+            // From the end of a window, or the middle, into the next one.
+            (0xf9ffc, 0x1000, 0b10),
+            (0xf9ff8, 0x1000, 0),
+            (0xf6ff8, 0x4008, 0b11),
         ] {
-            assert_eq!(layout.doorbell_within(address, bytes), rings, "{address:#x}");
+            assert_eq!(layout.doorbells_within(address, bytes), rings, "{address:#x}");
         }
+        assert_eq!(layout.window_of(0xf5fff), None);
+        assert_eq!(
+            (layout.window_of(0xf9fff), layout.window_of(0xfa000)),
+            (Some(ProcessId(0)), Some(ProcessId(1)))
+        );
+        assert_eq!(layout.window_of(0xfe000), None, "the stack");
         let text = Layout::new(70, (1 << 20, 0x10000), 0x4000, (0, 0)).unwrap_err();
         assert!(text.ends_with("at least 1220608 B are needed"), "{text}");
     }

@@ -4,37 +4,26 @@
 //! `board/io.rs`, `board/wire.rs`, then the firmware.
 
 mod board;
+mod control;
 mod layout;
 pub mod np_registers;
 pub mod parameters;
 pub mod registers;
 
-use chasqui_config::{Bytes, Count, Resolved, Schema};
+use chasqui_config::{Resolved, Schema};
 use chasqui_engine::Clock;
 use chasqui_hart::{CLASSES, Timing};
-use chasqui_machine::{Built, Job, Machine, OnNetwork, Workload, build_on_network, ni_memory_base};
-use chasqui_memory::{CacheParameters, L2Parameters, PortKind, PortParameters};
+use chasqui_machine::{Built, Firmware, Machine, OnNetwork, Workload, build_on_network, ni_memory_base};
+use chasqui_memory::{L2Parameters, PortKind, PortParameters};
 use chasqui_network::{NetworkParameters, NodePort, Switching, VirtualNetworks};
-use chasqui_ni::{FirmwareProcessor, FirmwareSpec, NetworkInterface, SharedSram};
+use chasqui_ni::{FIRMWARE_MEMORY, FirmwareProcessor, FirmwareSpec, NetworkInterface, SharedSram};
 use chasqui_node::NodeConfiguration;
+use chasqui_placement::Placement;
 
 use board::{Board, BoardPlan};
+use control::Control;
 use layout::Layout;
-use parameters::{Card, Pci, Processor};
-
-chasqui_config::parameters! {
-    /// What the host's processes and the card share.
-    pub struct Shared {
-        /// A process's window of the card's memory, whole pages.
-        window: Bytes = "32 KiB", range "8 KiB" ..= "1 MiB", source "assumption: requests, and 28 KiB of send buffers";
-        /// A process's memory on the host that the card writes, whole pages.
-        host: Bytes = "128 KiB", range "4 KiB" ..= "16 MiB", source "assumption";
-        /// Memory of the card that is the firmware's: its image, stack and buffers.
-        firmware: Bytes = "512 KiB", range "64 KiB" ..= "64 MiB", source "assumption";
-        /// Processes of a node, at most.
-        processes: Count = 16, range 1 ..= 64, source "ours: a bit of a register for each doorbell";
-    }
-}
+use parameters::{Card, Pci, Processor, Shared};
 
 /// MPI-NP.
 pub struct MpinpMachine;
@@ -54,6 +43,7 @@ impl Machine for MpinpMachine {
             .with::<Card>("mpinp.card")
             .with::<Processor>("mpinp.np")
             .with::<Shared>("mpinp.shared")
+            .with::<Control>("mpinp.control")
             .with::<NetworkParameters>("network")
             .with_part("", chasqui_node::schema())
     }
@@ -62,6 +52,10 @@ impl Machine for MpinpMachine {
         let network: NetworkParameters = resolved.read("network");
         let card: Card = resolved.read("mpinp.card");
         let mut found = NodeConfiguration::read(resolved).mistakes();
+        found.extend(resolved.read::<Pci>("mpinp.pci").mistakes());
+        found.extend(card.mistakes());
+        found.extend(resolved.read::<Processor>("mpinp.np").mistakes());
+        found.extend(resolved.read::<Shared>("mpinp.shared").mistakes());
         found.extend(network.mistakes(resolved, self.copes_with(resolved)));
         if network.switching != Switching::Wormhole {
             found
@@ -95,24 +89,26 @@ impl Machine for MpinpMachine {
             packet_bytes_min: 1,
             copes_with: self.copes_with(resolved),
         };
-        let per_node = work.placement.processes();
         build_on_network(resolved, work, on, threads, |configuration, port| {
-            let board = board(resolved, configuration, &work.jobs[0], (port, per_node))?;
+            let job = &work.jobs[0];
+            let profiled = job.watch.profile.then_some(port.node());
+            let board = board(resolved, configuration, (&job.firmware, profiled), (&work.placement, port))?;
             Ok((board.host_memory(), Box::new(board) as Box<dyn NetworkInterface>))
         })
     }
 }
 
-/// The card of a node.
+/// The card of a node, with its firmware; with the node's number the cycles of that are counted.
 ///
 /// # Errors
 /// Something does not fit, or there is no firmware: in words.
 fn board(
     resolved: &Resolved,
     configuration: &NodeConfiguration,
-    job: &Job,
-    (port, per_node): (NodePort, u32),
+    firmware: (&Firmware, Option<u32>),
+    (placement, port): (&Placement, NodePort),
 ) -> Result<Board, String> {
+    let per_node = placement.processes();
     let (card, shared): (Card, Shared) = (resolved.read("mpinp.card"), resolved.read("mpinp.shared"));
     let layout = Layout::new(
         per_node,
@@ -120,7 +116,8 @@ fn board(
         shared.window.bytes(),
         (ni_memory_base(configuration), shared.host.bytes()),
     )?;
-    let processor = network_processor(resolved, configuration, job, (&card, port.node()))?;
+    let tables = control::table_bytes(per_node, per_node * port.nodes());
+    let processor = network_processor(resolved, configuration, firmware, (&card, tables))?;
     Ok(Board::new(BoardPlan {
         pci: resolved.read("mpinp.pci"),
         network: resolved.read("network"),
@@ -130,21 +127,32 @@ fn board(
         layout,
         processor,
         per_node,
+        credit: control::credit(shared.host, placement.ranks_max())?,
     }))
 }
 
-/// The network processor of node `number`, on the card's memory.
+/// The network processor, on the card's memory, whose firmware needs so much for tables behind its image [bytes]. With a
+/// node's number its cycles are counted.
 ///
 /// # Errors
 /// There is no firmware for it, or that does not fit.
 fn network_processor(
     resolved: &Resolved,
     node: &NodeConfiguration,
-    job: &Job,
-    (card, number): (&Card, u32),
+    (firmware, profiled): (&Firmware, Option<u32>),
+    (card, tables): (&Card, u64),
 ) -> Result<FirmwareProcessor<SharedSram>, String> {
     let np: Processor = resolved.read("mpinp.np");
-    let image = job.firmware.named("bip").map_err(|e| format!("mpinp: {e}"))?;
+    let name = resolved.read::<Control>("mpinp.control").image.word();
+    let image = firmware.named(name).map_err(|e| format!("mpinp: {e}"))?;
+    let room = resolved.read::<Shared>("mpinp.shared").firmware;
+    let needed =
+        image.end().saturating_sub(FIRMWARE_MEMORY).next_multiple_of(np_registers::PEER_BYTES) + tables;
+    if room.bytes() < needed {
+        return Err(format!(
+            "mpinp.shared.firmware = {room}: the firmware {name:?} and its tables for so many ranks need {needed} B"
+        ));
+    }
     let mut class = [1; CLASSES];
     class[chasqui_hart::Class::IntMul as usize] = np.int_mul.cycles() as u16;
     class[chasqui_hart::Class::IntDiv as usize] = np.int_div.cycles() as u16;
@@ -152,7 +160,7 @@ fn network_processor(
         name: "network processor",
         image,
         port: PortParameters {
-            l1i: CacheParameters::new(np.instruction_cache.bytes(), 2, 4),
+            l1i: np.instruction_cache(),
             l2: L2Parameters::default(),
             check_coherence: false,
             ..node.port(PortKind::Cacheless)
@@ -161,7 +169,7 @@ fn network_processor(
         clock: Clock::new(card.clock.hz() * np.clock_factor),
         timebase_hz: card.clock.hz(),
         execution: node.checks.execution(),
-        profiled: job.watch.profile.then_some(number),
+        profiled,
         keeps_marks: true,
     };
     FirmwareProcessor::new(spec, board::memory(card)?)

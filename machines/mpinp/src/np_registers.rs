@@ -64,6 +64,10 @@ chasqui_abi::guest_constants! {
     pub const FAULT_COUNT: u64 = 1 << 32;
     /// Of FAULT: a slot that it has counted has no message.
     pub const FAULT_SLOT: u64 = 2 << 32;
+    /// Of FAULT: it sends more messages than it has credit for.
+    pub const FAULT_CREDIT: u64 = 3 << 32;
+    /// Of FAULT: it gives credit back for messages that have not come, or too little of it alone.
+    pub const FAULT_GIVEN: u64 = 4 << 32;
 
     /// Loaded: bytes of the card's memory.
     pub const SETTING_SRAM: u64 = 0x100;
@@ -83,6 +87,13 @@ chasqui_abi::guest_constants! {
     pub const SETTING_NODES: u64 = 0x138;
     /// Loaded: processes of a node, of all jobs, at most.
     pub const SETTING_PER_NODE: u64 = 0x140;
+    /// Loaded: messages that a process may have under way to another (SETTING_CREDIT of the host's software).
+    pub const SETTING_CREDIT: u64 = 0x148;
+
+    /// Processes of a node, at most: a bit each of DOORBELLS.
+    pub const PROCESSES_MAX: u64 = 64;
+    /// Bytes that the thin firmware needs behind its image for each process of the node and each of the machine.
+    pub const PEER_BYTES: u64 = 16;
 }
 
 /// Text of `firmware/np.h`.

@@ -1,6 +1,7 @@
 //! The machine's parameters.
 
 use chasqui_config::{Bytes, Count, Cycles, Frequency};
+use chasqui_memory::{CacheParameters, PAGE_BYTES};
 
 chasqui_config::parameters! {
     /// The I/O bus and the bridge behind which it lies. Cycles are its clocks.
@@ -19,6 +20,10 @@ chasqui_config::parameters! {
         latency_timer: Cycles = 64, range 1 ..= 4096, source "assumption: a usual setting of firmware of the time";
         /// From the address to the first word of what is written: whom it is for recognises it.
         target_wait: Cycles = 2, range 0 ..= 100, source "PCI Local Bus Specification 2.1, 3.6.1: DEVSEL# of medium speed";
+        /// From the beginning of an address: if its target lets nothing move by then, it has the master try again.
+        initial_latency: Cycles = 16, range 4 ..= 4096, source "PCI Local Bus Specification 2.1, 3.5.1.1: 16 clocks";
+        /// From one line to the next: if nothing moves by then, the tenure ends.
+        subsequent_latency: Cycles = 8, range 1 ..= 4096, source "PCI Local Bus Specification 2.1, 3.5.1.2: 8 clocks";
         /// Bytes of stores that the bridge posts.
         posted: Bytes = "32 B", range "8 B" ..= "4 KiB", source "assumption: eight words";
         /// Longest burst of stores.
@@ -71,5 +76,114 @@ chasqui_config::parameters! {
         int_div: Cycles = 34, range 1 ..= 1000, source "assumption: a bit a clock";
         /// Further cycles of a branch that is taken.
         branch_taken: Cycles = 1, range 0 ..= 100, source "assumption: a pipeline of few stages";
+    }
+}
+
+chasqui_config::parameters! {
+    /// What the host's processes and the card share.
+    pub struct Shared {
+        /// A process's window of the card's memory, whole pages.
+        window: Bytes = "32 KiB", range "8 KiB" ..= "1 MiB", source "assumption: requests, and 28 KiB of send buffers";
+        /// A process's memory on the host that the card writes, whole pages.
+        host: Bytes = "128 KiB", range "4 KiB" ..= "16 MiB", source "assumption";
+        /// Memory of the card that is the firmware's: its image, and buffers and tables.
+        firmware: Bytes = "512 KiB", range "64 KiB" ..= "64 MiB", source "assumption";
+        /// Processes of a node, at most.
+        processes: Count = 16, range 1 ..= 64, source "ours: a bit of a register for each doorbell";
+    }
+}
+
+/// What is not a power of two, in words.
+fn power(name: &str, value: Bytes) -> Option<String> {
+    (!value.bytes().is_power_of_two()).then(|| format!("{name} = {value}: powers of two are allowed"))
+}
+
+/// What is no whole number of pages, in words.
+fn pages(name: &str, value: Bytes) -> Option<String> {
+    let whole = value.bytes().is_multiple_of(PAGE_BYTES);
+    (!whole)
+        .then(|| format!("{name} = {value}: whole pages of {} are allowed", Bytes::from_bytes(PAGE_BYTES)))
+}
+
+impl Pci {
+    /// What does not fit, in words.
+    pub fn mistakes(&self) -> Vec<String> {
+        let (limit, least) =
+            (self.initial_latency.cycles(), self.address.cycles() + self.target_wait.cycles() + 1);
+        let late = (limit < least).then(|| {
+            format!(
+                "mpinp.pci.initial_latency = {limit}: mpinp.pci.address and target_wait are over after {}; at least {least} \
+                 are needed",
+                least - 1
+            )
+        });
+        power("mpinp.pci.width", self.width).into_iter().chain(late).collect()
+    }
+}
+
+impl Card {
+    /// What does not fit, in words.
+    pub fn mistakes(&self) -> Vec<String> {
+        power("mpinp.card.width", self.width).into_iter().chain(pages("mpinp.card.sram", self.sram)).collect()
+    }
+}
+
+impl Processor {
+    /// Its instruction cache, of lines of an instruction.
+    pub fn instruction_cache(&self) -> CacheParameters {
+        CacheParameters::new(self.instruction_cache.bytes(), 2, 4)
+    }
+
+    /// What does not fit, in words.
+    pub fn mistakes(&self) -> Vec<String> {
+        let wrong = self.instruction_cache().check().err();
+        wrong.map(|text| format!("mpinp.np.instruction_cache: {text}")).into_iter().collect()
+    }
+}
+
+impl Shared {
+    /// What does not fit, in words.
+    pub fn mistakes(&self) -> Vec<String> {
+        let (window, host) =
+            (pages("mpinp.shared.window", self.window), pages("mpinp.shared.host", self.host));
+        window.into_iter().chain(host).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chasqui_config::{Parameters, Scalar};
+
+    use super::*;
+    use crate::np_registers::PROCESSES_MAX;
+
+    #[test]
+    fn each_process_has_a_bit() {
+        let declarations = Shared::declarations();
+        let processes = declarations.iter().find(|d| d.name == "processes").expect("it is declared");
+        let most = &processes.range.as_ref().expect("a range").1;
+        assert_eq!(*most, Scalar::Integer(PROCESSES_MAX as i64));
+    }
+
+    #[test]
+    fn what_is_no_power_of_two_and_no_whole_pages_is_said() {
+        let odd = |bytes| Bytes::from_bytes(bytes);
+        let card = Card { width: odd(12), sram: odd((1 << 20) + 1), ..Card::default() };
+        let shared = Shared { window: odd(9000), host: odd(4097), ..Shared::default() };
+        let np = Processor { instruction_cache: odd(24), ..Processor::default() };
+        assert_eq!(
+            Pci { width: odd(5), ..Pci::default() }.mistakes(),
+            ["mpinp.pci.width = 5 B: powers of two are allowed"]
+        );
+        assert_eq!((card.mistakes().len(), shared.mistakes().len(), np.mistakes().len()), (2, 2, 1));
+        assert_eq!(shared.mistakes()[0], "mpinp.shared.window = 9000 B: whole pages of 4 KiB are allowed");
+        for none in [
+            Card::default().mistakes(),
+            Pci::default().mistakes(),
+            Shared::default().mistakes(),
+            Processor::default().mistakes(),
+        ] {
+            assert_eq!(none, Vec::<String>::new());
+        }
     }
 }

@@ -19,52 +19,59 @@ chasqui_abi::guest_constants! {
     pub const SETTING_WINDOW_BYTES: u64 = 0;
     /// Setting: bytes of the memory on the host.
     pub const SETTING_HOST_BYTES: u64 = 1;
+    /// Setting: messages that each process may have under way to each other one, until that says that it has done with them.
+    pub const SETTING_CREDIT: u64 = 2;
 
     /// Bytes from one slot of a window to the next, and of the rings on the host. The first page of both is for control.
     pub const SLOT_BYTES: u64 = 1024;
     /// Longest data of a message in a slot [bytes].
-    pub const SLOT_DATA_BYTES: u64 = 952;
-    /// Offset in the memory on the host of the count of slots of the window that have been sent.
+    pub const SLOT_DATA_BYTES: u64 = 960;
+    /// Offset in the memory on the host of the count of slots of the window that have been sent, 32 bits. What comes has a
+    /// count, too; the later is right.
     pub const HOST_SENT: u64 = 0;
 }
 
 chasqui_abi::guest_struct! {
-    /// What a slot of a window begins with: for the network processor of this node.
-    pub struct MpinpSlot {
-        /// Node that the message goes to.
-        pub node: u32,
-        /// Bytes that follow, those of the message with its end.
-        pub bytes: u32,
+    /// What a slot of a window begins with; data and envelope follow. The network processor says for the process which node
+    /// and process it is, and checks the rest: what comes can be trusted.
+    pub struct MpinpHead {
+        /// The other node: to which it goes, or from which it comes.
+        pub node: u16,
+        /// The other process, of its node.
+        pub process: u16,
+        /// Length of the data [bytes]; what follows them is aligned to 8 bytes.
+        pub bytes: u16,
+        /// The process of this node to which it comes.
+        pub to: u16,
+        /// Messages of the other process that the sender has done with, of all.
+        pub credit: u32,
+        /// 1: a message; 0: credit alone, half of it at least.
+        pub counts: u32,
     }
 }
 
 chasqui_abi::guest_struct! {
-    /// What a message ends with, behind its data.
+    /// What a slot of the ring on the host ends with, behind the data.
     pub struct MpinpEnd {
         /// The envelope.
         pub envelope: Envelope,
-        /// Length of the data [bytes].
-        pub bytes: u32,
-        /// Process, of its node, that the message goes to.
-        pub process: u16,
-        /// Rank that sends it.
-        pub source: u16,
-        /// Messages of the receiver that the sender has done with, of all.
-        pub credit: u32,
-        /// 1: it brings an envelope; 0: credit alone.
-        pub counts: u32,
-        /// Number of the message among all that have come to the process, from 1 on: the network processor's.
-        pub number: u64,
+        /// What the network processor says of it.
+        pub head: MpinpHead,
+        /// Number of the message among all that have come to the process, from 1 on.
+        pub number: u32,
+        /// Slots of the process's window that have been sent until then.
+        pub sent: u32,
     }
 }
 
+const _: () = assert!(size_of::<MpinpEnd>() + SLOT_DATA_BYTES as usize == SLOT_BYTES as usize);
 const _: () =
-    assert!(size_of::<MpinpSlot>() + size_of::<MpinpEnd>() + SLOT_DATA_BYTES as usize == SLOT_BYTES as usize);
+    assert!(size_of::<MpinpHead>() + size_of::<Envelope>() + SLOT_DATA_BYTES as usize <= SLOT_BYTES as usize);
 
 /// `registers.h`.
 pub static HEADER: DeviceHeader = DeviceHeader::new("MPINP", "machines/mpinp/src/registers.rs", body);
 
 fn body() -> String {
-    [INCLUDE_ABI.into(), defines("MPINP_", CONSTANTS), MpinpSlot::definition(), MpinpEnd::definition()]
+    [INCLUDE_ABI.into(), defines("MPINP_", CONSTANTS), MpinpHead::definition(), MpinpEnd::definition()]
         .join("\n")
 }

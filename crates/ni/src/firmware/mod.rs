@@ -34,6 +34,8 @@ const GIGAPAGE: u64 = 1 << 30;
 const INSTRUCTIONS_MAX: u64 = 100_000_000;
 /// Instructions that are run at once, about: so often it is looked whether firmware hangs.
 const SLICE_CYCLES: u64 = 1 << 20;
+/// So often it goes on at once where nothing else happens, before the engine is asked again.
+const STEPS_MAX: usize = 1 << 12;
 
 /// What a firmware processor is made from.
 pub struct FirmwareSpec {
@@ -124,6 +126,15 @@ pub trait LocalMemory {
     fn answer(&mut self, at: Time, bytes: u32, latency: Time, hart: &mut Hart) -> Time;
     /// Something is under way.
     fn is_busy(&self) -> bool;
+    /// The NI has to hear of something that is over.
+    fn has_news(&self) -> bool {
+        false
+    }
+    /// The hart asks for nothing until it is told something: what is under way needs to be looked at then at the soonest, and
+    /// not before `bound`.
+    fn next_look(&self, bound: Time) -> Time {
+        bound
+    }
 }
 
 counters! {
@@ -205,11 +216,20 @@ impl<M: LocalMemory> FirmwareProcessor<M> {
     /// # Errors
     /// What the firmware did wrong, with pc and symbol: it stops for good.
     pub fn go_on(&mut self, event: Payload, c: &mut Context<'_, '_>) -> Result<(), String> {
-        if let Some(at) = self.run(c.now)?.map(|at| at.max(c.now))
-            && self.scheduled.is_none_or(|scheduled| at < scheduled)
-        {
-            self.scheduled = Some(at);
-            c.at(at, event);
+        let mut now = c.now;
+        for step in 0.. {
+            let Some(at) = self.run(now)?.map(|at| at.max(now)) else { break };
+            let takes_place = self.device.is_some_and(|(due, _)| !self.holds && due <= at);
+            if !takes_place && !self.memory.has_news() && at < c.alone_until() && step < STEPS_MAX {
+                // The event would be the next to happen.
+                now = at;
+                continue;
+            }
+            if self.scheduled.is_none_or(|scheduled| at < scheduled) {
+                self.scheduled = Some(at);
+                c.at(at, event);
+            }
+            break;
         }
         Ok(())
     }
@@ -245,7 +265,9 @@ impl<M: LocalMemory> FirmwareProcessor<M> {
                 continue;
             }
             let goes_on = device < Time::NEVER || self.waiting.is_none() || self.memory.is_busy();
-            return Ok(goes_on.then_some(bound));
+            let is_held = self.holds && self.waiting.is_some();
+            let next = if is_held { self.memory.next_look(bound) } else { bound };
+            return Ok(goes_on.then_some(next));
         }
     }
 

@@ -71,7 +71,7 @@ impl LocalMemory for SharedSram {
             Request::Fill { line, .. } => (line, SramData::Read(hart.port.transfer(request).0)),
             other => unreachable!("{other:?} without a data cache"),
         };
-        self.sram.enter(self.master, at, SramBlock { address, data, interval: Time::ZERO })?;
+        self.sram.enter(self.master, at, SramBlock { address, data, pace: None, is_silent: false })?;
         self.asked.push_back(slot);
         Ok(None)
     }
@@ -104,6 +104,14 @@ impl LocalMemory for SharedSram {
 
     fn is_busy(&self) -> bool {
         self.sram.is_busy()
+    }
+
+    fn has_news(&self) -> bool {
+        !self.done.is_empty()
+    }
+
+    fn next_look(&self, bound: Time) -> Time {
+        self.sram.end_min().map_or(bound, |end| bound.max(end))
     }
 }
 

@@ -3,7 +3,7 @@
 //! The block goes over the I/O bus line by line, in as few tenures as the timer allows. To the host: the card reads its own
 //! memory ahead into a FIFO; the bridge takes lines into its buffer, and writes them to memory. From the host: the bridge
 //! reads lines ahead; what it has read and the card has not taken before it left the bus stays there. While a side is not
-//! ready the bus waits (3.2.1, wait states).
+//! ready the bus waits (3.2.1, wait states), for as long as it may (3.5.1); then the card leaves it, and asks for it again.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -19,7 +19,7 @@ pub struct CardDmaSpec {
     pub master: usize,
     /// Length of the host's lines [bytes].
     pub line_bytes: u64,
-    /// From the address to the first word, of what goes to the host: the bridge recognises it [clocks].
+    /// From the address to the first word: the bridge recognises it [clocks].
     pub target_wait: u64,
     /// Lines that the bridge reads ahead, at least one.
     pub read_ahead: usize,
@@ -74,9 +74,13 @@ pub enum CardStep {
         offset: u32,
         /// What.
         data: Vec<u8>,
+        /// The first word begins to move on the bus.
+        from: Time,
     },
     /// A line is on the bus until then: [`CardDma::moved`] follows.
     Moves(Time),
+    /// A side is not ready, and the bus waits: [`CardDma::limit`] follows then.
+    Waits(Time),
     /// All has moved. What goes to the host may still be in the bridge; nothing of the card's comes to memory before it.
     Done,
 }
@@ -109,6 +113,8 @@ pub struct CardDma {
     moving: Option<Moving>,
     /// It has the bus, and data may move from then on.
     from: Option<Time>,
+    /// It leaves the bus then, if nothing moves before.
+    limit: Option<Time>,
     /// Lines of blocks that are done, which the bridge has yet to write.
     left_in_bridge: usize,
     steps: VecDeque<CardStep>,
@@ -118,12 +124,19 @@ impl CardDma {
     /// One that has nothing to do.
     pub fn new(spec: CardDmaSpec) -> CardDma {
         assert!(spec.read_ahead > 0 && spec.write_buffer > 0 && spec.fifo > 0);
-        CardDma { spec, moving: None, from: None, left_in_bridge: 0, steps: [].into() }
+        CardDma { spec, moving: None, from: None, limit: None, left_in_bridge: 0, steps: [].into() }
     }
 
     /// A block is under way.
     pub fn is_busy(&self) -> bool {
         self.moving.is_some()
+    }
+
+    /// Lines that the bridge holds, and has yet to write.
+    pub fn written(&self) -> usize {
+        let of_block =
+            self.moving.as_ref().filter(|moving| moving.block.to_host).map_or(0, |moving| moving.under_way);
+        self.left_in_bridge + of_block
     }
 
     /// What follows from the calls so far, one after the other; whoever calls does it.
@@ -156,17 +169,17 @@ impl CardDma {
 
     /// It has the bus, and its address is over at `now`.
     pub fn has_bus(&mut self, bus: &mut IoBus, now: Time) {
-        let is_to_host = self.current().block.to_host;
         self.read_ahead();
-        // The bridge reads first; what goes to the host waits for it to look up.
-        let wait = if is_to_host { self.spec.target_wait } else { 0 };
-        self.from = Some(bus.clock().after(now, wait));
+        self.from = Some(bus.clock().after(now, self.spec.target_wait));
         self.go_on(bus, now);
+        self.wait_until(bus.initial_limit().max(now));
     }
 
-    /// A line has crossed the bus.
+    /// The line on the bus has crossed it.
+    ///
+    /// # Panics
+    /// None was.
     pub fn moved(&mut self, bus: &mut IoBus, now: Time) {
-        let spec_master = self.spec.master;
         let moving = self.current();
         let data = moving.on_bus.take().expect("a line is on the bus");
         let line = moving.crossed;
@@ -179,16 +192,47 @@ impl CardDma {
         let moving = self.current();
         let is_last = moving.crossed == moving.lines.len();
         if is_last || bus.must_leave(now) {
-            self.from = None;
-            bus.leave(now);
-            if !is_last {
-                bus.ask(spec_master, now);
-            }
+            self.leave(bus, now);
         } else {
             self.read_ahead();
             self.go_on(bus, now);
+            self.wait_until(bus.subsequent_limit(now));
         }
         self.end();
+    }
+
+    /// A side was not ready for as long as the bus waits, until `now`: the card leaves it.
+    pub fn limit(&mut self, bus: &mut IoBus, now: Time) {
+        if self.limit == Some(now) {
+            self.leave(bus, now);
+        }
+    }
+
+    /// It leaves the bus, and asks for it again if it has something to move.
+    fn leave(&mut self, bus: &mut IoBus, now: Time) {
+        (self.from, self.limit) = (None, None);
+        bus.leave(now);
+        self.ask(bus, now);
+    }
+
+    /// It wants the bus, if there is a line for it, or room for one, on its own side.
+    fn ask(&mut self, bus: &mut IoBus, now: Time) {
+        let (fifo, moving) = (self.spec.fifo, self.current());
+        let is_ready = match moving.block.to_host {
+            true => moving.ready.contains_key(&moving.crossed),
+            false => moving.under_way < fifo,
+        };
+        if is_ready && moving.crossed < moving.lines.len() {
+            bus.ask(self.spec.master, now);
+        }
+    }
+
+    /// Nothing moves: that has a limit.
+    fn wait_until(&mut self, limit: Time) {
+        if self.from.is_some() && self.current().on_bus.is_none() {
+            self.limit = Some(limit);
+            self.steps.push_back(CardStep::Waits(limit));
+        }
     }
 
     /// The bridge has a line of memory.
@@ -212,17 +256,17 @@ impl CardDma {
 
     /// The card has the oldest line that it asked its memory for.
     pub fn local_read(&mut self, data: Vec<u8>, bus: &mut IoBus, now: Time) {
-        let master = self.spec.master;
         let moving = self.current();
         let line = moving.crossed + usize::from(moving.on_bus.is_some()) + moving.ready.len();
         moving.ready.insert(line, data);
-        bus.ask(master, now);
+        self.ask(bus, now);
         self.go_on(bus, now);
     }
 
     /// A line is in the card's memory.
     pub fn local_written(&mut self, bus: &mut IoBus, now: Time) {
         self.current().under_way -= 1;
+        self.ask(bus, now);
         self.go_on(bus, now);
         self.end();
     }
@@ -264,12 +308,14 @@ impl CardDma {
         }
         let Some(data) = moving.ready.remove(&moving.crossed) else { return };
         let Line { offset, bytes } = moving.lines[moving.crossed];
-        let end = bus.moved(now.max(from), moving.block.host + u64::from(offset), bytes);
+        let from = now.max(from);
+        let end = bus.moved(from, moving.block.host + u64::from(offset), bytes);
         if !to_host {
             moving.under_way += 1;
-            self.steps.push_back(CardStep::WriteLocal { offset, data: data.clone() });
+            self.steps.push_back(CardStep::WriteLocal { offset, data: data.clone(), from });
         }
         moving.on_bus = Some(data);
+        self.limit = None;
         self.steps.push_back(CardStep::Moves(end));
     }
 
@@ -346,7 +392,7 @@ mod tests {
                     let clock = self.bus.clock();
                     match step {
                         CardStep::Done => done = Some(now),
-                        CardStep::Moves(end) => self.at(end, CardStep::Moves(end)),
+                        CardStep::Moves(time) | CardStep::Waits(time) => self.at(time, step),
                         CardStep::ReadMemory { .. } | CardStep::WriteMemory { .. } => {
                             self.at(clock.after(now, self.memory.0), step);
                         }
@@ -397,11 +443,12 @@ mod tests {
                     let data = local[offset as usize..][..bytes as usize].to_vec();
                     dma.local_read(data, bus, now);
                 }
-                CardStep::WriteLocal { offset, data } => {
+                CardStep::WriteLocal { offset, data, .. } => {
                     local[offset as usize..][..data.len()].copy_from_slice(&data);
                     dma.local_written(bus, now);
                 }
                 CardStep::Moves(_) => dma.moved(bus, now),
+                CardStep::Waits(_) => dma.limit(bus, now),
                 CardStep::Done => unreachable!("it is no event"),
             }
         }
@@ -443,9 +490,10 @@ mod tests {
     /// A memory that takes 20 clocks for a line of eight: read one ahead, the bus waits; four ahead it does not.
     #[test]
     fn reading_ahead_hides_what_memory_takes() {
-        let time = |read_ahead| Rig::new(|spec| spec.read_ahead = read_ahead, 20).run(block(0, 320, false)).0;
-        assert_eq!(time(1), edge(3 + 10 * 28));
-        assert_eq!(time(4), edge(3 + 20 + 80));
+        let time = |read_ahead| Rig::new(|spec| spec.read_ahead = read_ahead, 20).run(block(0, 320, false));
+        // The first is tried again after 16 clocks; the tenure ends 8 clocks after each line, since the next is not there.
+        assert_eq!(time(1), (edge(3 + 10 * 28), 2 + 9));
+        assert_eq!(time(4), (edge(3 + 20 + 80), 2));
     }
 
     #[test]
@@ -453,7 +501,8 @@ mod tests {
         let time =
             |write_buffer| Rig::new(|spec| spec.write_buffer = write_buffer, 20).run(block(0, 320, true)).0;
         assert_eq!(time(8), edge(5 + 80));
-        // Of one line at a time the next goes on the bus when the one before is in memory.
+        // Of one line at a time the next goes on the bus when the one before is in memory, 20 clocks later. After 8 the bridge
+        // has ended the tenure; the card has the bus again when there is room.
         assert_eq!(time(1), edge(5 + 8 + 9 * 28));
     }
 
@@ -464,7 +513,9 @@ mod tests {
         let (end, tenures) = rig.run(block(0, 320, false));
         assert_eq!(tenures, 2, "it asks for the bus again");
         assert_eq!(rig.bus.master(BRIDGE).tenures, 1);
-        assert!(end > edge(3 + 6 + 80));
+        // Two lines until 25, a clock between, the bridge's address and word until 28, a clock, an address; the bridge, which
+        // has the next line, recognises it as before.
+        assert_eq!(end, edge(25 + 1 + 2 + 1 + 1 + 1 + 64));
         assert_eq!(&rig.memory.1[..320], &rig.local[..320]);
     }
 }

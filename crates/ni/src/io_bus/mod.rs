@@ -3,7 +3,7 @@
 //!
 //! Whoever wants the bus asks ([`IoBus::ask`]); the arbiter gives it to one after the other ([`IoBus::grant`]), in turn, so
 //! that nobody waits for ever (3.4: arbitration must be fair). A tenure begins with the address; then each clock moves a word,
-//! unless a side is not ready. Arbitration is hidden behind the tenure before (3.4.1). A master whose time is up leaves once
+//! unless a side is not ready, for which the other waits some clocks; then the master leaves, and tries again. Arbitration is hidden behind the tenure before (3.4.1). A master whose time is up leaves once
 //! another one wants the bus (3.5.3.1: the latency timer).
 //!
 //! What is here says when, and what moves; it schedules nothing itself. Each call returns what follows, and the card's NI has
@@ -35,6 +35,10 @@ pub struct IoBusSpec {
     pub turnaround: u64,
     /// What a master may use before it leaves the bus to others [clocks].
     pub latency_timer: u64,
+    /// From the beginning of the address: if nothing moves by then, the target has the master try again (3.5.1.1) [clocks].
+    pub initial_latency: u64,
+    /// From one line to the next: if nothing moves by then, the target ends the tenure (3.5.1.2) [clocks].
+    pub subsequent_latency: u64,
 }
 
 counters! {
@@ -147,6 +151,28 @@ impl IoBus {
         (address % width + u64::from(bytes)).div_ceil(width)
     }
 
+    /// Of `bytes` from `address` on, which move from `from` on: those that have moved by `now`.
+    pub fn crossed(&self, from: Time, address: u64, bytes: u32, now: Time) -> u32 {
+        let (clock, width) = (self.spec.clock, u64::from(self.spec.width));
+        let begun = clock.edge_at_or_after(from);
+        let words = (clock.edge_at_or_after(Time(now.0 + 1)) - 1).saturating_sub(begun);
+        (words * width).saturating_sub(if words > 0 { address % width } else { 0 }).min(bytes.into()) as u32
+    }
+
+    /// If nothing has moved by then, the owner leaves the bus and tries again.
+    ///
+    /// # Panics
+    /// Nobody has the bus.
+    pub fn initial_limit(&self) -> Time {
+        let tenure = self.tenure.expect("somebody has the bus");
+        self.spec.clock.after(tenure.begin, self.spec.initial_latency)
+    }
+
+    /// The same where something has moved in this tenure, up to `now`.
+    pub fn subsequent_limit(&self, now: Time) -> Time {
+        self.spec.clock.after(now, self.spec.subsequent_latency)
+    }
+
     /// The owner's time is up, and another wants the bus.
     pub fn must_leave(&self, now: Time) -> bool {
         let Some(Tenure { begin, .. }) = self.tenure else { return false };
@@ -194,6 +220,8 @@ pub(crate) mod tests {
             address: 1,
             turnaround: 1,
             latency_timer: 16,
+            initial_latency: 16,
+            subsequent_latency: 8,
         })
     }
 

@@ -45,12 +45,15 @@ impl Access {
         matches!(self, Access::Load { .. } | Access::Store64 { answered: true, .. })
     }
 
-    /// What the device is asked before it gets the access; none: it answers for itself whether it accepts it.
-    fn uncached(&self) -> Option<(u64, Uncached)> {
+    /// What the device is asked before it gets the access, with address and length; none: it answers for itself whether it
+    /// accepts it.
+    fn uncached(&self) -> Option<((u64, u32), Uncached)> {
         match *self {
-            Access::Load { address, .. } => Some((address, Uncached::Load)),
-            Access::Store { address, .. } => Some((address, Uncached::Store)),
-            Access::Store64 { address, answered, .. } => (!answered).then_some((address, Uncached::Store)),
+            Access::Load { address, bytes } => Some(((address, bytes), Uncached::Load)),
+            Access::Store { address, bytes, .. } => Some(((address, bytes), Uncached::Store)),
+            Access::Store64 { address, ref words, answered } => {
+                (!answered).then_some(((address, size_of_val(words) as u32), Uncached::Store))
+            }
         }
     }
 }
@@ -126,11 +129,11 @@ impl Parts {
         now: Time,
         out: &mut Outbox<'_>,
     ) -> Option<Time> {
-        let (address, uncached) = access.uncached()?;
-        if !self.io.devices.get(device)?.ni.may_retry(address) {
+        let (place, uncached) = access.uncached()?;
+        if !self.io.devices.get(device)?.ni.may_retry(place.0) {
             return None;
         }
-        self.with_device((device, index), now, out, |ni, c| ni.retry(c, address, uncached))
+        self.with_device((device, index), now, out, |ni, c| ni.retry(c, place, uncached))
     }
 
     /// An access of hart `hart` leaves the memory system for `device`.

@@ -77,6 +77,8 @@ pub(crate) struct Io {
     pub requests: Vec<(usize, BusRequest)>,
     free_requests: Vec<u32>,
     outputs: Outputs,
+    /// Nothing else happens on the node before then: for the next call of a device, and that alone.
+    pub alone: Time,
     pub controller: InterruptController,
     pub packets: Packets,
     /// The clock of the memory system, at which answers come back.
@@ -107,6 +109,7 @@ impl Io {
             requests: vec![],
             free_requests: vec![],
             outputs: Outputs::default(),
+            alone: Time::ZERO,
             controller: InterruptController::new(
                 devices.iter().map(|ni| ni.interrupt_lines()),
                 harts,
@@ -213,6 +216,7 @@ impl Parts {
         };
         let mut context = Context {
             now,
+            alone: std::mem::replace(&mut self.io.alone, Time::ZERO).max(now),
             memory: &mut self.domain.memory,
             ports,
             hart,

@@ -24,6 +24,16 @@ impl Parts {
         }
     }
 
+    /// Devices that do something by themselves begin at time 0.
+    pub(crate) fn begin_devices(&mut self) {
+        for (number, device) in self.io.devices.iter().enumerate() {
+            if let Some(payload) = device.ni.first_event() {
+                let target = Target::Device(number);
+                self.events.schedule(Time::ZERO, Class::Internal, target, Urgency::Prompt, payload);
+            }
+        }
+    }
+
     /// The interrupt controller's interrupts go to the harts as they are from `now` on.
     pub(crate) fn show_interrupts(&mut self, now: Time) {
         for (hart, level, asserted) in self.io.controller.changes() {

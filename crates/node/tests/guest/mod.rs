@@ -217,7 +217,7 @@ impl NetworkInterface for TestNi {
     fn may_retry(&self, _: u64) -> bool {
         self.closed_until > Time::ZERO
     }
-    fn retry(&mut self, c: &mut Context<'_, '_>, _: u64, _: Uncached) -> Option<Time> {
+    fn retry(&mut self, c: &mut Context<'_, '_>, _: (u64, u32), _: Uncached) -> Option<Time> {
         (c.now < self.closed_until).then_some(RETRY)
     }
 

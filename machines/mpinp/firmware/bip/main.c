@@ -1,151 +1,246 @@
 /* The thin firmware: it moves messages from windows to the wire and from the wire to the host, and knows nothing of MPI.
  *
  * Each process has slots in its window, which it fills and counts at its doorbell, and a ring of slots on the host into which
- * what comes for it goes, in the order of arrival. There is room in the ring: senders have credit of the process's software. So
- * what has come is always taken, and nothing waits on the wire for long.
+ * what comes for it goes, in the order of arrival. There is room in the ring: a process has credit for each other one, and what
+ * it sends without is its fault. So what has come is always taken, and nothing waits on the wire for long.
  *
+ * A worm begins with a head that the firmware has made, out of the processes' reach. The firmware at the other end trusts it.
  * Each engine does one thing at a time. A message is received whole, then moved on.
  */
 #include "card.h"
 
-#define PROCESSES 64
 #define BUFFERS 8 /* a power of two */
 #define SLOT CHASQUI_MPINP_SLOT_BYTES
+#define ENVELOPE sizeof(struct chasqui_envelope)
 #define END sizeof(struct chasqui_mpinp_end)
 
-/* What comes; a buffer begins with the message's data. */
+/* What comes. Behind data and envelope is room for the rest of the end. */
 struct buffer {
-    uint64_t data[SLOT / 8];
-    uint32_t bytes;
+    struct chasqui_mpinp_head head;
+    char data[SLOT];
 };
 
-static struct buffer buffers[BUFFERS];
-static uint32_t received, moved; /* buffers that have been filled, and that are on the host */
-static uint32_t places; /* that the receiver has been given */
+/* What a process and another one have sent to each other. */
+struct peer {
+    uint32_t sent; /* messages to it */
+    uint32_t credited; /* those of them that it has done with */
+    uint32_t arrived; /* messages of its */
+    uint32_t told; /* those of them that it was told are done with */
+};
+_Static_assert(sizeof(struct peer) == CHASQUI_NP_PEER_BYTES, "what the machine keeps room for");
 
-static struct process {
+struct process {
     volatile char *window;
+    volatile char *slot; /* of the window, that is sent next */
+    struct peer *peers; /* by node, then process */
     uint64_t host; /* physical address of its memory on the host */
+    uint64_t place; /* in it, of the ring's next slot */
     uint32_t produced; /* slots that its software has filled */
     uint32_t sent; /* that have left */
     uint32_t told; /* that its software has been told of */
-    uint64_t arrived; /* messages */
-    bool is_refused; /* it has done what it may not */
-} processes[PROCESSES];
-static uint32_t process_count, slots, ring, nodes;
+    uint32_t arrived; /* messages */
+    bool is_refused; /* it has done what it may not: nothing more of it is sent */
+};
 
-/* What engines are busy with. */
-static bool sends, moves, receives;
-static uint32_t sender; /* process whose slot leaves */
-static uint32_t teller; /* process that is told next */
-static bool is_told; /* what moves to the host is a count */
-static uint64_t count; /* which is this */
+enum moved { NOTHING, MESSAGE, COUNT };
+
+static struct buffer buffers[BUFFERS];
+static struct process processes[CHASQUI_NP_PROCESSES_MAX];
+static struct chasqui_mpinp_head head; /* of the worm that is sent */
+static uint64_t count; /* of slots, that moves to the host */
+
+/* The rest is in registers, where they suffice. */
+struct card {
+    uint32_t process_count, per_node, nodes, credit, slots, ring;
+    uint16_t node;
+    uint32_t places, received, moved; /* buffers: the receiver has been given, that are filled, that are on the host */
+    bool receives;
+    bool sends; /* a worm, of which */
+    bool is_headed; /* the head has left */
+    uint32_t sender; /* process whose slot it is */
+    uint32_t bytes; /* behind the head */
+    enum moved moves;
+    uint32_t teller; /* process that is told next */
+    bool tells; /* some process may have to be told */
+};
+
+extern char _end[]; /* of the image: tables follow */
+
+static inline uint64_t word(const volatile void *from) { return *(const volatile uint64_t *)from; }
 
 /* The receiver gets a place if it has none and a buffer is free. */
-static void give_place(void)
+static inline void give_place(struct card *card)
 {
-    if (receives || places - moved == BUFFERS)
+    if (card->receives || card->places - card->moved == BUFFERS)
         return;
-    receives = true;
-    np_store(CHASQUI_NP_RECEIVE_LOCAL, local(buffers[places++ % BUFFERS].data));
-    np_store(CHASQUI_NP_RECEIVE_START, SLOT);
+    card->receives = true;
+    np_store(CHASQUI_NP_RECEIVE_LOCAL, local(&buffers[card->places++ % BUFFERS]));
+    np_store(CHASQUI_NP_RECEIVE_START, sizeof(struct buffer));
 }
 
-/* Nothing more of the process is dealt with. */
 static void refuse(uint32_t process, uint64_t why)
 {
     processes[process].is_refused = true;
-    processes[process].produced = processes[process].sent;
     np_store(CHASQUI_NP_FAULT, process | why);
 }
 
-/* The slot has a message that can leave. */
-static bool is_message(struct chasqui_mpinp_slot slot)
+/* Why the message of `process` can't leave: FAULT bits, or none. Now it counts. */
+static inline uint64_t account(const struct card *card, struct peer *peer, const struct chasqui_mpinp_head *slot)
 {
-    return slot.node < nodes && slot.bytes >= END && slot.bytes <= SLOT - sizeof slot && slot.bytes % 8 == 0;
+    uint32_t given = slot->credit - peer->told;
+    if (given > peer->arrived - peer->told)
+        return CHASQUI_NP_FAULT_GIVEN;
+    if (slot->counts == 0) {
+        if (given < (card->credit + 1) / 2)
+            return CHASQUI_NP_FAULT_GIVEN;
+    } else {
+        if (slot->counts != 1)
+            return CHASQUI_NP_FAULT_SLOT;
+        if (peer->sent - peer->credited >= card->credit)
+            return CHASQUI_NP_FAULT_CREDIT;
+        peer->sent++;
+    }
+    peer->told = slot->credit;
+    return 0;
 }
 
-static void send_next(void)
+/* The head of the process's next slot leaves. */
+static inline void send_head(struct card *card, struct process *process)
 {
-    for (uint32_t i = 0; i < process_count; i++) {
-        sender = sender + 1 < process_count ? sender + 1 : 0;
-        struct process *process = &processes[sender];
-        if (process->sent == process->produced)
+    /* The process may change its slot meanwhile. */
+    const uint64_t words[] = {word(process->slot), word(process->slot + 8)};
+    struct chasqui_mpinp_head slot;
+    __builtin_memcpy(&slot, words, sizeof slot);
+    uint64_t why = CHASQUI_NP_FAULT_SLOT;
+    if (slot.node < card->nodes && slot.process < card->process_count && slot.bytes <= CHASQUI_MPINP_SLOT_DATA_BYTES)
+        why = account(card, &process->peers[slot.node * card->per_node + slot.process], &slot);
+    if (why)
+        return refuse(card->sender, why);
+    card->bytes = (slot.bytes + 7u & ~7u) + ENVELOPE;
+    np_store(CHASQUI_NP_SEND_TO, slot.node);
+    slot.to = slot.process;
+    slot.process = (uint16_t)card->sender;
+    slot.node = card->node;
+    head = slot;
+    if (slot.counts)
+        carry(process->slot + sizeof slot + card->bytes - ENVELOPE);
+    np_store(CHASQUI_NP_SEND_LOCAL, local(&head));
+    np_store(CHASQUI_NP_SEND_START, sizeof head);
+    card->sends = true;
+    card->is_headed = false;
+}
+
+static inline void send_next(struct card *card)
+{
+    for (uint32_t i = 0; i < card->process_count; i++) {
+        card->sender = card->sender + 1 < card->process_count ? card->sender + 1 : 0;
+        struct process *process = &processes[card->sender];
+        if (process->sent == process->produced || process->is_refused)
             continue;
-        volatile char *place = process->window + 4096 + process->sent % slots * SLOT;
-        /* Its process may change it meanwhile. */
-        struct chasqui_mpinp_slot slot = *(const volatile struct chasqui_mpinp_slot *)place;
-        if (!is_message(slot)) {
-            refuse(sender, CHASQUI_NP_FAULT_SLOT);
-            continue;
-        }
-        carry(place + sizeof slot + slot.bytes - END);
-        np_store(CHASQUI_NP_SEND_TO, slot.node);
-        np_store(CHASQUI_NP_SEND_LOCAL, local(place + sizeof slot));
-        np_store(CHASQUI_NP_SEND_START, slot.bytes | CHASQUI_NP_SEND_LAST);
-        sends = true;
-        return;
+        send_head(card, process);
+        if (card->sends)
+            return;
     }
 }
 
-static void move(uint64_t host, uint64_t from, uint32_t bytes)
+/* A block of the worm has left. */
+static inline void block_sent(struct card *card)
+{
+    struct process *process = &processes[card->sender];
+    if (!card->is_headed) {
+        card->is_headed = true;
+        np_store(CHASQUI_NP_SEND_LOCAL, local(process->slot + sizeof head));
+        np_store(CHASQUI_NP_SEND_START, card->bytes | CHASQUI_NP_SEND_LAST);
+        return;
+    }
+    card->sends = false;
+    process->slot += SLOT;
+    if (process->slot == process->window + 4096 + card->slots * SLOT)
+        process->slot = process->window + 4096;
+    process->sent++;
+    card->tells = true;
+}
+
+static inline void move(uint64_t host, const void *from, uint64_t bytes)
 {
     np_store(CHASQUI_NP_HOST_ADDRESS, host);
-    np_store(CHASQUI_NP_HOST_LOCAL, from);
+    np_store(CHASQUI_NP_HOST_LOCAL, local(from));
     np_store(CHASQUI_NP_HOST_START, bytes | CHASQUI_NP_HOST_TO_HOST);
-    moves = true;
 }
 
-/* Messages first; counts when there are none. */
-static void move_next(void)
+static inline void move_message(struct card *card)
 {
-    while (moved != received) {
-        struct buffer *buffer = &buffers[moved % BUFFERS];
-        struct chasqui_mpinp_end *end = (void *)((char *)buffer->data + buffer->bytes - END);
-        if (buffer->bytes < END || end->process >= process_count) {
-            moved++; /* Some process has sent what is no message. */
-            give_place();
-            continue;
-        }
-        struct process *process = &processes[end->process];
-        uint64_t place = process->host + 4096 + process->arrived % ring * SLOT;
-        end->number = ++process->arrived;
-        is_told = false;
+    struct buffer *buffer = &buffers[card->moved % BUFFERS];
+    struct chasqui_mpinp_head from = buffer->head;
+    struct process *process = &processes[from.to];
+    struct peer *peer = &process->peers[from.node * card->per_node + from.process];
+    peer->credited = from.credit;
+    peer->arrived += from.counts;
+    uint64_t data = from.bytes + 7u & ~7u;
+    struct chasqui_mpinp_end *end = (void *)(buffer->data + data);
+    end->head = from;
+    end->number = ++process->arrived;
+    end->sent = process->told = process->sent;
+    if (from.counts)
         carry(&end->envelope);
-        /* Its end is the slot's. */
-        move(place + SLOT - buffer->bytes, local(buffer->data), buffer->bytes);
-        return;
-    }
-    for (uint32_t i = 0; i < process_count; i++) {
-        teller = teller + 1 < process_count ? teller + 1 : 0;
-        struct process *process = &processes[teller];
-        if (process->told == process->sent)
-            continue;
-        process->told = process->sent;
-        count = process->sent;
-        is_told = true;
-        move(process->host + CHASQUI_MPINP_HOST_SENT, local(&count), sizeof count);
-        return;
-    }
+    /* Its end is the slot's. */
+    move(process->place + SLOT - END - data, buffer->data, data + END);
+    process->place += SLOT;
+    if (process->place == process->host + 4096 + card->ring * SLOT)
+        process->place = process->host + 4096;
+    card->moves = MESSAGE;
 }
 
-static void begin(void)
+/* A process is told how many slots have left when that is half of its window. Messages that come to it say so besides. */
+static inline void move_count(struct card *card)
+{
+    for (uint32_t i = 0; i < card->process_count; i++) {
+        card->teller = card->teller + 1 < card->process_count ? card->teller + 1 : 0;
+        struct process *process = &processes[card->teller];
+        if ((process->sent - process->told) * 2 < card->slots)
+            continue;
+        count = process->told = process->sent;
+        card->moves = COUNT;
+        return move(process->host + CHASQUI_MPINP_HOST_SENT, &count, sizeof count);
+    }
+    card->tells = false;
+}
+
+/* The host's DMA is done. */
+static inline void block_moved(struct card *card)
+{
+    if (card->moves == MESSAGE) {
+        card->moved++;
+        give_place(card);
+    }
+    card->moves = NOTHING;
+}
+
+static void begin(struct card *card)
 {
     uint64_t window = np_load(CHASQUI_NP_SETTING_WINDOWS), window_bytes = np_load(CHASQUI_NP_SETTING_WINDOW_BYTES);
     uint64_t host = np_load(CHASQUI_NP_SETTING_HOST_MEMORY), host_bytes = np_load(CHASQUI_NP_SETTING_HOST_MEMORY_BYTES);
-    process_count = (uint32_t)np_load(CHASQUI_NP_SETTING_PROCESSES);
-    check(process_count <= PROCESSES);
-    nodes = (uint32_t)np_load(CHASQUI_NP_SETTING_NODES);
-    slots = (uint32_t)(window_bytes - 4096) / SLOT;
-    ring = (uint32_t)(host_bytes - 4096) / SLOT;
-    for (uint32_t i = 0; i < process_count; i++) {
-        processes[i].window = at(window + i * window_bytes);
-        processes[i].host = host + i * host_bytes;
+    card->process_count = (uint32_t)np_load(CHASQUI_NP_SETTING_PROCESSES);
+    card->per_node = (uint32_t)np_load(CHASQUI_NP_SETTING_PER_NODE);
+    card->nodes = (uint32_t)np_load(CHASQUI_NP_SETTING_NODES);
+    card->node = (uint16_t)np_load(CHASQUI_NP_SETTING_NODE);
+    card->credit = (uint32_t)np_load(CHASQUI_NP_SETTING_CREDIT);
+    card->slots = (uint32_t)(window_bytes - 4096) / SLOT;
+    card->ring = (uint32_t)(host_bytes - 4096) / SLOT;
+    struct peer *peers = (void *)((uintptr_t)_end + sizeof *peers - 1 & ~(sizeof *peers - 1));
+    for (uint32_t i = 0; i < card->process_count; i++) {
+        struct process *process = &processes[i];
+        process->window = at(window + i * window_bytes);
+        process->slot = process->window + 4096;
+        process->host = host + i * host_bytes;
+        process->place = process->host + 4096;
+        process->peers = peers;
+        peers += card->nodes * card->per_node;
     }
-    give_place();
+    give_place(card);
 }
 
-static void doorbells(void)
+static inline void doorbells(struct card *card)
 {
     uint64_t rung = np_load(CHASQUI_NP_DOORBELLS);
     for (uint32_t i = 0; rung; i++, rung >>= 1) {
@@ -153,39 +248,39 @@ static void doorbells(void)
         if (!(rung & 1) || process->is_refused)
             continue;
         process->produced = *(volatile uint32_t *)(process->window + CHASQUI_MPINP_DOORBELL);
-        if (process->produced - process->sent > slots)
+        if (process->produced - process->sent > card->slots)
             refuse(i, CHASQUI_NP_FAULT_COUNT);
     }
 }
 
+static inline void buffer_filled(struct card *card)
+{
+    uint64_t filled = np_load(CHASQUI_NP_RECEIVED);
+    check(filled & CHASQUI_NP_RECEIVED_LAST); /* Slots are as long on all nodes. */
+    card->received++;
+    card->receives = false;
+    give_place(card);
+}
+
 void _start(void)
 {
-    begin();
+    struct card card = {0};
+    begin(&card);
     for (;;) {
         uint64_t event = np_load(CHASQUI_NP_EVENT);
-        if (event & CHASQUI_NP_EVENT_RECEIVED) {
-            uint64_t filled = np_load(CHASQUI_NP_RECEIVED);
-            check(filled & CHASQUI_NP_RECEIVED_LAST); /* Slots are as long on all nodes. */
-            buffers[received++ % BUFFERS].bytes = (uint32_t)filled;
-            receives = false;
-            give_place();
-        }
-        if (event & CHASQUI_NP_EVENT_HOST) {
-            moves = false;
-            if (!is_told) {
-                moved++;
-                give_place();
-            }
-        }
-        if (event & CHASQUI_NP_EVENT_SENT) {
-            sends = false;
-            processes[sender].sent++;
-        }
+        if (event & CHASQUI_NP_EVENT_RECEIVED)
+            buffer_filled(&card);
+        if (event & CHASQUI_NP_EVENT_HOST)
+            block_moved(&card);
+        if (event & CHASQUI_NP_EVENT_SENT)
+            block_sent(&card);
         if (event & CHASQUI_NP_EVENT_DOORBELL)
-            doorbells();
-        if (!moves)
-            move_next();
-        if (!sends)
-            send_next();
+            doorbells(&card);
+        if (card.moves == NOTHING && card.moved != card.received)
+            move_message(&card);
+        if (!card.sends)
+            send_next(&card);
+        if (card.moves == NOTHING && card.tells)
+            move_count(&card);
     }
 }

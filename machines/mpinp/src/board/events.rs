@@ -6,20 +6,22 @@ chasqui_ni::pipeline! {
         /// The link is free.
         Start => [Send, Asked],
         /// The address of a tenure of the I/O bus is over.
-        Granted => [Moved, Asked, Bus],
+        Granted => [Moved, Limit, Asked, Bus],
         /// What was on the I/O bus has crossed it.
-        Moved => [Moved, Granted, Asked, Processor, Bus, Seen],
+        Moved => [Moved, Limit, Granted, Asked, Processor, Bus, Seen],
+        /// Nothing has moved on the I/O bus for as long as it waits.
+        Limit => [Granted],
         /// Not an event: what is asked for of the card's memory competes for accesses from then on.
         Asked => [Local],
         /// An access to the card's memory is over.
-        Local => [Send, Release, Asked, Granted, Moved, Processor],
-        /// The network processor goes on, and the card's memory with it: it is found when accesses are over.
-        Processor => [Local, Asked, Granted, Moved, Processor],
+        Local => [Send, Release, Asked, Granted, Moved, Limit, Processor],
+        /// The network processor goes on, and the card's memory with it: it is found which accesses are over, or when.
+        Processor => [Local, Send, Release, Asked, Granted, Moved, Limit, Processor],
         /// The tail of a flit is here.
         Landed => [Asked],
     }
     access => [Granted];
-    bus => [Moved, Asked, Granted, Processor, Bus];
+    bus => [Moved, Limit, Asked, Granted, Processor, Bus, Seen];
     packet => [Landed];
     credit => [Send, Asked];
 }

@@ -2,7 +2,9 @@
 
 use chasqui_engine::Time;
 use chasqui_memory::DEVICE_BASE;
-use chasqui_ni::{BusOperation, BusRequest, CardStep, Context, FromHost, HostBlock, HostLoad, SramData};
+use chasqui_ni::{
+    BusOperation, BusRequest, CardStep, Context, FromHost, HostBlock, HostLoad, SramData, SramPace,
+};
 use chasqui_record::Stage;
 
 use super::events::{BoardEvent, Unit};
@@ -43,14 +45,16 @@ impl Board {
         match host.granted.take().expect("somebody has the bus") {
             CARD => host.dma.has_bus(&mut host.bus, c.now),
             _ => match host.bridge.has_bus(&mut host.bus, c.now) {
-                FromHost::Write { address, data, end } => {
-                    self.stored(address, data, c);
+                FromHost::Write { address, data, from, end } => {
+                    self.stored(address, data, from, c);
                     c.at(end, BoardEvent::Moved.into());
                 }
-                FromHost::Read { address, bytes } => {
-                    let what = (address, SramData::Read(bytes), Time::ZERO);
-                    self.ask_local((HOST, Purpose::Load), what, c);
+                FromHost::Read { address, bytes, limit } => {
+                    self.ask_local((HOST, Purpose::Load), (address, SramData::Read(bytes), None), c);
+                    c.at(limit, BoardEvent::Limit.into());
                 }
+                FromHost::Again { limit } => c.at(limit, BoardEvent::Limit.into()),
+                FromHost::Answered(end) => c.at(end, BoardEvent::Moved.into()),
             },
         }
         self.dma_steps(c);
@@ -61,16 +65,32 @@ impl Board {
         let host = &mut self.host;
         match host.bus.owner() {
             Some(CARD) => host.dma.moved(&mut host.bus, c.now),
-            _ => host.bridge.moved(&mut host.bus, c.now),
+            _ => host.bridge.moved(host.dma.written(), &mut host.bus, c.now),
         }
         self.dma_steps(c);
     }
 
-    /// A burst of stores comes, a word each clock.
-    fn stored(&mut self, address: u64, data: Vec<u8>, c: &mut Context<'_, '_>) {
-        let doorbell = self.layout.doorbell_within(address, data.len() as u64);
-        let interval = self.host.bus.clock().edge(1);
-        self.ask_local((HOST, Purpose::Store(doorbell)), (address, SramData::Write(data), interval), c);
+    /// Nothing has moved on the bus for as long as may be, if so.
+    pub(super) fn limit(&mut self, c: &mut Context<'_, '_>) {
+        let host = &mut self.host;
+        match host.bus.owner() {
+            Some(CARD) => host.dma.limit(&mut host.bus, c.now),
+            _ => host.bridge.limit(&mut host.bus, c.now),
+        }
+        self.grant(c);
+    }
+
+    /// A burst of stores comes, from `from` on a word each clock.
+    fn stored(&mut self, address: u64, data: Vec<u8>, from: Time, c: &mut Context<'_, '_>) {
+        let doorbells = self.layout.doorbells_within(address, data.len() as u64);
+        let what = (address, SramData::Write(data), Some(self.pace(from)));
+        self.ask_local((HOST, Purpose::Store(doorbells)), what, c);
+    }
+
+    /// What begins to cross the I/O bus at `from` comes to the card's memory word by word.
+    fn pace(&self, from: Time) -> SramPace {
+        let bus = &self.host.bus;
+        SramPace { clock: bus.clock(), first: bus.clock().edge_at_or_after(from) + 1, width: bus.width() }
     }
 
     /// The card's memory has what a processor's load asked for.
@@ -78,8 +98,9 @@ impl Board {
         let mut value = [0; 8];
         value[..data.len()].copy_from_slice(data);
         let host = &mut self.host;
-        let end = host.bridge.answer(u64::from_le_bytes(value), &mut host.bus, c.now);
-        c.at(end, BoardEvent::Moved.into());
+        if let Some(end) = host.bridge.answer(u64::from_le_bytes(value), &mut host.bus, c.now) {
+            c.at(end, BoardEvent::Moved.into());
+        }
     }
 
     // --- the card's DMA ---------------------------------------------------------------------------------
@@ -122,15 +143,15 @@ impl Board {
                     self.ask_memory(BusOperation::Write, address, memory, c);
                 }
                 CardStep::ReadLocal { offset, bytes } => {
-                    let what = (local + u64::from(offset), SramData::Read(bytes), Time::ZERO);
+                    let what = (local + u64::from(offset), SramData::Read(bytes), None);
                     self.ask_local((HOST, Purpose::DmaRead), what, c);
                 }
-                CardStep::WriteLocal { offset, data } => {
-                    let interval = self.host.bus.clock().edge(1);
-                    let what = (local + u64::from(offset), SramData::Write(data), interval);
+                CardStep::WriteLocal { offset, data, from } => {
+                    let what = (local + u64::from(offset), SramData::Write(data), Some(self.pace(from)));
                     self.ask_local((HOST, Purpose::DmaWrite), what, c);
                 }
                 CardStep::Moves(end) => c.at(end, BoardEvent::Moved.into()),
+                CardStep::Waits(limit) => c.at(limit, BoardEvent::Limit.into()),
                 CardStep::Done => self.happened(np::EVENT_HOST),
             }
         }
@@ -165,6 +186,7 @@ impl Board {
             Memory::Reads(line, data) => host.dma.memory_read(line, data, &mut host.bus, c.now),
             Memory::Writes(_, message) => {
                 host.dma.memory_written(&mut host.bus, c.now);
+                host.bridge.written();
                 c.stamp(PROCESS, message, Stage::Land, c.now);
             }
         }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use chasqui_engine::{Clock, Time};
-use chasqui_ni::{Context, FirmwareProcessor, SharedSram, SramBlock, SramData, SramDone};
+use chasqui_ni::{Context, FirmwareProcessor, SharedSram, SramBlock, SramData, SramDone, SramPace};
 
 use super::events::BoardEvent;
 
@@ -23,8 +23,8 @@ pub(super) enum Purpose {
     /// The host's DMA reads, or writes.
     DmaRead,
     DmaWrite,
-    /// A processor's store from the host; it rings the doorbell of the process.
-    Store(Option<u32>),
+    /// Processors' stores from the host, which ring these processes' doorbells, a bit each.
+    Store(u64),
     /// A processor's load from the host.
     Load,
     /// A flit that is to leave.
@@ -62,10 +62,13 @@ impl Local {
         &mut self,
         (master, purpose): (usize, Purpose),
         now: Time,
-        (address, data, interval): (u64, SramData, Time),
+        (address, data, pace): (u64, SramData, Option<SramPace>),
     ) -> Result<(), String> {
-        self.processor.memory.sram.ask(master, now, SramBlock { address, data, interval })?;
-        self.asked[master].push_back(purpose);
+        let is_silent = purpose == Purpose::Store(0);
+        self.processor.memory.sram.ask(master, now, SramBlock { address, data, pace, is_silent })?;
+        if !is_silent {
+            self.asked[master].push_back(purpose);
+        }
         self.must_go_on = true;
         Ok(())
     }
@@ -75,21 +78,29 @@ impl Local {
         self.must_go_on = true;
     }
 
-    /// The processor goes on, and with it all that was asked for.
+    /// The processor goes on, and with it all that was asked for. There is an event at the end of what was, unless that is now
+    /// and is taken `at_once`.
     ///
     /// # Errors
     /// What the firmware did wrong.
-    pub fn go_on(&mut self, c: &mut Context<'_, '_>) -> Result<(), String> {
+    pub fn go_on(&mut self, at_once: bool, c: &mut Context<'_, '_>) -> Result<(), String> {
         if !std::mem::take(&mut self.must_go_on) {
             return Ok(());
         }
         self.processor.go_on(BoardEvent::Processor.into(), c)?;
         for done in self.processor.memory.take_done() {
             let purpose = self.asked[done.master].pop_front().expect("it was asked for");
-            c.at(done.end.max(c.now), BoardEvent::Local.into());
+            if !at_once || done.end > c.now {
+                c.at(done.end.max(c.now), BoardEvent::Local.into());
+            }
             self.ending.push((purpose, done));
         }
         Ok(())
+    }
+
+    /// Something that was given is over at `now`.
+    pub fn has_ended(&self, now: Time) -> bool {
+        self.ending.iter().any(|(_, done)| done.end <= now)
     }
 
     /// Something that was given, and is over at `now`; the oldest first.

@@ -7,6 +7,8 @@ mod events;
 mod host;
 mod io;
 mod local;
+#[cfg(test)]
+mod probe;
 mod records;
 mod wire;
 
@@ -17,9 +19,9 @@ use chasqui_counters::{Counters, Visitor, below, counters};
 use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_network::{NetworkParameters, NodeEvent, NodePort};
 use chasqui_ni::{
-    Bridge, BridgeSpec, BusRequest, CardDma, CardDmaSpec, Context, DeviceAccess, FirmwareProcessor, HostLoad,
-    IoBus, IoBusSpec, LinkEnd, NetworkInterface, Pipeline, Promises, ReceiveDma, Region, Reply, SendDma,
-    SendDmaSpec, SharedSram, Sram, SramData, SramSpec, Uncached,
+    ACCEPTED, Bridge, BridgeSpec, BusRequest, CardDma, CardDmaSpec, Context, DeviceAccess, FirmwareProcessor,
+    HostLoad, IoBus, IoBusSpec, LinkEnd, NetworkInterface, Pipeline, Promises, ReceiveDma, Region, Reply,
+    SendDma, SendDmaSpec, SharedSram, Sram, SramData, SramPace, SramSpec, Uncached,
 };
 use chasqui_placement::ProcessId;
 use chasqui_record::Profile;
@@ -67,6 +69,8 @@ pub(crate) struct BoardPlan {
     pub processor: FirmwareProcessor<SharedSram>,
     /// Processes of a node, at most.
     pub per_node: u32,
+    /// Messages that a process may have under way to another.
+    pub credit: u64,
 }
 
 /// The memory of a card, which its processor is master of as well.
@@ -111,13 +115,13 @@ pub(crate) struct Board {
     /// Of the receiver's place that was filled last.
     filled: u64,
     records: Records,
-    settings: [(u64, u64); 9],
+    settings: [(u64, u64); 10],
     counters: BoardStatistics,
 }
 
 impl Board {
     pub fn new(plan: BoardPlan) -> Board {
-        let BoardPlan { pci, card, network, port, layout, line_bytes, processor, per_node } = plan;
+        let BoardPlan { pci, card, network, port, layout, line_bytes, processor, per_node, credit } = plan;
         let clock = Clock::new(card.clock.hz());
         let header = card.packet_header.bytes();
         let link = LinkEnd::new(&network, port, 1, BoardEvent::Start.into());
@@ -133,6 +137,7 @@ impl Board {
             (np::SETTING_HOST_MEMORY_BYTES, layout.host_bytes),
             (np::SETTING_NODES, link.nodes().into()),
             (np::SETTING_PER_NODE, per_node.into()),
+            (np::SETTING_CREDIT, credit),
         ];
         let bus = io_bus(&pci);
         Board {
@@ -170,7 +175,12 @@ impl Board {
     // --- the card's memory ------------------------------------------------------------------------------
 
     /// A master asks for a block of the card's memory.
-    fn ask_local(&mut self, who: (usize, Purpose), what: (u64, SramData, Time), c: &mut Context<'_, '_>) {
+    fn ask_local(
+        &mut self,
+        who: (usize, Purpose),
+        what: (u64, SramData, Option<SramPace>),
+        c: &mut Context<'_, '_>,
+    ) {
         if let Err(text) = self.local.ask(who, c.now, what) {
             self.broken(&text, c);
         }
@@ -184,12 +194,12 @@ impl Board {
                 Purpose::DmaRead => host.dma.local_read(data, &mut host.bus, c.now),
                 Purpose::DmaWrite => host.dma.local_written(&mut host.bus, c.now),
                 Purpose::Load => self.loaded(&data, c),
-                Purpose::Store(Some(process)) => {
-                    self.doorbells |= 1 << process;
-                    self.counters.doorbells += 1;
+                Purpose::Store(0) => {}
+                Purpose::Store(doorbells) => {
+                    self.doorbells |= doorbells;
+                    self.counters.doorbells += u64::from(doorbells.count_ones());
                     self.happened(np::EVENT_DOORBELL);
                 }
-                Purpose::Store(None) => {}
                 Purpose::Send => {
                     self.send.read(data);
                     self.go_on_sending(c);
@@ -216,8 +226,19 @@ impl Board {
             self.local.processor.loaded(c.now, events, self.register_latency);
             self.local.told();
         }
-        if let Err(text) = self.local.go_on(c) {
+        if let Err(text) = self.local.go_on(false, c) {
             c.outputs.broken = Some((c.now, text));
+        }
+    }
+
+    /// The processor's event: what ends now is found, and taken at once.
+    fn look(&mut self, c: &mut Context<'_, '_>) {
+        self.processor_access(c);
+        if let Err(text) = self.local.go_on(true, c) {
+            c.outputs.broken = Some((c.now, text));
+        }
+        if self.local.has_ended(c.now) {
+            self.local_over(c);
         }
     }
 
@@ -249,6 +270,11 @@ impl Board {
         self.local.told();
     }
 
+    /// What of a setting's register never changes.
+    fn setting(&self, address: u64) -> Option<u64> {
+        self.settings.iter().find(|&&(at, _)| at == address).map(|&(_, value)| value)
+    }
+
     /// What the firmware loads from a register.
     fn np_loads(&mut self, address: u64, now: Time) -> Option<u64> {
         let bit = |is_busy: bool, bit: u64| if is_busy { bit } else { 0 };
@@ -261,7 +287,7 @@ impl Board {
             np::DOORBELLS => std::mem::take(&mut self.doorbells),
             np::TIME => self.local.clock().edge_at_or_after(now),
             np::RECEIVED => self.filled,
-            _ => self.settings.iter().find(|&&(at, _)| at == address)?.1,
+            _ => self.setting(address)?,
         })
     }
 
@@ -287,6 +313,8 @@ impl Board {
                 let what = match value & !u64::from(u32::MAX) {
                     np::FAULT_COUNT => "its doorbell counts more slots than its window has",
                     np::FAULT_SLOT => "a slot that its doorbell counts has no message that can be sent",
+                    np::FAULT_CREDIT => "it sends more messages than it has credit for",
+                    np::FAULT_GIVEN => "it gives back credit that it has not got, or too little of it alone",
                     _ => return Err(format!("a store of {value:#x} to FAULT")),
                 };
                 c.fault(ProcessId(value as u32), format!("protection: {what}"));
@@ -306,6 +334,8 @@ fn io_bus(pci: &Pci) -> IoBus {
         address: pci.address.cycles(),
         turnaround: pci.turnaround.cycles(),
         latency_timer: pci.latency_timer.cycles(),
+        initial_latency: pci.initial_latency.cycles(),
+        subsequent_latency: pci.subsequent_latency.cycles(),
     })
 }
 
@@ -335,6 +365,8 @@ impl NetworkInterface for Board {
         page.interface = registers::HEADER.interface();
         page.settings[registers::SETTING_WINDOW_BYTES as usize] = self.layout.window_bytes;
         page.settings[registers::SETTING_HOST_BYTES as usize] = self.layout.host_bytes;
+        page.settings[registers::SETTING_CREDIT as usize] =
+            self.setting(np::SETTING_CREDIT).expect("it is the firmware's, too");
     }
 
     fn regions(&self, process: ProcessId) -> Vec<Region> {
@@ -346,18 +378,20 @@ impl NetworkInterface for Board {
     }
 
     /// A store waits for room in the bridge, a load for its answer.
-    fn retry(&mut self, c: &mut Context<'_, '_>, address: u64, access: Uncached) -> Option<Time> {
+    fn retry(&mut self, c: &mut Context<'_, '_>, place: (u64, u32), access: Uncached) -> Option<Time> {
         let waits = match access {
+            // It is a fault: see `store_64`.
+            Uncached::Store if place.1 > size_of::<u64>() as u32 => false,
             Uncached::Store => {
-                let is_full = !self.host.bridge.has_room(size_of::<u64>() as u32);
+                let is_full = !self.host.bridge.has_room(place.1, &self.host.bus, c.now);
                 self.counters.store_tries += u64::from(is_full);
                 is_full
             }
             Uncached::Load => {
-                let is_there = self.host.bridge.is_answered(address);
+                let is_there = self.host.bridge.is_answered(place);
                 if !is_there {
                     self.counters.load_tries += 1;
-                    let _ = self.host_loads((address & !7, size_of::<u64>() as u32), c);
+                    let _ = self.host_loads(place, c);
                     self.go_on(c);
                 }
                 !is_there
@@ -367,13 +401,23 @@ impl NetworkInterface for Board {
     }
 
     fn read(&mut self, c: &mut Context<'_, '_>, address: u64, bytes: u32) -> Reply {
-        let HostLoad::Is(word) = self.host_loads((address & !7, size_of::<u64>() as u32), c) else {
+        let HostLoad::Is(value) = self.host_loads((address, bytes), c) else {
             unreachable!("it is retried until it is answered")
         };
         self.go_on(c);
-        let shifted = word >> (8 * (address & 7));
-        let value = if bytes == 8 { shifted } else { shifted & ((1 << (8 * bytes)) - 1) };
         Reply { value, latency: Time::ZERO, repeatable: false }
+    }
+
+    /// The I/O bus has none: a fault of the process whose window it goes to.
+    fn store_64(&mut self, c: &mut Context<'_, '_>, address: u64, _: &[u64; 8], _: bool) -> Reply {
+        let process = self.layout.window_of(address).expect("processes map windows alone");
+        c.fault(process, format!("the card takes no 64-byte stores (address {address:#x} of its memory)"));
+        Reply { value: ACCEPTED, latency: Time::ZERO, repeatable: false }
+    }
+
+    /// The network processor begins.
+    fn first_event(&self) -> Option<Payload> {
+        Some(BoardEvent::Processor.into())
     }
 
     fn write(&mut self, c: &mut Context<'_, '_>, address: u64, bytes: u32, value: u64) {
@@ -389,9 +433,10 @@ impl NetworkInterface for Board {
             }
             BoardEvent::Granted => self.granted(c),
             BoardEvent::Moved => self.moved(c),
+            BoardEvent::Limit => self.limit(c),
             BoardEvent::Local => self.local_over(c),
             BoardEvent::Asked => unreachable!("it is no event"),
-            BoardEvent::Processor => self.processor_access(c),
+            BoardEvent::Processor => self.look(c),
             BoardEvent::Landed => self.landed(c),
         }
         self.go_on(c);

@@ -1,6 +1,6 @@
 //! The link's side: the sender and the receiver.
 
-use chasqui_engine::{Packet, Time};
+use chasqui_engine::Packet;
 use chasqui_ni::{Context, Filled, ReceiveStep, SendBlock, SramData};
 use chasqui_record::Stage;
 
@@ -63,7 +63,7 @@ impl Board {
             }
         }
         while let Some((address, bytes)) = self.send.ask() {
-            self.ask_local((SEND, Purpose::Send), (address, SramData::Read(bytes), Time::ZERO), c);
+            self.ask_local((SEND, Purpose::Send), (address, SramData::Read(bytes), None), c);
         }
     }
 
@@ -93,7 +93,7 @@ impl Board {
 
     pub(super) fn go_on_receiving(&mut self, c: &mut Context<'_, '_>) {
         if let Some(ReceiveStep::Write { address, data }) = self.receive.step() {
-            self.ask_local((RECEIVE, Purpose::Receive), (address, SramData::Write(data), Time::ZERO), c);
+            self.ask_local((RECEIVE, Purpose::Receive), (address, SramData::Write(data), None), c);
         }
     }
 

@@ -587,7 +587,7 @@ impl NetworkInterface for Nes {
         self.may_have_to_wait(address)
     }
 
-    fn retry(&mut self, c: &mut Context<'_, '_>, address: u64, access: Uncached) -> Option<Time> {
+    fn retry(&mut self, c: &mut Context<'_, '_>, (address, _): (u64, u32), access: Uncached) -> Option<Time> {
         self.ask_service(c, address, access)
     }
 

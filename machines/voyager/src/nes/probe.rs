@@ -73,6 +73,7 @@ impl Site {
             pager: &mut NoPages,
             recorders: std::slice::from_mut(&mut self.recorder),
             out,
+            alone: event.time,
             outputs: &mut outputs,
         };
         let mut log = self.log.lock().unwrap();

@@ -1,0 +1,96 @@
+"""What is mpinp's own: processes are protected from each other; sizes that don't fit are refused.
+
+Use this when the thin firmware, device.c or the card's registers change.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Compiler, Run
+from simulated import command
+
+pytestmark = pytest.mark.core
+
+HOSTILE = (ROOT / "tests" / "mpinp" / "hostile.c").read_text()
+SHARED = ["--ranks-per-node", "2", "--set", "node.harts=2"]
+
+NO_MESSAGE = "a slot that its doorbell counts has no message that can be sent"
+GIVEN = "it gives back credit that it has not got, or too little of it alone"
+# What rank 1 does, and what is said of it.
+WRONG = {
+    "credit": "it sends more messages than it has credit for",
+    "doorbell": "its doorbell counts more slots than its window has",
+    "node": NO_MESSAGE,
+    "process": NO_MESSAGE,
+    "bytes": NO_MESSAGE,
+    "counts": NO_MESSAGE,
+    "given": GIVEN,
+    "back": GIVEN,
+    "alone": GIVEN,
+    "wide": "the card takes no 64-byte stores",
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_who_does_wrong_is_stopped_and_nobody_else_harmed(
+    compile_c: Compiler, tmp_path: Path, what: str
+) -> None:
+    """Before, a process that the firmware had refused sent on, and sources, lengths and credit were
+    what the sender said; a 64-byte store was a fault of rank 0."""
+    program = compile_c("hostile", HOSTILE, f"-I{ROOT}")
+    words = ["-np", "4", "--machine", "mpinp/bip", *SHARED, "--set", "mpinp.shared.host=32 KiB"]
+    done = command("run", "-q", "--out", "run", *words, "--", program, what, directory=tmp_path)
+    assert done.returncode in (128 + 7, 128 + 11), done.stderr
+    assert "fault: rank 1 at" in done.stderr
+    assert WRONG[what] in done.stderr
+    if what == "credit":
+        assert (tmp_path / "run" / "stdout.0").read_text() == "right\n"
+
+
+# A setting, and what is said of it: what is wrong, where, and what is allowed.
+REFUSED = {
+    "mpinp.card.width=12 B": "mpinp.card.width = 12 B: powers of two are allowed",
+    "mpinp.pci.width=5 B": "mpinp.pci.width = 5 B: powers of two are allowed",
+    "mpinp.card.sram=1000000 B": "mpinp.card.sram = 1000000 B: whole pages of 4 KiB are allowed",
+    "mpinp.shared.window=9000 B": "mpinp.shared.window = 9000 B: whole pages of 4 KiB are allowed",
+    "mpinp.shared.host=9000 B": "mpinp.shared.host = 9000 B: whole pages of 4 KiB are allowed",
+    "mpinp.shared.host=8 KiB": "a ring of 4 slots is too short for 2 ranks; at least 12 KiB",
+    "mpinp.shared.window=1 MiB": "at least 1581056 B are needed",
+    "mpinp.np.instruction_cache=24 B": "mpinp.np.instruction_cache: 24 bytes of 2 ways",
+    "mpinp.pci.target_wait=20": "mpinp.pci.initial_latency = 16",
+    "network.packet_max=16 B": "network.packet_max: at least 21 B are needed",
+}
+
+
+@pytest.mark.parametrize("setting", REFUSED)
+def test_what_does_not_fit_is_refused(
+    chasqui: Run, examples: Path, tmp_path: Path, setting: str
+) -> None:
+    """Before, the simulator panicked."""
+    words = ["run", "-np", "2", "--machine", "mpinp/bip", "--set", setting]
+    done = chasqui(*words, "--", str(examples / "ring"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert REFUSED[setting] in done.stderr
+    assert not list(tmp_path.glob("runs/*"))
+
+
+def test_firmware_has_no_more_than_its_memory(chasqui: Run, examples: Path) -> None:
+    """Before, tables would have been in the first process's window."""
+    sets = ["--set", "mpinp.shared.firmware=64 KiB", "--set", "mpinp.shared.host=16 MiB"]
+    sets += ["--set", "node.harts=16"]
+    run = ["run", "-np", "256", "--ranks-per-node", "16", "--machine", "mpinp/bip"]
+    done = chasqui(*run, *sets, "--", str(examples / "ring"))
+    assert done.returncode == 2
+    assert 'mpinp.shared.firmware = 64 KiB: the firmware "bip" and its tables' in done.stderr
+
+
+@pytest.mark.parametrize("sets", ["", "mpinp.pci.width=8 B", "mpinp.card.width=8 B"])
+@pytest.mark.parametrize("window", ["8 KiB", "12 KiB", "32 KiB"])
+def test_windows_of_any_length_turn(chasqui: Run, examples: Path, window: str, sets: str) -> None:
+    """Of 28 slots, before, the number of a slot jumped at 2^32."""
+    words = ["run", "-q", "-np", "3", "--machine", "mpinp/bip"]
+    for each in (f"mpinp.shared.window={window}", "mpinp.shared.host=16 KiB", sets):
+        words += ["--set", each] if each else []
+    assert chasqui(*words, "--", str(examples / "ring"), "-l", "2").returncode == 0
