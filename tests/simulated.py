@@ -111,7 +111,7 @@ def example(examples: Path, name: str, machine: str) -> list[str]:
 
 def is_slow(machine: str) -> bool:
     """Tests that are about the simulator, not the machine, have less of it run."""
-    return machine.split()[0].split("/")[0] in SLOW
+    return machine.split(maxsplit=1)[0].split("/", maxsplit=1)[0] in SLOW
 
 
 def in_turn(first: Iterable[A], *others: Iterable[Any]) -> list[tuple[Any, ...]]:

@@ -30,8 +30,8 @@ CIRCLES: dict[str, str] = {
     "machines/netcache: nic, nic::deliver, nic::receive, nic::transmit": "the same",
     "machines/netcache: via, via::complete, via::receive, via::transmit": "the same",
     "machines/voyager: nes, nes::accesses, nes::command, nes::delays, nes::dma, nes::drain, "
-    "nes::express, nes::onepoll, nes::receive, nes::refusal, nes::rings, nes::service, "
-    "nes::transmit": ("the same, of the NES"),
+    "nes::express, nes::onepoll, nes::receive, nes::refusal, nes::rings, nes::senders, "
+    "nes::service, nes::transmit": ("the same, of the NES"),
 }
 
 # What a module brings into scope. What it gives on (`pub use`) does not make it need that.

@@ -1,11 +1,10 @@
-"""What is mpinp's own: processes are protected from each other, and sizes that don't fit are refused.
+"""What is mpinp's own: processes are protected from each other; sizes that don't fit are refused.
 
 Use this when the thin firmware, device.c or the card's registers change.
 """
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ from simulated import command
 
 pytestmark = pytest.mark.core
 
-SEED = int(os.environ.get("SEED", "1"))
 HOSTILE = (ROOT / "tests" / "mpinp" / "hostile.c").read_text()
 SHARED = ["--ranks-per-node", "2", "--set", "node.harts=2"]
 
@@ -81,7 +79,8 @@ def test_what_does_not_fit_is_refused(
 def test_firmware_has_no_more_than_its_memory(chasqui: Run, examples: Path) -> None:
     """Before, tables would have been in the first process's window."""
     sets = ["--set", "mpinp.shared.firmware=64 KiB", "--set", "mpinp.shared.host=16 MiB"]
-    run = ["run", "-np", "256", "--ranks-per-node", "16", "--machine", "mpinp/bip", "--set", "node.harts=16"]
+    sets += ["--set", "node.harts=16"]
+    run = ["run", "-np", "256", "--ranks-per-node", "16", "--machine", "mpinp/bip"]
     done = chasqui(*run, *sets, "--", str(examples / "ring"))
     assert done.returncode == 2
     assert 'mpinp.shared.firmware = 64 KiB: the firmware "bip" and its tables' in done.stderr
@@ -89,9 +88,7 @@ def test_firmware_has_no_more_than_its_memory(chasqui: Run, examples: Path) -> N
 
 @pytest.mark.parametrize("sets", ["", "mpinp.pci.width=8 B", "mpinp.card.width=8 B"])
 @pytest.mark.parametrize("window", ["8 KiB", "12 KiB", "32 KiB"])
-def test_windows_of_any_length_turn(
-    chasqui: Run, examples: Path, window: str, sets: str
-) -> None:
+def test_windows_of_any_length_turn(chasqui: Run, examples: Path, window: str, sets: str) -> None:
     """Of 28 slots, before, the number of a slot jumped at 2^32."""
     words = ["run", "-q", "-np", "3", "--machine", "mpinp/bip"]
     for each in (f"mpinp.shared.window={window}", "mpinp.shared.host=16 KiB", sets):

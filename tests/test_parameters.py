@@ -33,6 +33,7 @@ ENDS = (
     "out of memory",  # one that is too small for it
     "the forced algorithm can't do this case",
     "wrong CRC on the link",  # faulty links
+    "all frames to it or from it were lost",  # TCP, where they all are
     "can't be registered (netcache.via.table)",
     "there is no room to register a message's memory (netcache.via.table)",
 )

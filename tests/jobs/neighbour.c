@@ -11,6 +11,7 @@
  *   abort     as with flood, but rank 0 aborts after a while
  *   block     has the NES move blocks to rank 0, which exits after a while
  *   long      has the NES move one block that takes it all the time
+ *   away      the same as block, but to the last rank, which takes nothing, from all others
  *   blocks    has the NES move short blocks all the time, from every rank to the next, rank 0 too
  *   streams   stores to line after line of more memory than the caches hold, rank 0 too
  *   looks     polls by OnePoll, in an order that names one queue as often as it can
@@ -65,10 +66,10 @@ static void take(void)
     }
 }
 
-static void move(size_t bytes)
+static void move(uint32_t to, size_t bytes)
 {
     const uint64_t notice[3] = {0};
-    nes_dma_send(&nes, 0, block, (uintptr_t)block, bytes, notice);
+    nes_dma_send(&nes, to, block, (uintptr_t)block, bytes, notice);
 }
 
 /* From every rank to the next; the notice of one that has come is taken. */
@@ -112,8 +113,11 @@ static void end(void)
 
 static void step(void)
 {
-    if (is("compute") || is("rest") || is("leave") || (is("deaf") && nes.rank == 0))
+    if (is("compute") || is("rest") || is("leave") || (is("deaf") && nes.rank == 0) ||
+        (is("away") && nes.rank + 1 == nes.ranks))
         compute();
+    else if (is("away"))
+        move(nes.ranks - 1, 65536);
     else if (is("blocks"))
         pass_on();
     else if (is("streams"))
@@ -121,9 +125,9 @@ static void step(void)
     else if (nes.rank == 0)
         take();
     else if (is("block"))
-        move(65536);
+        move(0, 65536);
     else if (is("long"))
-        move(sizeof block);
+        move(0, sizeof block);
     else if (is("looks"))
         look();
     else if (is("points"))

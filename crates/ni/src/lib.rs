@@ -27,6 +27,7 @@ mod names;
 mod pipeline;
 mod ring;
 mod sram;
+pub mod testing;
 mod worm;
 
 use std::ops::Range;
@@ -350,12 +351,7 @@ pub trait NetworkInterface: Send {
     /// An uncached access is granted the bus. `Some`: the NI can't serve it now; only its address tenure takes
     /// place, and it asks for the bus again so long after that. Where accesses take no time stores are not asked for. `place`:
     /// address, relative to [`DEVICE_BASE`], and length [bytes].
-    fn retry(
-        &mut self,
-        context: &mut Context<'_, '_>,
-        place: (u64, u32),
-        access: Uncached,
-    ) -> Option<Time> {
+    fn retry(&mut self, context: &mut Context<'_, '_>, place: (u64, u32), access: Uncached) -> Option<Time> {
         let _ = (context, place, access);
         None
     }

@@ -78,13 +78,13 @@ impl Partition for Once {
         memory.slice_mut(0, 0x10_000).unwrap().fill(7);
         script(&mut Context {
             now: Time::ZERO,
+            alone: Time::ZERO,
             memory: &mut memory,
             ports: &mut [],
             hart: 0,
             pager: &mut pages(),
             recorders: &mut [],
             out,
-            alone: Time::ZERO,
             outputs: &mut Outputs::default(),
         });
         1
@@ -197,6 +197,7 @@ fn a_right_that_is_gone_at_the_grant_is_missed() {
         let memory = &mut *c.memory;
         let mut c = Context {
             now: c.now,
+            alone: Time::ZERO,
             memory,
             ports: &mut [],
             hart: 0,
@@ -219,6 +220,7 @@ fn a_right_that_is_gone_at_the_grant_is_missed() {
         let (out, outputs) = (&mut *c.out, &mut *c.outputs);
         let mut c = Context {
             now: c.now,
+            alone: Time::ZERO,
             memory: c.memory,
             ports: &mut [],
             hart: 0,
@@ -246,6 +248,7 @@ fn reader_of(c: &mut Context<'_, '_>) -> DmaReader {
     let mut pages = pages();
     let mut before = Context {
         now: c.now,
+        alone: Time::ZERO,
         memory: c.memory,
         ports: &mut [],
         hart: 0,

@@ -200,8 +200,7 @@ fn what_an_engine_writes_is_seen_from_its_access_on() {
         while now < Time(asked) {
             now = p.run(now).unwrap().expect("it polls");
         }
-        let block =
-            SramBlock { address: WORDS, data: SramData::Write(vec![1, 0, 0, 0]), ..words(0) };
+        let block = SramBlock { address: WORDS, data: SramData::Write(vec![1, 0, 0, 0]), ..words(0) };
         p.memory.sram.ask(RECEIVE, now, block).unwrap();
         next(&mut p, now).0
     };

@@ -71,12 +71,16 @@ impl Layout {
 
     /// The processes whose doorbells are among the `bytes` from `address` on in the card's memory, a bit each.
     pub fn doorbells_within(&self, address: u64, bytes: u64) -> u64 {
-        let windows = (address..address + bytes).step_by(self.window_bytes as usize).chain([address + bytes - 1]);
+        let windows =
+            (address..address + bytes).step_by(self.window_bytes as usize).chain([address + bytes - 1]);
         let rings = |&process: &ProcessId| {
             let doorbell = self.windows + u64::from(process.0) * self.window_bytes + DOORBELL;
             address < doorbell + size_of::<u64>() as u64 && doorbell < address + bytes
         };
-        windows.filter_map(|within| self.window_of(within)).filter(rings).fold(0, |all, process| all | 1 << process.0)
+        windows
+            .filter_map(|within| self.window_of(within))
+            .filter(rings)
+            .fold(0, |all, process| all | 1 << process.0)
     }
 }
 
@@ -107,7 +111,10 @@ mod tests {
             assert_eq!(layout.doorbells_within(address, bytes), rings, "{address:#x}");
         }
         assert_eq!(layout.window_of(0xf5fff), None);
-        assert_eq!((layout.window_of(0xf9fff), layout.window_of(0xfa000)), (Some(ProcessId(0)), Some(ProcessId(1))));
+        assert_eq!(
+            (layout.window_of(0xf9fff), layout.window_of(0xfa000)),
+            (Some(ProcessId(0)), Some(ProcessId(1)))
+        );
         assert_eq!(layout.window_of(0xfe000), None, "the stack");
         let text = Layout::new(70, (1 << 20, 0x10000), 0x4000, (0, 0)).unwrap_err();
         assert!(text.ends_with("at least 1220608 B are needed"), "{text}");

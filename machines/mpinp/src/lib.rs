@@ -14,11 +14,12 @@ pub mod requests;
 use chasqui_config::{Resolved, Schema};
 use chasqui_engine::Clock;
 use chasqui_hart::{CLASSES, Timing};
-use chasqui_machine::{Built, Job, Machine, OnNetwork, Workload, build_on_network, ni_memory_base};
+use chasqui_machine::{Built, Firmware, Machine, OnNetwork, Workload, build_on_network, ni_memory_base};
 use chasqui_memory::{L2Parameters, PortKind, PortParameters};
 use chasqui_network::{NetworkParameters, NodePort, Switching, VirtualNetworks};
 use chasqui_ni::{FIRMWARE_MEMORY, FirmwareProcessor, FirmwareSpec, NetworkInterface, SharedSram};
 use chasqui_node::NodeConfiguration;
+use chasqui_placement::Placement;
 
 use board::{Board, BoardPlan};
 use control::{Control, Program, Room};
@@ -92,23 +93,25 @@ impl Machine for MpinpMachine {
         let host = resolved.read::<Shared>("mpinp.shared").host;
         resolved.read::<Control>("mpinp.control").check(&work.placement, host)?;
         build_on_network(resolved, work, on, threads, |configuration, port| {
-            let board = board(resolved, configuration, work, port)?;
+            let job = &work.jobs[0];
+            let profiled = job.watch.profile.then_some(port.node());
+            let board = board(resolved, configuration, (&job.firmware, profiled), (&work.placement, port))?;
             Ok((board.host_memory(), Box::new(board) as Box<dyn NetworkInterface>))
         })
     }
 }
 
-/// The card of a node.
+/// The card of a node, with its firmware; with the node's number the cycles of that are counted.
 ///
 /// # Errors
 /// Something does not fit, or there is no firmware: in words.
 fn board(
     resolved: &Resolved,
     configuration: &NodeConfiguration,
-    work: &Workload,
-    port: NodePort,
+    firmware: (&Firmware, Option<u32>),
+    (placement, port): (&Placement, NodePort),
 ) -> Result<Board, String> {
-    let per_node = work.placement.processes();
+    let per_node = placement.processes();
     let (card, shared): (Card, Shared) = (resolved.read("mpinp.card"), resolved.read("mpinp.shared"));
     let layout = Layout::new(
         per_node,
@@ -117,8 +120,8 @@ fn board(
         (ni_memory_base(configuration), shared.host.bytes()),
     )?;
     let control: Control = resolved.read("mpinp.control");
-    let room = control.room(&shared, &layout, port.nodes(), work.placement.ranks_max());
-    let processor = network_processor(resolved, configuration, &work.jobs[0], (&card, port.node(), room))?;
+    let room = control.room(&shared, &layout, port.nodes(), placement.ranks_max());
+    let processor = network_processor(resolved, configuration, firmware, (&card, room))?;
     Ok(Board::new(BoardPlan {
         pci: resolved.read("mpinp.pci"),
         network: resolved.read("network"),
@@ -128,23 +131,23 @@ fn board(
         layout,
         processor,
         per_node,
-        program: Program::new(control, shared.host, &work.placement)?,
+        program: Program::new(control, shared.host, placement)?,
     }))
 }
 
-/// The network processor of node `number`, on the card's memory, with `room` for its firmware.
+/// The network processor, on the card's memory, with `room` for its firmware. With a node's number its cycles are counted.
 ///
 /// # Errors
 /// There is no firmware for it, or that does not fit.
 fn network_processor(
     resolved: &Resolved,
     node: &NodeConfiguration,
-    job: &Job,
-    (card, number, room): (&Card, u32, Room),
+    (firmware, profiled): (&Firmware, Option<u32>),
+    (card, room): (&Card, Room),
 ) -> Result<FirmwareProcessor<SharedSram>, String> {
     let np: Processor = resolved.read("mpinp.np");
     let name = resolved.read::<Control>("mpinp.control").image.word();
-    let image = job.firmware.named(name).map_err(|e| format!("mpinp: {e}"))?;
+    let image = firmware.named(name).map_err(|e| format!("mpinp: {e}"))?;
     room.check(name, image.end().saturating_sub(FIRMWARE_MEMORY))?;
     let mut class = [1; CLASSES];
     class[chasqui_hart::Class::IntMul as usize] = np.int_mul.cycles() as u16;
@@ -162,7 +165,7 @@ fn network_processor(
         clock: Clock::new(card.clock.hz() * np.clock_factor),
         timebase_hz: card.clock.hz(),
         execution: node.checks.execution(),
-        profiled: job.watch.profile.then_some(number),
+        profiled,
         keeps_marks: true,
     };
     FirmwareProcessor::new(spec, board::memory(card)?)

@@ -101,13 +101,15 @@ fn power(name: &str, value: Bytes) -> Option<String> {
 /// What is no whole number of pages, in words.
 fn pages(name: &str, value: Bytes) -> Option<String> {
     let whole = value.bytes().is_multiple_of(PAGE_BYTES);
-    (!whole).then(|| format!("{name} = {value}: whole pages of {} are allowed", Bytes::from_bytes(PAGE_BYTES)))
+    (!whole)
+        .then(|| format!("{name} = {value}: whole pages of {} are allowed", Bytes::from_bytes(PAGE_BYTES)))
 }
 
 impl Pci {
     /// What does not fit, in words.
     pub fn mistakes(&self) -> Vec<String> {
-        let (limit, least) = (self.initial_latency.cycles(), self.address.cycles() + self.target_wait.cycles() + 1);
+        let (limit, least) =
+            (self.initial_latency.cycles(), self.address.cycles() + self.target_wait.cycles() + 1);
         let late = (limit < least).then(|| {
             format!(
                 "mpinp.pci.initial_latency = {limit}: mpinp.pci.address and target_wait are over after {}; at least {least} \
@@ -142,7 +144,8 @@ impl Processor {
 impl Shared {
     /// What does not fit, in words.
     pub fn mistakes(&self) -> Vec<String> {
-        let (window, host) = (pages("mpinp.shared.window", self.window), pages("mpinp.shared.host", self.host));
+        let (window, host) =
+            (pages("mpinp.shared.window", self.window), pages("mpinp.shared.host", self.host));
         window.into_iter().chain(host).collect()
     }
 }
@@ -168,7 +171,10 @@ mod tests {
         let card = Card { width: odd(12), sram: odd((1 << 20) + 1), ..Card::default() };
         let shared = Shared { window: odd(9000), host: odd(4097), ..Shared::default() };
         let np = Processor { instruction_cache: odd(24), ..Processor::default() };
-        assert_eq!(Pci { width: odd(5), ..Pci::default() }.mistakes(), ["mpinp.pci.width = 5 B: powers of two are allowed"]);
+        assert_eq!(
+            Pci { width: odd(5), ..Pci::default() }.mistakes(),
+            ["mpinp.pci.width = 5 B: powers of two are allowed"]
+        );
         assert_eq!((card.mistakes().len(), shared.mistakes().len(), np.mistakes().len()), (2, 2, 1));
         assert_eq!(shared.mistakes()[0], "mpinp.shared.window = 9000 B: whole pages of 4 KiB are allowed");
         for none in [

@@ -65,9 +65,8 @@ chasqui_abi::guest_struct! {
 }
 
 const _: () = assert!(size_of::<MpinpEnd>() + SLOT_DATA_BYTES as usize == SLOT_BYTES as usize);
-const _: () = assert!(
-    size_of::<MpinpHead>() + size_of::<Envelope>() + SLOT_DATA_BYTES as usize <= SLOT_BYTES as usize
-);
+const _: () =
+    assert!(size_of::<MpinpHead>() + size_of::<Envelope>() + SLOT_DATA_BYTES as usize <= SLOT_BYTES as usize);
 
 /// `registers.h`.
 pub static HEADER: DeviceHeader = DeviceHeader::new("MPINP", "machines/mpinp/src/registers.rs", body);

@@ -108,6 +108,9 @@
 #define CHASQUI_SP_PACKET_EXPRESS 0x3ull /* An Express message: eight bytes; what follows was tagged on. */
 #define CHASQUI_SP_PACKET_REFUSAL 0x4ull /* A block was refused by the process that it was for: the address, for which the sender's process has a fault. */
 #define CHASQUI_SP_PACKET_ABSENT 0x5ull /* The process whose queue it names, at the site that it comes from, is over: nothing is sent to it any more. */
+#define CHASQUI_SP_PACKET_WAIT 0x6ull /* Blocks for the job whose queue it names, at the site that it comes from, wait. */
+#define CHASQUI_SP_PACKET_GO_ON 0x7ull /* They go on. */
+#define CHASQUI_SP_PACKET_ENDED 0x8ull /* A block for the job whose queue it names has ended before its end, or none waits that was told to go on. */
 #define CHASQUI_SP_PACKET_WIDE 0x1ull /* Flag of an Express packet: words that a 64-byte store brought are tagged on. */
 #define CHASQUI_SP_PACKET_OWN 0x2ull /* Flag of an Express packet: a service processor sent it, of its own queue. */
 

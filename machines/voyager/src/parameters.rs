@@ -84,6 +84,11 @@ chasqui_config::parameters! {
         /// On nodes with several jobs, each with queues of its own: lines of a block that are read at a time, so that others'
         /// harts wait behind fewer; twice as many are written.
         lines: Count = 1, range 1 ..= 512, source "ours: the memo has no rule";
+        /// With several jobs, each with queues of its own, and a service processor: sites of a job that send blocks to one at a time, if
+        /// more do.
+        sites: Count = 1, range 1 ..= 1024, source "ours: the memo has no rule; one fills the link";
+        /// What such a site sends before the turn is another's, with what is under way besides.
+        site_turn: Bytes = "64 KiB", range "8 B" ..= "1 GiB", source "ours: the memo has no rule; long beside the time until a site has heard";
         /// A page that the operating system must bring in first.
         page_in: Cycles = 500, range 0 ..= 1000000, source "assumption: an interrupt and a page fault of the application processor";
     }

@@ -227,6 +227,12 @@ chasqui_abi::guest_constants! {
     pub const PACKET_REFUSAL: u64 = 4;
     /// The process whose queue it names, at the site that it comes from, is over: nothing is sent to it any more.
     pub const PACKET_ABSENT: u64 = 5;
+    /// Blocks for the job whose queue it names, at the site that it comes from, wait.
+    pub const PACKET_WAIT: u64 = 6;
+    /// They go on.
+    pub const PACKET_GO_ON: u64 = 7;
+    /// A block for the job whose queue it names has ended before its end, or none waits that was told to go on.
+    pub const PACKET_ENDED: u64 = 8;
     /// Flag of an Express packet: words that a 64-byte store brought are tagged on.
     pub const PACKET_WIDE: u64 = 1;
     /// Flag of an Express packet: a service processor sent it, of its own queue.

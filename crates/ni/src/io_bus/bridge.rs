@@ -141,7 +141,9 @@ impl Bridge {
 
     /// It can take a store of `bytes` at `now`: what has crossed the bus leaves room.
     pub fn has_room(&self, bytes: u32, bus: &IoBus, now: Time) -> bool {
-        let under_way = self.burst.map_or(0, |burst| burst.bytes - bus.crossed(burst.from, burst.address, burst.bytes, now));
+        let under_way = self
+            .burst
+            .map_or(0, |burst| burst.bytes - bus.crossed(burst.from, burst.address, burst.bytes, now));
         self.stored_bytes + under_way + bytes <= self.spec.posted_bytes
     }
 

@@ -134,7 +134,8 @@ impl CardDma {
 
     /// Lines that the bridge holds, and has yet to write.
     pub fn written(&self) -> usize {
-        let of_block = self.moving.as_ref().filter(|moving| moving.block.to_host).map_or(0, |moving| moving.under_way);
+        let of_block =
+            self.moving.as_ref().filter(|moving| moving.block.to_host).map_or(0, |moving| moving.under_way);
         self.left_in_bridge + of_block
     }
 

@@ -22,24 +22,24 @@ struct buffer {
 
 /* What a process and another one have sent to each other. */
 struct peer {
-    uint32_t sent;     /* messages to it */
+    uint32_t sent; /* messages to it */
     uint32_t credited; /* those of them that it has done with */
-    uint32_t arrived;  /* messages of its */
-    uint32_t told;     /* those of them that it was told are done with */
+    uint32_t arrived; /* messages of its */
+    uint32_t told; /* those of them that it was told are done with */
 };
 _Static_assert(sizeof(struct peer) == CHASQUI_NP_PEER_BYTES, "what the machine keeps room for");
 
 struct process {
     volatile char *window;
-    volatile char *slot;  /* of the window, that is sent next */
-    struct peer *peers;   /* by node, then process */
-    uint64_t host;        /* physical address of its memory on the host */
-    uint64_t place;       /* in it, of the ring's next slot */
-    uint32_t produced;    /* slots that its software has filled */
-    uint32_t sent;        /* that have left */
-    uint32_t told;        /* that its software has been told of */
-    uint32_t arrived;     /* messages */
-    bool is_refused;      /* it has done what it may not: nothing more of it is sent */
+    volatile char *slot; /* of the window, that is sent next */
+    struct peer *peers; /* by node, then process */
+    uint64_t host; /* physical address of its memory on the host */
+    uint64_t place; /* in it, of the ring's next slot */
+    uint32_t produced; /* slots that its software has filled */
+    uint32_t sent; /* that have left */
+    uint32_t told; /* that its software has been told of */
+    uint32_t arrived; /* messages */
+    bool is_refused; /* it has done what it may not: nothing more of it is sent */
 };
 
 enum moved { NOTHING, MESSAGE, COUNT };
@@ -47,7 +47,7 @@ enum moved { NOTHING, MESSAGE, COUNT };
 static struct buffer buffers[BUFFERS];
 static struct process processes[CHASQUI_NP_PROCESSES_MAX];
 static struct chasqui_mpinp_head head; /* of the worm that is sent */
-static uint64_t count;                 /* of slots, that moves to the host */
+static uint64_t count; /* of slots, that moves to the host */
 
 /* The rest is in registers, where they suffice. */
 struct card {
@@ -55,13 +55,13 @@ struct card {
     uint16_t node;
     uint32_t places, received, moved; /* buffers: the receiver has been given, that are filled, that are on the host */
     bool receives;
-    bool sends;      /* a worm, of which */
-    bool is_headed;  /* the head has left */
+    bool sends; /* a worm, of which */
+    bool is_headed; /* the head has left */
     uint32_t sender; /* process whose slot it is */
-    uint32_t bytes;  /* behind the head */
+    uint32_t bytes; /* behind the head */
     enum moved moves;
     uint32_t teller; /* process that is told next */
-    bool tells;      /* some process may have to be told */
+    bool tells; /* some process may have to be told */
 };
 
 extern char _end[]; /* of the image: tables follow */

@@ -2,7 +2,9 @@
 
 use chasqui_engine::Time;
 use chasqui_memory::DEVICE_BASE;
-use chasqui_ni::{BusOperation, BusRequest, CardStep, Context, FromHost, HostBlock, HostLoad, SramData, SramPace};
+use chasqui_ni::{
+    BusOperation, BusRequest, CardStep, Context, FromHost, HostBlock, HostLoad, SramData, SramPace,
+};
 use chasqui_record::Stage;
 
 use super::events::{BoardEvent, Unit};

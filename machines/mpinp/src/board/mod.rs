@@ -7,6 +7,8 @@ mod events;
 mod host;
 mod io;
 mod local;
+#[cfg(test)]
+mod probe;
 mod records;
 mod wire;
 
@@ -17,9 +19,9 @@ use chasqui_counters::{Counters, Visitor, below, counters};
 use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_network::{NetworkParameters, NodeEvent, NodePort};
 use chasqui_ni::{
-    ACCEPTED, Bridge, BridgeSpec, BusRequest, CardDma, CardDmaSpec, Context, DeviceAccess, FirmwareProcessor, HostLoad,
-    IoBus, IoBusSpec, LinkEnd, NetworkInterface, Pipeline, Promises, ReceiveDma, Region, Reply, SendDma,
-    SendDmaSpec, SharedSram, Sram, SramData, SramPace, SramSpec, Uncached,
+    ACCEPTED, Bridge, BridgeSpec, BusRequest, CardDma, CardDmaSpec, Context, DeviceAccess, FirmwareProcessor,
+    HostLoad, IoBus, IoBusSpec, LinkEnd, NetworkInterface, Pipeline, Promises, ReceiveDma, Region, Reply,
+    SendDma, SendDmaSpec, SharedSram, Sram, SramData, SramPace, SramSpec, Uncached,
 };
 use chasqui_placement::ProcessId;
 use chasqui_record::Profile;

@@ -5,12 +5,13 @@ use std::collections::VecDeque;
 
 use chasqui_memory::PAGE_BYTES;
 use chasqui_ni::{BusRequest, Context, DmaReader, MessageKey, Piece, Ring, SlotQueue};
-use chasqui_placement::ProcessId;
+use chasqui_placement::{JobId, ProcessId};
 
 use super::queues::QueueName;
-use super::refusal::name_sender;
+use super::refusal::{Answer, name_sender};
 use super::table::Destination;
 use super::transmit::{message_of, packet_bytes, push_packet};
+use super::turns::JobTurns;
 use super::{Mechanism, NesEvent, Owner, Shared, accept};
 use crate::PROCESSES_MAX;
 use crate::parameters::Dma;
@@ -46,6 +47,7 @@ enum State {
 
 #[derive(Clone, Copy, Debug)]
 struct Transfer {
+    process: ProcessId,
     request: VoyagerDma,
     to: Destination,
     /// Bytes read, and those of them that its process's earlier turns have read.
@@ -54,23 +56,26 @@ struct Transfer {
     message: MessageKey,
     /// Its process, or the one that it is for, is over: no more is read, and what has been read is not sent.
     is_broken: bool,
+    /// Its destination's site has had a piece of it, or may have told it to go on: that is told when it breaks off.
+    is_known: bool,
 }
 
 /// Pieces that are read ahead: one crosses the I-bus while the next is read.
 const BUFFERS: usize = 2;
 
-/// The unit that serves DMA requests, of processes in turn, one after the other. It reads pieces of the block over the
+/// The unit that serves DMA requests, of jobs and their processes in turn, one after the other. It reads pieces of the block over the
 /// bus while earlier ones cross the I-bus, so that bus and link limit it.
 pub(super) struct DmaEngine {
     /// By process.
     pub queues: Vec<SlotQueue>,
     /// The process whose request is dealt with, or was last.
     current: ProcessId,
+    turns: JobTurns,
     state: State,
     reader: DmaReader,
     transfer: Option<Transfer>,
-    /// Pieces that have been read, as packet data; the first may be crossing.
-    pieces: VecDeque<Vec<u8>>,
+    /// Pieces that have been read, whose each is, and as packet data; the first may be crossing.
+    pieces: VecDeque<(ProcessId, Vec<u8>)>,
     crossing: bool,
     /// A credit has made room in the TxU, which the engine's control has yet to see.
     sees_room_soon: bool,
@@ -88,14 +93,21 @@ pub(super) struct DmaEngine {
 }
 
 impl DmaEngine {
-    /// One that reads by `reader`, from [`DmaEngine::reader`]. `owner`: whose turn is the first, where processes have turns.
-    pub fn new(rings: &[Ring], dma: &Dma, reader: DmaReader, owner: Option<ProcessId>) -> DmaEngine {
+    /// One for so many `jobs` that reads by `reader`, from [`DmaEngine::reader`]. `owner`: whose turn is the first, where processes have turns.
+    pub fn new(
+        rings: &[Ring],
+        jobs: usize,
+        dma: &Dma,
+        reader: DmaReader,
+        owner: Option<ProcessId>,
+    ) -> DmaEngine {
         DmaEngine {
             owner,
             is_held: false,
             parked: vec![None; rings.len()],
             queues: rings.iter().map(|&ring| SlotQueue::new(ring)).collect(),
             current: ProcessId(0),
+            turns: JobTurns::new(rings.len(), jobs),
             state: State::Idle,
             reader,
             transfer: None,
@@ -124,36 +136,56 @@ impl DmaEngine {
 
     #[inline]
     pub fn go_on(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        while let Some((site, job)) = s.waiting.released() {
+            self.go_on_to(site, job, s);
+        }
         if !self.is_empty() || !self.pieces.is_empty() {
             self.serve(s, c);
         }
     }
 
     fn serve(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        if self.transfer.is_some_and(|t| !t.is_broken && !s.table.reaches(t.to)) {
-            self.break_off();
+        self.next(s, c);
+        // What goes on may be for a process that is over since.
+        while self.breaks_off(s) {
+            self.next(s, c);
         }
+        let may_read =
+            self.state == State::Ready && !self.is_held && !self.waits(s) && !self.has_had_its_turn(s);
+        if may_read && self.pieces.len() < BUFFERS {
+            self.read(s, c);
+        }
+        if !self.crossing
+            && let Some((process, piece)) = self.pieces.front()
+            && s.txu_has_room(s.homes.names.first_basic(*process))
+        {
+            self.crossing = true;
+            c.at(s.cross(c.now, s.nes.transmit.cycles(), piece.len() as u64), NesEvent::Crossed.into());
+        }
+    }
+
+    /// Turns to the next transfer when this one has ended, or its turn has.
+    fn next(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        self.breaks_off(s);
         if self.waits_for_room() && !self.sees_room_soon {
             self.end(s);
         }
         if self.gives_way(s) {
-            self.park();
+            self.park(self.waits(s));
         }
         // At once, as is the next read: nothing that happens in the NES later need have to do with what is left.
         if self.state == State::Idle {
             self.turn(s, c);
         }
-        let may_read = self.state == State::Ready && !self.is_held && !self.has_had_its_turn(s);
-        if may_read && self.pieces.len() < BUFFERS {
-            self.read(s, c);
+    }
+
+    /// The process that the transfer is for is over: it breaks off.
+    fn breaks_off(&mut self, s: &Shared) -> bool {
+        let is_lost = self.transfer.is_some_and(|t| !t.is_broken && !s.table.reaches(t.to));
+        if is_lost {
+            self.break_off();
         }
-        if !self.crossing
-            && s.txu_has_room(self.requester(s))
-            && let Some(piece) = self.pieces.front()
-        {
-            self.crossing = true;
-            c.at(s.cross(c.now, s.nes.transmit.cycles(), piece.len() as u64), NesEvent::Crossed.into());
-        }
+        is_lost
     }
 
     /// The queue in whose name the request is, where notices are received: the process's first Basic queue.
@@ -191,12 +223,14 @@ impl DmaEngine {
         self.sees_room_soon = false;
     }
 
-    /// Turns to the next request, of processes in turn; to another if a process's are none.
+    /// Turns to the next request, of jobs and their processes in turn; to another if a process's are none.
     fn turn(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let count = self.queues.len() as u32;
         while self.state == State::Idle && !self.is_held {
-            let mut turns = (1..=count).map(|i| ProcessId((self.current.0 + i) % count));
-            let Some(process) = turns.find(|&process| self.may_serve(process, s)) else { return };
+            let processes = (0..self.queues.len() as u32).map(ProcessId);
+            let ready = processes.filter(|&process| self.may_serve(process, s));
+            let until = |process: &ProcessId| self.turns.until(process.index(), s.homes.job_of(*process));
+            let Some(process) = ready.min_by_key(until) else { return };
+            self.turns.begin(process.index(), s.homes.job_of(process));
             self.current = process;
             if !self.unpark() {
                 self.fetch(s, c);
@@ -204,23 +238,35 @@ impl DmaEngine {
         }
     }
 
-    /// The transfer has read what a turn may, and another process has requests.
+    /// The transfer has read what a turn may, and another process has requests: of another job's turns each is a packet.
     fn has_had_its_turn(&self, s: &Shared) -> bool {
-        let has_read = self.transfer.is_some_and(|t| t.read - t.earlier >= self.turn_bytes);
-        let count = self.queues.len() as u32;
-        let mut others = (0..count).map(ProcessId).filter(|&process| process != self.current);
-        has_read && others.any(|process| self.may_serve(process, s))
+        let read = self.transfer.map_or(0, |t| t.read - t.earlier);
+        let job = s.homes.job_of(self.current);
+        let ends = |process| {
+            let turn = if s.homes.job_of(process) == job { self.turn_bytes } else { self.packet_bytes };
+            read >= turn && process != self.current && self.may_serve(process, s)
+        };
+        read >= self.packet_bytes.min(self.turn_bytes)
+            && (0..self.queues.len() as u32).map(ProcessId).any(ends)
     }
 
-    /// The turn is over, and all that it has read has left: another's begins.
+    /// The transfer's destination has told it to wait.
+    fn waits(&self, s: &Shared) -> bool {
+        self.transfer.is_some_and(|t| s.waits(t.to))
+    }
+
+    /// The turn is over, or must be: another's begins.
     fn gives_way(&self, s: &Shared) -> bool {
-        self.state == State::Ready && !self.crossing && self.pieces.is_empty() && self.has_had_its_turn(s)
+        self.state == State::Ready && (self.waits(s) || self.has_had_its_turn(s))
     }
 
-    /// The transfer waits for its process's next turn.
-    fn park(&mut self) {
-        self.parked[self.current.index()] =
-            self.transfer.take().map(|transfer| Transfer { earlier: transfer.read, ..transfer });
+    /// The transfer waits for its process's next turn, or until it may go on if it was told to wait.
+    fn park(&mut self, was_told: bool) {
+        self.parked[self.current.index()] = self.transfer.take().map(|transfer| Transfer {
+            earlier: transfer.read,
+            is_known: transfer.is_known || was_told,
+            ..transfer
+        });
         self.state = State::Idle;
     }
 
@@ -239,9 +285,20 @@ impl DmaEngine {
         self.owner.is_none_or(|owner| owner == process) && !self.queues[process.index()].is_empty()
     }
 
-    /// It has, and its job is not held up.
+    /// It has, its job is not held up, and the one that it goes on with need not wait.
     fn may_serve(&self, process: ProcessId, s: &Shared) -> bool {
-        self.has_requests(process) && !s.homes.sends_nothing(process)
+        let waits = || self.parked[process.index()].is_some_and(|t| s.waits(t.to));
+        self.has_requests(process) && !s.homes.sends_nothing(process) && !waits()
+    }
+
+    /// `site` has told `job`'s blocks to go on. If there are none it is told that.
+    fn go_on_to(&self, site: u32, job: JobId, s: &mut Shared) {
+        let goes_on =
+            |t: &Transfer| t.is_known && t.to.site == site && s.homes.job_of_queue(t.to.queue) == job;
+        if !self.parked.iter().flatten().chain(&self.transfer).any(goes_on) {
+            let process = s.homes.first_process(job);
+            s.answers.push_back(Answer::Ended { site, process });
+        }
     }
 
     /// The owner's turn ends. If it is one of those that are alive, a bit each of `live`, its requests go on in its next turn.
@@ -262,7 +319,7 @@ impl DmaEngine {
     pub fn resume(&mut self, process: ProcessId) {
         (self.owner, self.is_held) = (Some(process), false);
         if self.state == State::Ready && self.current != process {
-            self.park();
+            self.park(false);
         }
         if self.state == State::Idle && self.parked[process.index()].is_some() {
             self.current = process;
@@ -282,9 +339,11 @@ impl DmaEngine {
     }
 
     /// None of the requests of `process` is dealt with any more; the one that is, if it is its, ends.
-    pub fn close(&mut self, process: ProcessId) {
+    pub fn close(&mut self, process: ProcessId, s: &mut Shared) {
         let is_current = process == self.current && self.state != State::Idle;
-        self.parked[process.index()] = None;
+        if let Some(transfer) = self.parked[process.index()].take() {
+            tell_end(transfer, s);
+        }
         let queue = &mut self.queues[process.index()];
         queue.producer = queue.consumer.wrapping_add(is_current.into());
         if is_current {
@@ -307,10 +366,10 @@ impl DmaEngine {
     }
 
     /// The process has requested what it may not.
-    fn refuse(&mut self, text: String, c: &mut Context<'_, '_>) {
+    fn refuse(&mut self, text: String, s: &mut Shared, c: &mut Context<'_, '_>) {
         c.fault(self.current, text);
         self.state = State::Idle;
-        self.close(self.current);
+        self.close(self.current, s);
     }
 
     fn fetch(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
@@ -333,7 +392,7 @@ impl DmaEngine {
         let found = check_block(request).and_then(|()| s.table.find(self.requester(s), request.node));
         let to = match found {
             Ok(to) => to,
-            Err(text) => return self.refuse(text, c),
+            Err(text) => return self.refuse(text, s, c),
         };
         // Control looks at it, and then it is dealt with.
         let is_broken = !s.table.reaches(to);
@@ -343,7 +402,16 @@ impl DmaEngine {
             true => s.counters.withheld += 1,
             false => s.counters.dma_requests += 1,
         }
-        self.transfer = Some(Transfer { request: *request, to, read: 0, earlier: 0, message, is_broken });
+        self.transfer = Some(Transfer {
+            process,
+            request: *request,
+            to,
+            read: 0,
+            earlier: 0,
+            message,
+            is_broken,
+            is_known: false,
+        });
         self.prepare(s, c, self.setup_cycles);
     }
 
@@ -390,7 +458,7 @@ impl DmaEngine {
         if !c.page_in(self.current, from, false) {
             let what = "where the process has no memory that it may read";
             c.fault(self.current, format!("protection: a DMA request reads {from:#x}, {what}"));
-            self.close(self.current);
+            self.close(self.current, s);
             return self.serve(s, c);
         }
         s.counters.pages_in += 1;
@@ -409,31 +477,35 @@ impl DmaEngine {
         let t = self.transfer.as_mut().expect("a transfer is under way");
         let mut data = (t.request.to + t.read).to_le_bytes().to_vec();
         data.extend_from_slice(piece);
-        self.pieces.push_back(data);
+        self.pieces.push_back((self.current, data));
         t.read += piece.len() as u64;
         self.state = self.after_a_piece();
     }
 
     /// A piece has crossed the I-bus: it becomes a packet.
     pub fn crossed(&mut self, s: &mut Shared) {
-        let data = self.pieces.pop_front().expect("a piece crosses");
-        let requester = self.requester(s);
-        let t = self.transfer.as_mut().expect("a transfer is under way");
+        let (process, data) = self.pieces.pop_front().expect("a piece crosses");
+        let parked = &mut self.parked[process.index()];
+        let transfer = if parked.is_some() { parked } else { &mut self.transfer };
         self.crossing = false;
-        if t.is_broken {
+        // Its process may be over, and another's be dealt with.
+        let Some(t) =
+            transfer.as_mut().filter(|t| t.process == process && !t.is_broken && s.table.reaches(t.to))
+        else {
             return;
-        }
+        };
+        t.is_known = true;
         s.counters.dma_packets += 1;
         s.counters.dma_bytes += data.len() as u64 - 8;
         // The process is named for the receiver, should it refuse the piece.
-        let bytes = packet_bytes(PACKET_DMA, t.to, self.current.0, [&data, &[]]);
-        push_packet(s, (requester, t.to.site), bytes, data.len() as u64, t.message);
+        let bytes = packet_bytes(PACKET_DMA, t.to, process.0, [&data, &[]]);
+        push_packet(s, (s.homes.names.first_basic(process), t.to.site), bytes, data.len() as u64, t.message);
     }
 
     /// All pieces have left: so does the notice, when there is room for it.
     fn end(&mut self, s: &mut Shared) {
         if self.is_broken() {
-            self.transfer = None;
+            tell_end(self.transfer.take().expect("a transfer ends"), s);
             self.retire();
         } else if s.txu_has_room(self.requester(s)) {
             self.notify(s);
@@ -448,6 +520,14 @@ impl DmaEngine {
         let bytes = packet_bytes(PACKET_NOTICE, transfer.to, transfer.request.flags, [&data, &[]]);
         push_packet(s, (self.requester(s), transfer.to.site), bytes, data.len() as u64, transfer.message);
         self.retire();
+    }
+}
+
+/// The transfer ends before its end, which may be what others wait for.
+fn tell_end(transfer: Transfer, s: &mut Shared) {
+    if transfer.is_known && s.waiting.ends_are_told {
+        let process = s.homes.names.process(transfer.to.queue);
+        s.answers.push_back(Answer::Ended { site: transfer.to.site, process });
     }
 }
 

@@ -27,8 +27,8 @@ chasqui_ni::events! {
         Commanded,
         /// What a command of the sP fetches: control is over, or it has crossed the I-bus.
         Fetched,
-        /// A refusal, or word that a process is over, has crossed the I-bus into the TxU.
-        Refused,
+        /// What another site is told has crossed the I-bus into the TxU.
+        Told,
     }
 }
 

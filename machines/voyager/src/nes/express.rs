@@ -6,10 +6,11 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use chasqui_ni::{BusRequest, Context, DmaReader, MessageKey, Piece, Ring};
-use chasqui_placement::ProcessId;
+use chasqui_placement::{JobId, ProcessId};
 
 use super::queues::{QueueName, QueueNames, SP};
 use super::transmit::{packet_bytes, push_packet};
+use super::turns::JobTurns;
 use super::{Mechanism, NesEvent, Owner, Shared, accept};
 use crate::parameters::Express;
 use crate::registers as r;
@@ -115,8 +116,7 @@ struct TransmitSlot {
     sent: u32,
 }
 
-/// The unit that empties the Express transmit queues; of several of a priority that have messages the first goes
-/// first.
+/// The unit that empties the Express transmit queues, of a priority in turn.
 pub(super) struct ExpressTransmitter {
     names: QueueNames,
     pub window: Window,
@@ -131,8 +131,7 @@ pub(super) struct ExpressTransmitter {
     reader: DmaReader,
     /// The message that is dealt with, with its slot, and its tagged data once they cross.
     current: Option<(usize, Entry)>,
-    /// The slot that had its turn last.
-    latest: usize,
+    turns: JobTurns,
     tagged: Vec<u8>,
 }
 
@@ -142,9 +141,13 @@ impl ExpressTransmitter {
         places: Vec<Ring>,
         window: Window,
         express: &Express,
-        slots: usize,
+        (slots, jobs): (usize, usize),
         line_bytes: u64,
     ) -> ExpressTransmitter {
+        // What the sP itself sends has turns like a job's, where there are several.
+        let parties = if jobs > 1 { jobs + 1 } else { 1 };
+        let mut turns = JobTurns::new(slots + 2, parties);
+        turns.begin(slots + 1, JobId(parties as u32 - 1));
         ExpressTransmitter {
             names,
             window,
@@ -154,7 +157,7 @@ impl ExpressTransmitter {
             pending: 0,
             state: State::Idle,
             reader: DmaReader::new(|number| Owner::TagOn.tag(number), line_bytes),
-            latest: slots + 1,
+            turns,
             current: None,
             tagged: Vec::new(),
         }
@@ -309,16 +312,29 @@ impl ExpressTransmitter {
             let may_be_held = slot < self.served() && s.homes.slot(queue).is_some();
             !may_be_held || !s.homes.sends_nothing(self.names.process(queue))
         };
-        let in_turn = (self.latest + 1..self.slots.len()).chain(0..=self.latest);
-        let oldest = in_turn.filter_map(|slot| Some((slot, self.slots[slot].messages.front()?.queue)));
+        let all = 0..self.slots.len();
+        let oldest = all.filter_map(|slot| Some((slot, self.slots[slot].messages.front()?.queue)));
         let ready = oldest.filter(|&(slot, queue)| goes(slot, queue) && may(queue));
-        ready.min_by_key(|&(_, queue)| Reverse(s.homes.priority(queue))).map(|(slot, _)| slot)
+        let until = |&(slot, queue): &(usize, QueueName)| {
+            (Reverse(s.homes.priority(queue)), self.turns.until(slot, self.party(queue, s)))
+        };
+        ready.min_by_key(until).map(|(slot, _)| slot)
+    }
+
+    /// Whose turn it is that a message of `queue` goes in: a job's, or the sP's behind them.
+    fn party(&self, queue: QueueName, s: &Shared) -> JobId {
+        match queue {
+            SP => JobId(self.turns.jobs() as u32 - 1),
+            _ => s.homes.job_of_queue(queue),
+        }
     }
 
     /// Turns to the oldest message of `slot`. Reclaim: the lines of its tagged data come over the bus.
     fn begin(&mut self, slot: usize, s: &mut Shared, c: &mut Context<'_, '_>) {
-        self.latest = slot;
         self.current = self.slots[slot].messages.pop_front().map(|entry| (slot, entry));
+        if let Some((_, entry)) = self.current {
+            self.turns.begin(slot, self.party(entry.queue, s));
+        }
         self.state = State::Ready;
         let Some((_, Entry { data: Data::Tag(tag), .. })) = self.current else { return };
         if tag.resident || !s.reclaims() {

@@ -27,6 +27,7 @@ mod queues;
 mod receive;
 mod refusal;
 mod rings;
+mod senders;
 mod service;
 mod table;
 mod tags;
@@ -65,7 +66,9 @@ use onepoll::Orders;
 pub(crate) use plan::NesPlan;
 use queues::{Homes, QueueName, QueueNames};
 use receive::Receiver;
+use refusal::Answer;
 use rings::{Layout, OwnRings, Rings};
+use senders::WaitingBlocks;
 use service::Service;
 use table::DestinationTable;
 use transmit::Transmitter;
@@ -107,6 +110,8 @@ counters! {
         late: "packets";
         /// Messages and blocks of this node that were not sent, for the process they were for was known to be over.
         withheld: "count";
+        /// Times that this NES told a site to have a job's blocks wait for those of others.
+        block_waits: "times";
         /// Times that a job was held up here, since it filled a site's miss queue.
         held_up: "times";
         /// Accesses of the processor that the service processor served.
@@ -129,6 +134,10 @@ struct Shared {
     link: LinkEnd,
     homes: Homes,
     table: DestinationTable,
+    /// What other sites are to be told.
+    answers: VecDeque<Answer>,
+    /// Jobs of which the blocks wait for other sites'.
+    waiting: WaitingBlocks,
     /// Packets that wait for the link, by priority.
     txu: [VecDeque<Box<Packet>>; PRIORITIES],
     counters: NesStatistics,
@@ -250,8 +259,8 @@ impl Nes {
         let receiver = Receiver::new(receive, &rings(|own| own.tags), slots, homes.jobs(), &plan);
         let turns_from = is_drained.then_some(ProcessId(0));
         let reader = DmaEngine::reader(plan.line_bytes, plan.dma_lines());
-        let dma = DmaEngine::new(&rings(|own| own.requests), &plan.dma, reader, turns_from);
-        let limits = plan.job_limits();
+        let dma = DmaEngine::new(&rings(|own| own.requests), homes.jobs(), &plan.dma, reader, turns_from);
+        let (limits, waiting) = (plan.job_limits(), WaitingBlocks::new(plan.blocks_take_turns()));
         let service = plan.processor.map(|processor| {
             let sites = (plan.placement.nodes(), plan.port.node());
             let settings =
@@ -266,13 +275,13 @@ impl Nes {
             delays,
             memory,
             limits: plan.mpi.limits(),
-            transmitter: Transmitter::new(names, transmit, slots[0], plan.line_bytes),
+            transmitter: Transmitter::new(names, transmit, slots[0], homes.jobs(), plan.line_bytes),
             express: ExpressTransmitter::new(
                 names,
                 [rings(|own| own.places), vec![service_places]].concat(),
                 window,
                 &plan.express,
-                slots[1],
+                (slots[1], homes.jobs()),
                 plan.line_bytes,
             ),
             express_slots: plan.express.slots,
@@ -297,6 +306,8 @@ impl Nes {
                 line_bytes: plan.line_bytes,
                 ibus_free: Time::ZERO,
                 link,
+                answers: VecDeque::new(),
+                waiting,
                 txu: Default::default(),
                 counters: NesStatistics::default(),
             },
@@ -564,7 +575,7 @@ impl NetworkInterface for Nes {
     fn close(&mut self, c: &mut Context<'_, '_>, process: ProcessId, sends: bool) {
         self.shared.homes.close(process, sends);
         if !sends {
-            self.dma.close(process);
+            self.dma.close(process, &mut self.shared);
         }
         self.receiver.close(&mut self.shared, c);
         self.close_service(process);
@@ -635,7 +646,7 @@ impl NetworkInterface for Nes {
             NesEvent::Prepared => self.dma.prepared(),
             NesEvent::Crossed => self.dma.crossed(&mut self.shared),
             NesEvent::Room => self.dma.sees_room(),
-            NesEvent::Refused => self.receiver.refuser.crossed(&mut self.shared),
+            NesEvent::Told => self.receiver.refuser.crossed(&mut self.shared),
             NesEvent::ExpressTransmitted => {
                 let slot = self.express.transmitted(&mut self.shared, c);
                 self.left(slot);

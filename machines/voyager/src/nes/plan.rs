@@ -47,16 +47,26 @@ impl NesPlan {
         if self.has_several_jobs() { self.placement.processes() as usize } else { 1 }
     }
 
+    /// Sites that send blocks of a job to one take turns. What they are told must not wait for messages that nobody has
+    /// received: without a service processor it might.
+    pub(super) fn blocks_take_turns(&self) -> bool {
+        self.has_several_jobs() && self.queues.sharing == Sharing::Own && self.service.present
+    }
+
     fn has_several_jobs(&self) -> bool {
         self.placement.jobs().count() > 1
     }
 
-    /// Lines of a block that are read at a time: fewer than all where several jobs, each with queues of its
-    /// own, have processes on the node.
+    /// Lines of a block that are read at a time: fewer than all where several jobs share the node.
     pub(super) fn dma_lines(&self) -> usize {
+        if self.jobs_share_the_node() { self.dma.lines as usize } else { usize::MAX }
+    }
+
+    /// Several jobs, each with queues of its own, have processes on the node.
+    fn jobs_share_the_node(&self) -> bool {
         let here = || self.placement.on(NodeId(self.port.node())).map(|(_, occupant)| occupant.job);
         let are_several = here().next().is_some_and(|first| here().any(|job| job != first));
-        if are_several && self.queues.sharing == Sharing::Own { self.dma.lines as usize } else { usize::MAX }
+        are_several && self.queues.sharing == Sharing::Own
     }
 
     /// What keeps jobs from each other's share of the sP. One that has the network to itself is not held up.

@@ -203,6 +203,11 @@ impl Homes {
         JobId(process.0 / self.of_job)
     }
 
+    /// The first process of `job`.
+    pub fn first_process(&self, job: JobId) -> ProcessId {
+        ProcessId(job.0 * self.of_job)
+    }
+
     /// Whose queue it is: the job.
     pub fn job_of_queue(&self, name: QueueName) -> JobId {
         self.job_of(self.names.process(name))

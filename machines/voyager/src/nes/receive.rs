@@ -12,13 +12,15 @@ use super::inbox::{Inbox, OwnQueue, came, composed};
 use super::missed::MissQueue;
 use super::queues::{Homes, QueueName, SP};
 use super::refusal::{self, Refuser};
+use super::senders::{BlockSenders, Word};
 use super::tags::TagSlots;
 use super::transmit::HEADER;
 use super::{NesEvent, NesPlan, Owner, Rings, SLOT, Shared};
 use crate::PRIORITIES;
 use crate::registers::{EXPRESS_BYTES, VoyagerSlot};
 use crate::service_registers::{
-    PACKET_ABSENT, PACKET_DMA, PACKET_EXPRESS, PACKET_NOTICE, PACKET_REFUSAL, PACKET_WIDE, VoyagerPacket,
+    PACKET_ABSENT, PACKET_DMA, PACKET_ENDED, PACKET_EXPRESS, PACKET_GO_ON, PACKET_NOTICE, PACKET_REFUSAL,
+    PACKET_WAIT, PACKET_WIDE, VoyagerPacket,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +98,7 @@ pub(super) struct Receiver {
     current: usize,
     page_in_cycles: u64,
     pub refuser: Refuser,
+    senders: BlockSenders,
 }
 
 /// The slot as which a Basic message, packet or copy of one, lies in a ring.
@@ -136,6 +139,7 @@ impl Receiver {
             current: 0,
             page_in_cycles: plan.dma.page_in.cycles(),
             refuser: Refuser::default(),
+            senders: BlockSenders::new(jobs, plan),
         }
     }
 
@@ -212,17 +216,21 @@ impl Receiver {
         let queue = VoyagerPacket::from_bytes(&packet.bytes).queue;
         let (kind, source, process) =
             (u64::from(packet.bytes[0]), packet.source, s.homes.names.process(queue));
-        if kind == PACKET_ABSENT {
-            // The process is the other site's: here there may be none of that number.
-            s.table.lose(source, process);
+        if self.hear(kind, source, queue, s) {
             self.pop();
             return self.finish(s, c);
         }
+        let packet = self.packet();
         let lives = s.homes.receives(queue);
         let receives = lives && !self.refuser.has_refused(packet);
         // The table may lead to a queue that nobody has: then the memory is nobody's either, nor a message.
         let has_process = s.homes.all().contains(&queue);
         s.counters.dropped += u64::from(!has_process && queue != SP);
+        if has_process && matches!(kind, PACKET_DMA | PACKET_NOTICE) {
+            // A notice that finds no room is seen again: its block has ended all the same.
+            let bytes = (kind == PACKET_DMA).then(|| self.piece(s).2.len() as u64);
+            self.senders.came(s.homes.job_of(process), source, bytes, s);
+        }
         if kind == PACKET_DMA && has_process && receives {
             return self.place(s, c);
         }
@@ -231,7 +239,7 @@ impl Receiver {
             c.fault(process, refusal::text(&packet, &packet.bytes[HEADER..]));
         } else if !lives {
             s.counters.late += 1;
-            self.refuser.is_over(source, process);
+            self.refuser.is_over(source, process, s);
         }
         if matches!(kind, PACKET_DMA | PACKET_REFUSAL) || !receives {
             return self.finish(s, c);
@@ -263,6 +271,20 @@ impl Receiver {
         } else {
             self.hold(packet, s, c);
         }
+    }
+
+    /// What the NES of site `source` tells this one, if the packet is that. The process, or job, that it names by its `queue` is
+    /// the other site's: here there may be none of that number.
+    fn hear(&mut self, kind: u64, source: u32, queue: QueueName, s: &mut Shared) -> bool {
+        let job = s.homes.job_of_queue(queue);
+        match kind {
+            PACKET_ABSENT => s.table.lose(source, s.homes.names.process(queue)),
+            PACKET_WAIT => s.waiting.told(source, job, Word::Wait),
+            PACKET_GO_ON => s.waiting.told(source, job, Word::GoOn),
+            PACKET_ENDED => self.senders.came(job, source, None, s),
+            _ => return false,
+        }
+        true
     }
 
     /// There is no room for the packet: it waits, and lets the other priority pass.
@@ -458,7 +480,7 @@ impl Receiver {
     /// The packet, a piece of a block, can't be written to `address`.
     fn refuse(&mut self, address: u64, s: &mut Shared, c: &mut Context<'_, '_>) {
         let packet = self.pop();
-        self.refuser.refuse(&packet, address);
+        self.refuser.refuse(&packet, address, s);
         self.finish(s, c);
     }
 

@@ -1,10 +1,10 @@
-//! What a receiving NES does not take, and tells the sender's by a packet (ours: the memo leaves protection of memory to
+//! What NESs tell each other, by packets without data or nearly so: first what a receiving one does not take (ours: the memo leaves protection of memory to
 //! pages, and does not say what becomes of such a block, or of messages for a process that is over). A block that its
 //! receiver's memory does not take is a fault of the process that sends it; it is dropped, with its notice. What is for a
 //! process that is over is dropped, and the sender's NES sends no more to it: else whoever goes on would take the network from
 //! others.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::mem::offset_of;
 use std::ops::Range;
 
@@ -13,11 +13,15 @@ use chasqui_engine::Packet;
 use chasqui_ni::Context;
 use chasqui_placement::ProcessId;
 
+use super::senders::Word;
 use super::table::Destination;
 use super::transmit::{HEADER, packet_bytes, push_packet};
 use super::{NesEvent, Shared};
 use crate::registers::VoyagerDma;
-use crate::service_registers::{PACKET_ABSENT, PACKET_DMA, PACKET_NOTICE, PACKET_REFUSAL, VoyagerPacket};
+use crate::service_registers::{
+    PACKET_ABSENT, PACKET_DMA, PACKET_ENDED, PACKET_GO_ON, PACKET_NOTICE, PACKET_REFUSAL, PACKET_WAIT,
+    VoyagerPacket,
+};
 
 /// Who sends a block: its site, and the process there.
 type Sender = (u32, ProcessId);
@@ -55,11 +59,15 @@ fn sender(packet: &Packet) -> Option<Sender> {
 
 /// What a site is told.
 #[derive(Clone, Copy)]
-enum Answer {
+pub(super) enum Answer {
     /// A block of its process can't be written to the address.
     Refused(Sender, u64),
     /// The process, of this site, is over.
     Absent { site: u32, process: ProcessId },
+    /// Blocks from there for the process's job wait, or go on.
+    Turn { site: u32, process: ProcessId, word: Word },
+    /// A block for the process there has ended before its end, or none waits.
+    Ended { site: u32, process: ProcessId },
 }
 
 impl Answer {
@@ -67,7 +75,9 @@ impl Answer {
     fn to(self) -> Sender {
         match self {
             Answer::Refused(sender, _) => sender,
-            Answer::Absent { site, process } => (site, process),
+            Answer::Absent { site, process }
+            | Answer::Turn { site, process, .. }
+            | Answer::Ended { site, process } => (site, process),
         }
     }
 
@@ -76,6 +86,9 @@ impl Answer {
         match self {
             Answer::Refused(_, address) => (PACKET_REFUSAL, address.to_le_bytes().to_vec()),
             Answer::Absent { .. } => (PACKET_ABSENT, vec![]),
+            Answer::Turn { word: Word::Wait, .. } => (PACKET_WAIT, vec![]),
+            Answer::Turn { word: Word::GoOn, .. } => (PACKET_GO_ON, vec![]),
+            Answer::Ended { .. } => (PACKET_ENDED, vec![]),
         }
     }
 }
@@ -87,25 +100,23 @@ pub(super) struct Refuser {
     refused: Vec<Sender>,
     /// Sites that have been told of a process that is over. None comes to life again.
     told: BTreeSet<(u32, ProcessId)>,
-    /// What is to be sent.
-    waiting: VecDeque<Answer>,
-    /// The first of these crosses the I-bus.
+    /// The first of what is to be told crosses the I-bus.
     is_crossing: bool,
 }
 
 impl Refuser {
     /// `packet`, a piece of a block, can't be written to `address`.
-    pub fn refuse(&mut self, packet: &Packet, address: u64) {
+    pub fn refuse(&mut self, packet: &Packet, address: u64, s: &mut Shared) {
         if let Some(sender) = sender(packet) {
             self.refused.push(sender);
-            self.waiting.push_back(Answer::Refused(sender, address));
+            s.answers.push_back(Answer::Refused(sender, address));
         }
     }
 
     /// A packet from `site` is for `process`, which is over.
-    pub fn is_over(&mut self, site: u32, process: ProcessId) {
+    pub fn is_over(&mut self, site: u32, process: ProcessId, s: &mut Shared) {
         if self.told.insert((site, process)) {
-            self.waiting.push_back(Answer::Absent { site, process });
+            s.answers.push_back(Answer::Absent { site, process });
         }
     }
 
@@ -116,18 +127,18 @@ impl Refuser {
 
     #[inline]
     pub fn go_on(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let Some(answer) = self.waiting.front() else { return };
+        let Some(answer) = s.answers.front() else { return };
         let (_, process) = answer.to();
         if !self.is_crossing && s.txu_has_room(s.homes.names.first_basic(process)) {
             self.is_crossing = true;
             let bytes = HEADER + answer.content().1.len();
-            c.at(s.cross(c.now, s.nes.transmit.cycles(), bytes as u64), NesEvent::Refused.into());
+            c.at(s.cross(c.now, s.nes.transmit.cycles(), bytes as u64), NesEvent::Told.into());
         }
     }
 
     /// An answer is in the TxU: it becomes a packet.
     pub fn crossed(&mut self, s: &mut Shared) {
-        let answer = self.waiting.pop_front().expect("an answer crosses");
+        let answer = s.answers.pop_front().expect("an answer crosses");
         let ((site, process), (kind, data)) = (answer.to(), answer.content());
         self.is_crossing = false;
         // Names of queues are the same at all sites.

@@ -6,9 +6,11 @@ use chasqui_abi::Envelope;
 use chasqui_abi::header::Bytes;
 use chasqui_engine::Packet;
 use chasqui_ni::{BusRequest, Context, DmaReader, MessageKey, Piece, SlotQueue};
+use chasqui_placement::JobId;
 
 use super::queues::{QueueName, QueueNames};
 use super::table::Destination;
+use super::turns::JobTurns;
 use super::{Mechanism, NesEvent, Owner, Rings, SLOT, Shared, accept};
 use crate::registers::{self, VoyagerSlot};
 use crate::service_registers::{PACKET_BASIC, VoyagerPacket};
@@ -51,6 +53,7 @@ pub(super) struct Transmitter {
     slots: Vec<TransmitSlot>,
     /// The slot that is dealt with, or was last.
     current: usize,
+    turns: JobTurns,
     /// Slots may have changed since it last looked for one that has work.
     must_look: bool,
     state: State,
@@ -62,13 +65,14 @@ pub(super) struct Transmitter {
 }
 
 impl Transmitter {
-    pub fn new(names: QueueNames, rings: Rings, slots: usize, line_bytes: u64) -> Transmitter {
+    pub fn new(names: QueueNames, rings: Rings, slots: usize, jobs: usize, line_bytes: u64) -> Transmitter {
         let empty = TransmitSlot { queue: None, ring: SlotQueue::new(rings.ring(0)), message: None };
         Transmitter {
             names,
             rings,
             slots: vec![empty; slots + 1],
             current: 0,
+            turns: JobTurns::new(slots + 1, jobs),
             must_look: true,
             state: State::Idle,
             reader: DmaReader::new(|number| Owner::Transmit.tag(number), line_bytes),
@@ -149,10 +153,7 @@ impl Transmitter {
     fn send(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         if self.state == State::Idle {
             match self.next(s, |_| true) {
-                Some(slot) => {
-                    self.current = slot;
-                    self.begin(s, c);
-                }
+                Some(slot) => self.begin(slot, s, c),
                 None => self.must_look = false,
             }
         }
@@ -161,8 +162,7 @@ impl Transmitter {
             && !self.has_room(self.current, s)
             && let Some(slot) = self.next(s, |slot| self.has_room(slot, s))
         {
-            self.current = slot;
-            self.begin(s, c);
+            self.begin(slot, s, c);
         }
         if self.state == State::Ready && self.has_room(self.current, s) {
             self.cross(s, c);
@@ -176,11 +176,17 @@ impl Transmitter {
 
     /// The next slot that has a message and that `may` go: in turn, of those of the highest priority.
     fn next(&self, s: &Shared, may: impl Fn(usize) -> bool) -> Option<usize> {
-        let in_turn = (self.current + 1..self.slots.len()).chain(0..=self.current);
-        let ready =
-            in_turn.filter(|&slot| self.slots[slot].has_work() && !self.is_held(slot, s) && may(slot));
-        // The first of several that are alike.
-        ready.min_by_key(|&slot| Reverse(self.slots[slot].queue.map(|queue| s.homes.priority(queue))))
+        let ready = (0..self.slots.len())
+            .filter(|&slot| self.slots[slot].has_work() && !self.is_held(slot, s) && may(slot));
+        ready.min_by_key(|&slot| {
+            let priority = self.slots[slot].queue.map(|queue| s.homes.priority(queue));
+            (Reverse(priority), self.turns.until(slot, self.job(slot, s)))
+        })
+    }
+
+    /// Whose queue is in `slot`.
+    fn job(&self, slot: usize, s: &Shared) -> JobId {
+        self.slots[slot].queue.map_or(JobId(0), |queue| s.homes.job_of_queue(queue))
     }
 
     /// The job of the queue in `slot` is held up. What the sP launches goes: it is the firmware that holds jobs up.
@@ -194,8 +200,10 @@ impl Transmitter {
         s.reclaims() || self.current == self.served()
     }
 
-    /// The NES turns to the next slot.
-    fn begin(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+    /// The NES turns to `slot`.
+    fn begin(&mut self, slot: usize, s: &mut Shared, c: &mut Context<'_, '_>) {
+        self.turns.begin(slot, self.job(slot, s));
+        self.current = slot;
         self.state = State::Ready;
         if self.is_snooped(s) {
             // The length is in the first line, but lines may be fetched before it is read (section 2.2).

@@ -1,5 +1,8 @@
-//! Which event the firmware hears of next (ours). Kinds go in turn; of accesses and missed packets, which are jobs', the jobs
-//! do, and each job's own kinds: so no job's, and no kind, waits for ever for others.
+//! Whose turn it is (ours).
+//!
+//! Of what the firmware hears next: kinds go in turn; of accesses and missed packets, which are jobs', the jobs
+//! do, and each job's own kinds: so no job's, and no kind, waits for ever for others. Of what a unit sends next: jobs go in
+//! turn, and each job's processes or slots: so one with more of them has no more turns.
 
 use chasqui_ni::Turns;
 use chasqui_placement::JobId;
@@ -53,9 +56,65 @@ impl EventTurns {
     }
 }
 
+/// Turns of places, each of which is a job's.
+pub(super) struct JobTurns {
+    places: usize,
+    /// The job whose turn was the last, and each job's last place.
+    job: JobId,
+    latest: Vec<usize>,
+}
+
+impl JobTurns {
+    /// Of so many `places` of so many `jobs`; after the first of the first.
+    pub fn new(places: usize, jobs: usize) -> JobTurns {
+        JobTurns { places, job: JobId(0), latest: vec![0; jobs] }
+    }
+
+    /// So many jobs have turns.
+    pub fn jobs(&self) -> usize {
+        self.latest.len()
+    }
+
+    /// How many turns it is until that of `place`, which is `job`'s, if all have something: first of jobs.
+    pub fn until(&self, place: usize, job: JobId) -> (usize, usize) {
+        let after = |next: usize, latest: usize, count: usize| (next + count - latest - 1) % count;
+        let (job, jobs) = (job.index(), self.latest.len());
+        (after(job, self.job.index(), jobs), after(place, self.latest[job], self.places))
+    }
+
+    /// The turn of `place`, which is `job`'s, begins.
+    pub fn begin(&mut self, place: usize, job: JobId) {
+        self.job = job;
+        self.latest[job.index()] = place;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Places whose turns come one after the other, if those of `ready` have something; `job`: whose each is.
+    fn turns(turns: &mut JobTurns, job: &[u32], ready: &[usize]) -> Vec<usize> {
+        let mut next = || {
+            let until = |&&place: &&usize| turns.until(place, JobId(job[place]));
+            let place = *ready.iter().min_by_key(until).expect("something is ready");
+            turns.begin(place, JobId(job[place]));
+            place
+        };
+        (0..8).map(|_| next()).collect()
+    }
+
+    #[test]
+    fn a_job_with_more_places_has_no_more_turns() {
+        let job = [0, 0, 0, 1];
+        assert_eq!(turns(&mut JobTurns::new(4, 2), &job, &[0, 1, 2, 3]), [3, 1, 3, 2, 3, 0, 3, 1]);
+        assert_eq!(turns(&mut JobTurns::new(4, 2), &job, &[0, 2]), [2, 0, 2, 0, 2, 0, 2, 0]);
+    }
+
+    #[test]
+    fn places_of_one_job_go_in_turn() {
+        assert_eq!(turns(&mut JobTurns::new(3, 1), &[0; 3], &[0, 1, 2]), [1, 2, 0, 1, 2, 0, 1, 2]);
+    }
 
     /// Kinds and jobs of the next events where there always are those of `ready`.
     fn heard(turns: &mut EventTurns, count: usize, ready: &[(u64, u32)]) -> Vec<(u64, u32)> {

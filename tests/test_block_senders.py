@@ -1,0 +1,169 @@
+"""Blocks of a job that several sites send to one, on nodes that another job shares: their turns.
+
+Use this when DMA, or what NESs tell each other, changes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import Compiler
+from simulated import SWEEP
+from test_isolation import ALONE, ENDING, NEIGHBOUR, ni_count, ni_counts, time_beside
+from test_jobs import TRAFFIC, run, summary
+from test_voyager_queues import HEADERS
+
+pytestmark = pytest.mark.core
+
+# What the neighbour does, on which machine, of how many ranks, how many of which are on a node;
+# when its rank 0 ends [us].
+AT_ONCE = [
+    ("long", "voyager-modern", 4, 1, 0),
+    ("block", "voyager-modern", 8, 1, 10**6),
+    ("block", "voyager-modern", 4, 2, 300),
+    ("long", "voyager-modern", 3, 4, 10**6),
+    ("away", "voyager-modern", 5, 1, 10**6),
+    ("long", "voyager", 4, 1, 10**6),
+    ("block", "voyager", 8, 4, 10**6),
+    ("long", "voyager/reclaim", 8, 1, 10**6),
+]
+
+
+@pytest.mark.parametrize(
+    ("how", "machine", "ranks", "per_node", "ends"),
+    AT_ONCE if SWEEP else AT_ONCE[:5] + AT_ONCE[6:7],
+)
+def test_a_job_beside_blocks_from_several_ranks_to_one(
+    compile_c: Compiler,
+    tmp_path: Path,
+    how: str,
+    machine: str,
+    ranks: int,
+    per_node: int,
+    ends: int,
+) -> None:
+    """The others fill the link to that node, and its bus, as one alone would, be it a node of the
+    other job or not; those of the same node go in the job's turns of the DMA."""
+    programs = compile_c("traffic", TRAFFIC), compile_c("neighbour", NEIGHBOUR)
+    harts = ["--set", f"node.harts={2 * per_node}"]
+    options = ("--machine", machine, "--ranks-per-node", str(per_node), *harts)
+    computes = ENDING[how] if ends < 1000 and how in ENDING else "compute"
+    reference, time = (
+        time_beside(programs, tmp_path / each, options, each, ends, ranks=ranks)
+        for each in (computes, how)
+    )
+    waited = ni_counts(tmp_path / how / "job0", "block_waits")
+    print(f"{how}: {time / reference:.2f}, made to wait {waited} times")
+    assert time <= 1.5 * reference
+    # By the node to which they come, if they come from several.
+    assert (waited.pop(-1 if how == "away" else 0) > 0) == (ranks > per_node)
+    assert sum(waited) == 0
+
+
+def waits(programs: tuple[Path, Path], out: Path, *settings: str) -> list[int]:
+    """How often sites were made to wait by node 0, to which three send blocks of 8 MiB."""
+    sets = [word for setting in settings for word in ("--set", setting)]
+    time_beside(programs, out, ("--machine", "voyager", *sets), "long", 0, ranks=4)
+    return ni_counts(out / "job0", "block_waits")
+
+
+def test_a_turn_is_as_long_as_is_said_and_as_many_have_one(
+    compile_c: Compiler, tmp_path: Path
+) -> None:
+    """Without a service processor there are none: what a site is told might wait for a message
+    that its process does not receive."""
+    programs = compile_c("traffic", TRAFFIC), compile_c("neighbour", NEIGHBOUR)
+    settings = {
+        "long": ("voyager.dma.site_turn=64 KiB",),
+        "short": ("voyager.dma.site_turn=16 KiB",),
+        "two": ("voyager.dma.sites=2",),
+        "three": ("voyager.dma.sites=3",),
+        "none": ("voyager.sp.present=false",),
+    }
+    found = {name: waits(programs, tmp_path / name, *sets)[0] for name, sets in settings.items()}
+    print(found)
+    assert found["short"] > 3 * found["long"] > 0
+    assert found["two"] > 0
+    assert found["three"] == found["none"] == 0
+
+
+SEVERAL = """\
+#include <chasqui/nes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#define BYTES (1 << 18)
+static struct nes nes;
+static _Alignas(64) uint64_t block[4][BYTES / 8];
+
+/* The second word of a notice is its sender's rank. */
+static void receive(int blocks)
+{
+    uint64_t notice[5], sum = 0;
+    uint32_t source;
+    int came[4] = {0};
+    while (blocks > 0) {
+        if (nes_basic_receive(&nes, notice, &source) < 0)
+            continue;
+        came[notice[1]]++;
+        blocks--;
+        for (int i = 0; i < BYTES / 8; i++)
+            sum += block[notice[1]][i] != notice[1] * 1000000 + i;
+    }
+    printf("%d %d %d, %d wrong\\n", came[1], came[2], came[3], (int)sum);
+}
+
+/* Ranks 1 to 3 each have so many blocks for rank 0. Rank `dies` has a fault amid its first. */
+int main(int argc, char **argv)
+{
+    int blocks = atoi(argv[1]), dies = atoi(argv[2]);
+    if (argc != 3 || !nes_open(&nes))
+        return 2;
+    if (nes.rank == 0) {
+        receive(blocks * (dies ? 2 : 3));
+        return 0;
+    }
+    for (int i = 0; i < BYTES / 8; i++)
+        block[nes.rank][i] = nes.rank * 1000000 + i;
+    const uint64_t notice[3] = {0, nes.rank};
+    for (int i = 0; i < blocks; i++)
+        while (!nes_dma_send(&nes, 0, block[nes.rank], (uintptr_t)block[nes.rank], BYTES, notice))
+            ;
+    for (volatile int i = 0; nes.rank == dies && i < 3000; i++)
+        ;
+    if (nes.rank == dies)
+        *(volatile int *)8 = 1;
+    while (!nes_dma_is_done(&nes))
+        ;
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("machine", ["voyager", "voyager-modern"])
+@pytest.mark.parametrize(("per_node", "dies"), [(1, 0), (1, 1), (1, 2), (1, 3), (2, 2)])
+def test_such_blocks_all_come_whoever_ends_amid_them(
+    compile_c: Compiler, tmp_path: Path, machine: str, per_node: int, dies: int
+) -> None:
+    """However it is simulated. A rank that has a fault while it is its site's turn, or while that
+    waits, keeps nobody waiting."""
+    several, traffic = compile_c("several", SEVERAL, HEADERS), compile_c("traffic", TRAFFIC)
+    options = ["-m", machine, *ALONE, "--ranks-per-node", per_node]
+    options += ["--set", f"node.harts={2 * per_node}", "--limit-time", "100 ms"]
+    variations = [[], ["--threads", "2"], ["--set", "check.window=1 us"]]
+    variations += [["--set", "check.spin_skip=false"], ["--set", "check.coherence=true"]]
+    found = []
+    for number, extra in enumerate(variations if SWEEP else variations[: 3 if dies == 2 else 1]):
+        words = ["-np", 2, "--job", f"-np 4 {several} 3 {dies}", "--", traffic, 1, 6, 1000]
+        done = run(tmp_path, f"run{number}", *options, *extra, *words)
+        assert done.returncode == (128 + 11 if dies else 0), done.stderr
+        jobs = [tmp_path / f"run{number}" / f"job{job}" for job in range(2)]
+        assert summary(jobs[0])["outcome"] == "finished"
+        came = ["0" if rank == dies else "3" for rank in (1, 2, 3)]
+        assert (jobs[1] / "stdout.0").read_text() == f"{' '.join(came)}, 0 wrong\n"
+        waited = ni_count(jobs[0], "block_waits")
+        times = [summary(job)["time_ps"] for job in jobs]
+        print(times, waited)
+        assert waited > 0
+        found.append((times, waited))
+    assert found[1:] == found[:1] * (len(found) - 1)
