@@ -78,8 +78,13 @@ CONTAINED = [
 
 
 def organisations() -> list[str]:
-    """Of the machines and variants those that together have every part of the simulator in them."""
-    return [machine for machine in machines() if machine not in CONTAINED]
+    """Of the machines and variants those that together have every part of the simulator in them;
+    of SLOW ones only in a sweep: these have tests of their own."""
+    return [
+        machine
+        for machine in machines()
+        if machine not in CONTAINED and (SWEEP or not is_slow(machine))
+    ]
 
 
 def shared_nodes() -> list[str]:
@@ -90,7 +95,9 @@ def shared_nodes() -> list[str]:
     from chasqui import core
 
     several = [each["name"] for each in core.machines() if each["ranks_per_node_max"] > 1]
-    return [name for name in several if not name.startswith("netcache")]
+    return [
+        name for name in several if not name.startswith("netcache") and (SWEEP or not is_slow(name))
+    ]
 
 
 def example(examples: Path, name: str, machine: str) -> list[str]:

@@ -45,7 +45,11 @@ def pings(plain: Path, machine: str, size: int) -> dict[str, Fraction]:
     return {name: Fraction(sum(of(each) for each in late), len(late)) for name, of in parts.items()}
 
 
-@pytest.mark.parametrize("machine", machines())
+# Of SLOW ones figures are of a sweep.
+MEASURED = [machine for machine in machines() if SWEEP or not is_slow(machine)]
+
+
+@pytest.mark.parametrize("machine", MEASURED)
 def test_a_plain_program_takes_as_long(plain: Path, machine: str) -> None:
     """Before, rings were cold: o_send on netcache/ldtct was 278 ns instead of 646."""
     sizes = SIZES if SWEEP else SIZES[machines().index(machine) % len(SIZES) :][:1]
@@ -70,18 +74,13 @@ SHORT_RINGS = {
     ]
 }
 
-# A size has a megabyte measured, or the most round trips: where that takes longest, long ones are
-# of two slots.
-SIZES_OF_SLOW, SIZES_OF_ALL = "8,64,512,1024", "8,64,16384,32768"
 
-
-@pytest.mark.parametrize("machine", machines())
+@pytest.mark.parametrize("machine", MEASURED)
 def test_figures_are_possible(chasqui: Run, machine: str) -> None:
     """No gap below 0, no stream faster than its link, no figure without its reason."""
     rings = [] if SWEEP else SHORT_RINGS.get(machine, [])
     sets = [word for each in rings for word in ("--set", each)]
-    sizes = SIZES_OF_SLOW if is_slow(machine) and not SWEEP else SIZES_OF_ALL
-    done = chasqui("logp", "--machine", machine, *sets, "--sizes", sizes, "--json")
+    done = chasqui("logp", "--machine", machine, *sets, "--sizes", "8,64,16384,32768", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     values = {each["name"]: each["value"] for each in core.parameters(machine)}

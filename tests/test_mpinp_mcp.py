@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, Compiler
-from simulated import EXAMPLES, SWEEP, WORKLOADS, command
+from simulated import EXAMPLES, SWEEP, WORKLOADS, command, in_turn
 from test_determinism import differences
 
 pytestmark = pytest.mark.core
@@ -41,8 +41,7 @@ TINY = {
 }
 
 
-@pytest.mark.parametrize("per_node", [1, 2, 4])
-@pytest.mark.parametrize("name", RUN if SWEEP else RUN[:-1])
+@pytest.mark.parametrize(("per_node", "name"), in_turn([1, 2, 4], RUN if SWEEP else RUN[:-1]))
 def test_examples_are_right_on_nodes_that_are_shared(
     examples: Path, tmp_path: Path, name: str, per_node: int
 ) -> None:
@@ -60,8 +59,7 @@ def test_sixteen_ranks_are_right(examples: Path, tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("tiny", TINY)
-@pytest.mark.parametrize("number", [1, 2, 3])
+@pytest.mark.parametrize(("number", "tiny"), in_turn([1, 2, 3], TINY))
 def test_messages_in_any_order(compile_c: Compiler, tmp_path: Path, number: int, tiny: str) -> None:
     """Early, unexpected, truncated, synchronous, ready and cancelled ones, with wildcards."""
     program = compile_c("schedule", (PLACE / "schedule.c").read_text())
@@ -76,9 +74,14 @@ def test_messages_in_any_order(compile_c: Compiler, tmp_path: Path, number: int,
     assert f"schedule, seed {SEED + number}: PASSED" in done.stdout
 
 
-def test_results_do_not_depend_on_how_it_is_simulated(compile_c: Compiler, tmp_path: Path) -> None:
+@pytest.mark.parametrize("image", ["mcp", "bip"])
+def test_results_do_not_depend_on_how_it_is_simulated(
+    compile_c: Compiler, tmp_path: Path, image: str
+) -> None:
+    """Nor do those of the thin firmware, which `make sweep` has among all machines."""
     program = compile_c("schedule", (PLACE / "schedule.c").read_text())
-    common = ["-np", "4", *MACHINE, *shared(2)]
+    machine = MACHINE if image == "mcp" else ["--machine", "mpinp/bip"]
+    common = ["-np", "4", *machine, *shared(2)]
     variations = {
         "one": ["--threads", "1"],
         "two": ["--threads", "2"],
