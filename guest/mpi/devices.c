@@ -10,8 +10,7 @@
     DEVICE(netcache)        \
     DEVICE(via)             \
     DEVICE(tcp)             \
-    DEVICE(mpinp)           \
-    DEVICE(mcp)
+    DEVICE(mpinp)
 #endif
 
 #define DECLARE(name) extern struct mpi_device mpi_device_##name;
