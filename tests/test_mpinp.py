@@ -107,7 +107,7 @@ def test_results_do_not_depend_on_how_it_is_simulated(compile_c: Compiler, tmp_p
         "spinning": ["--set", "check.spin_skip=false"],
     }
     for name, options in variations.items():
-        words = ["-np", "4", "--machine", "mpinp/bip", *SHARED, *options, "--", program]
+        words = ["-np", "4", "--machine", "mpinp/bip", *SHARED, *options, "--", str(program)]
         done = command("run", "-q", "--out", name, *words, "21", "30", "20000", directory=tmp_path)
         assert done.returncode == 0, done.stderr
     for name, options in variations.items():
