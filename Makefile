@@ -182,7 +182,7 @@ $(PERFETTO):
 conformance: $(STAMPS)/lock
 	@CHASQUI_PROGRAMS=$${CHASQUI_PROGRAMS:-2000} CHASQUI_SEED=$${CHASQUI_SEED:-$$(date +%s)} \
 	  $(CARGO) test --release -q -p chasqui-hart --test tests emulators:: -- --nocapture
-	@CHASQUI_SEED=$${CHASQUI_SEED:-$$(date +%s)} \
+	@CHASQUI_SWEEP=1 CHASQUI_SEED=$${CHASQUI_SEED:-$$(date +%s)} \
 	  $(CARGO) test --release -q -p chasqui-hart --test tests lockstep:: -- --nocapture
 
 bench: examples

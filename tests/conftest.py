@@ -114,8 +114,9 @@ class Compiler:
     def compile(self, program: Path, text: str, flags: tuple[str, ...]) -> None:
         source = program.with_suffix(".c")
         source.write_text(text)
-        command = [sys.executable, "-m", "chasqui", "cc", "-O1", *flags]
-        subprocess.run([*command, source, "-o", program, "-lm"], check=True, timeout=600)
+        words = ["cc", "-O1", *flags, source, "-o", program, "-lm"]
+        done = command_line.run(*words, directory=program.parent)
+        assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(scope="session")

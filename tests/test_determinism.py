@@ -17,7 +17,16 @@ from pathlib import Path
 
 import pytest
 from conftest import Compiler
-from simulated import EXAMPLES, SWEEP, command, example, is_slow, organisations, two_at_a_time
+from simulated import (
+    EXAMPLES,
+    SWEEP,
+    TRANSLATED,
+    command,
+    example,
+    is_slow,
+    organisations,
+    two_at_a_time,
+)
 
 pytestmark = pytest.mark.core
 
@@ -35,7 +44,7 @@ VARIATIONS = {
     **EXECUTED,
     "by the reference": ["--set", "check.executor=reference", "--threads", "2"],
     "threaded": ["--set", "check.executor=threaded"],
-    "translated": ["--set", "check.translate_after=1"],
+    "translated": TRANSLATED,
     "checker on": ["--set", "check.coherence=true"],
     "no timeline": ["--timeline", "0"],
     "profile": ["--profile"],

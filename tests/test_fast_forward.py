@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from conftest import Compiler
-from simulated import command, organisations
+from simulated import TRANSLATED, command, organisations
 from test_determinism import THREADS, VARIATIONS, check
 
 pytestmark = pytest.mark.core
@@ -135,7 +135,7 @@ def test_fast_forward_is_deterministic(phases: Path, tmp_path: Path, machine: st
         name: VARIATIONS[name] for name in ("again", "loops executed", "checker on", "profile")
     }
     others["by the reference"] = ["--set", "check.executor=reference"]
-    others["translated"] = ["--set", "check.translate_after=1"]
+    others["translated"] = TRANSLATED
     check(tmp_path, run, {**others, **THREADS}, 0)
 
 

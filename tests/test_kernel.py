@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, Compiler, Run
-from simulated import EXAMPLES, command, example
+from simulated import EXAMPLES, TRANSLATED, command, example
 from test_determinism import EXECUTED, THREADS, WINDOWS, check
 from test_guest_library import Case, failures, on, programs
 
@@ -30,7 +30,7 @@ VARIATIONS = {
     "again": [],
     **EXECUTED,
     "by the reference": ["--set", "check.executor=reference"],
-    "translated": ["--set", "check.translate_after=1"],
+    "translated": TRANSLATED,
     "profile": ["--profile"],
     "2 threads": THREADS["2 threads"],
     **WINDOWS,
@@ -155,7 +155,7 @@ def linked(drivers: list[Path], place: Path) -> Path:
 
 EXECUTORS = {
     "blocks": [],
-    "translated": ["check.translate_after=1"],
+    "translated": TRANSLATED[1:],
     "steps": ["check.executor=reference"],
 }
 

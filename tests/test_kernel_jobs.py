@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Compiler
-from simulated import command, example
+from simulated import TRANSLATED, command, example
 from test_determinism import differences
 from test_jobs import ENDS, FAULTS, STRANGER, TRAFFIC, counter, run, summary
 from test_kernel import KERNEL
@@ -192,7 +192,7 @@ def test_jobs_have_the_same_bits(traffic: Path, tmp_path: Path, name: str) -> No
         "2 threads": ["--threads", "2"],
         "4 threads": ["--threads", "4"],
         "reference": ["--set", "check.executor=reference"],
-        "translated": ["--set", "check.translate_after=1"],
+        "translated": TRANSLATED,
         "suspended": ["--set", "check.spin_skip=false"],
         "window": ["--set", "check.window=1 us"],
     }

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, Run
-from simulated import SWEEP, command, is_slow, machines
+from simulated import CONTAINED, SWEEP, command, is_slow, machines
 
 from chasqui import core, loggp, measurement, messages
 from chasqui.loggp import SizeFigures
@@ -62,9 +62,22 @@ def test_a_plain_program_takes_as_long(plain: Path, machine: str) -> None:
         assert not found[size].unsteady
 
 
-# What is measured takes whole turns of the rings, and a kernel that copies many long messages is
-# slow to simulate: of these fewer where rings are short. Figures are others with them, and must be
-# possible as well; a sweep has them as by default.
+# What is measured takes whole turns of the rings. The longest streams, and those of short messages
+# where TCP puts them together, are of a sweep; and variants whose parts all are in others but for
+# VIA's, which have a device of their own.
+POSSIBLE = [
+    machine for machine in MEASURED if SWEEP or machine not in CONTAINED or machine.endswith("via")
+]
+
+
+def possible_sizes(machine: str) -> str:
+    if SWEEP:
+        return "8,64,16384,32768"
+    return "8,8192,16384" if machine == "netcache/tcp" else "8,64,8192,16384"
+
+
+# A kernel that copies many long messages is slow to simulate: of these fewer where rings are short.
+# Figures are others with them, and must be possible as well; a sweep has them as by default.
 SHORT_RINGS = {
     "netcache/mvia": [
         "netcache.mpi.slots=16",
@@ -75,12 +88,14 @@ SHORT_RINGS = {
 }
 
 
-@pytest.mark.parametrize("machine", MEASURED)
+@pytest.mark.parametrize("machine", POSSIBLE)
 def test_figures_are_possible(chasqui: Run, machine: str) -> None:
     """No gap below 0, no stream faster than its link, no figure without its reason."""
     rings = [] if SWEEP else SHORT_RINGS.get(machine, [])
     sets = [word for each in rings for word in ("--set", each)]
-    done = chasqui("logp", "--machine", machine, *sets, "--sizes", "8,64,16384,32768", "--json")
+    done = chasqui(
+        "logp", "--machine", machine, *sets, "--sizes", possible_sizes(machine), "--json"
+    )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     values = {each["name"]: each["value"] for each in core.parameters(machine)}

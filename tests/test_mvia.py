@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Compiler
 from pyarrow import parquet
-from simulated import SWEEP, command, example
+from simulated import SWEEP, TRANSLATED, command, example
 from test_determinism import COMBINATIONS, EXECUTED, THREADS, check
 from test_placement import together
 from test_via import COUNT, INCLUDE, MODULE, PLACE, carry_out, counters, vipl
@@ -228,7 +228,7 @@ def test_the_same_bits(examples: Path, tmp_path: Path, blocks: str) -> None:
     variations = {
         **EXECUTED,
         "by the reference": ["--set", "check.executor=reference"],
-        "translated": ["--set", "check.translate_after=1"],
+        "translated": TRANSLATED,
         "2 threads": THREADS["2 threads"],
         some: COMBINATIONS[some][1],
     }

@@ -22,7 +22,7 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 from conftest import ROOT, Compiler
-from simulated import EXAMPLES, command, two_at_a_time
+from simulated import EXAMPLES, TRANSLATED, command, two_at_a_time
 from test_determinism import differences
 
 from chasqui import linked, messages, simulation
@@ -274,7 +274,7 @@ SAME = {
     "window": ["--set", "check.window=30 ns"],
     "executed": ["--set", "check.spin_skip=false"],
     "reference": ["--set", "check.executor=reference"],
-    "translated": ["--set", "check.translate_after=1"],
+    "translated": TRANSLATED,
 }
 
 

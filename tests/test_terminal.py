@@ -236,6 +236,10 @@ def test_ctrl_c_ends_a_comparison(chatter: Path, tmp_path: Path) -> None:
     check_kept(tmp_path / "runs" / "chatter-loggp-1")
 
 
+# Of an experiment with more than can be over before a signal comes, and each short.
+SEVERAL_RUNS = ["experiment", "voyager/modern", "--quick"]
+
+
 def test_ctrl_c_ends_a_measurement(tmp_path: Path) -> None:
     words = ["logp", "--machine", "voyager", "--sizes", ",".join(map(str, range(1, 4000)))]
     seen = at_terminal(tmp_path, *words, until=r"2 of 3999 sizes of voyager")
@@ -357,12 +361,12 @@ def test_a_signal_ends_a_measurement_and_an_experiment(tmp_path: Path) -> None:
     assert (status, "Traceback" in errors) == (143, False), errors
     kept = [json.loads(each.read_text()) for each in tmp_path.glob("measured/*/summary.json")]
     assert ("interrupted", 143) in {(each["outcome"], each["exit_status"]) for each in kept}
-    words = ["experiment", "voyager/mechanisms", "--out", "found", "--jobs", "1"]
+    words = [*SEVERAL_RUNS, "--out", "found", "--jobs", "1"]
     status, _, errors = signalled(tmp_path, words, signal.SIGTERM, ready="found/*/runs/*/stdout.0")
     assert (status, "Traceback" in errors) == (143, False), errors
-    kept_in = "found/voyager-mechanisms/runs"
+    kept_in = "found/voyager-modern/runs"
     assert errors.splitlines()[-3:] == [
-        f"chasqui: voyager/mechanisms: the runs so far are in {kept_in}, without a report",
+        f"chasqui: voyager/modern: the runs so far are in {kept_in}, without a report",
         "",
         "chasqui: stopped by SIGTERM",
     ]
@@ -401,11 +405,11 @@ def test_a_measurement_that_is_stopped_shows_the_sizes_that_are_done(
 
 
 def test_ctrl_c_ends_an_experiment(tmp_path: Path) -> None:
-    words = ["experiment", "voyager/mechanisms", "--out", "found", "--jobs", "1"]
+    words = [*SEVERAL_RUNS, "--out", "found", "--jobs", "1"]
     seen = at_terminal(tmp_path, *words, until=r"2 of \d+ runs")
     assert seen.status == 130
-    kept_in = "found/voyager-mechanisms/runs"
-    said = f"chasqui: voyager/mechanisms: the runs so far are in {kept_in}, without a report"
+    kept_in = "found/voyager-modern/runs"
+    said = f"chasqui: voyager/modern: the runs so far are in {kept_in}, without a report"
     assert said in Screen(seen.text).lines
 
 
@@ -590,7 +594,7 @@ def test_a_pipe_that_is_closed_ends_what_works_for_long(chatter: Path, tmp_path:
     sizes = ",".join(map(str, range(1, 4000)))
     logp = ["logp", "--machine", "voyager", "--sizes", sizes, "--out", "measured"]
     assert ended_unread(tmp_path, logp, "measured/3997/stdout.0") == (UNREAD, "")
-    sweep = ["experiment", "voyager/mechanisms", "--out", "found", "--jobs", "2"]
+    sweep = [*SEVERAL_RUNS, "--out", "found", "--jobs", "2"]
     assert ended_unread(tmp_path, sweep, "found/*/runs/*/stdout.0") == (UNREAD, "")
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, Compiler, Run
-from simulated import command, in_turn
+from simulated import TRANSLATED, command, in_turn
 from test_determinism import THREADS, check
 
 pytestmark = pytest.mark.core
@@ -66,7 +66,7 @@ MULTIPLE = [
 WAYS = {
     "loops executed": ["--set", "check.spin_skip=false"],
     "by the reference": ["--set", "check.executor=reference"],
-    "translated": ["--set", "check.translate_after=1"],
+    "translated": TRANSLATED,
     "checker on": ["--set", "check.coherence=true"],
     **THREADS,
 }

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Compiler
 from pyarrow import parquet
-from simulated import command, example
+from simulated import TRANSLATED, command, example
 from test_determinism import COMBINATIONS, EXECUTED, THREADS, check
 
 from chasqui.experiment import Run, running
@@ -220,7 +220,7 @@ def test_the_same_bits_where_processes_sleep(examples: Path, tmp_path: Path, mac
     some = list(COMBINATIONS)[-1]
     reference = {
         "by the reference": ["--set", "check.executor=reference"],
-        "translated": ["--set", "check.translate_after=1"],
+        "translated": TRANSLATED,
     }
     variations = {
         **EXECUTED,

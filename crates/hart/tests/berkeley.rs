@@ -6,11 +6,11 @@
 use chasqui_hart::fp::soft::{Double, Format, Single};
 use chasqui_hart::fp::{self, Flags, Rounding};
 use chasqui_hart::testing::operands::{fp_edges, fp_operand, fp_operand_near, integer_operand};
-use chasqui_random::Random;
+use chasqui_random::{Random, share};
 use softfloat_sys::*;
 
-/// Random operands for each operation.
-const OPERANDS: usize = 100_000;
+/// Random operands for each operation, of which a test takes a share.
+const OPERANDS: u64 = 100_000;
 
 /// An operation on up to three operands: its name, ours, theirs.
 type Ours = fn([u64; 3], Rounding, &mut Flags) -> u64;
@@ -148,7 +148,7 @@ fn random_operands<F: Format>(random: &mut Random) -> [u64; 3] {
 fn check_format<F: Format>(rows: &[(&str, Ours, Theirs)], random: &mut Random) {
     let edges = fp_edges::<F>();
     for &(name, ours, theirs) in rows {
-        for _ in 0..OPERANDS {
+        for _ in 0..share(OPERANDS) {
             check(name, ours, theirs, random_operands::<F>(random));
         }
         for &a in &edges {
@@ -173,7 +173,7 @@ fn double_precision() {
 fn from_integers() {
     let mut random = Random::for_test(0x1275);
     for (name, ours, theirs) in integer_rows() {
-        for _ in 0..OPERANDS {
+        for _ in 0..share(OPERANDS) {
             check(name, ours, theirs, [integer_operand(&mut random), 0, 0]);
         }
     }
@@ -185,7 +185,7 @@ fn fused_cancellation() {
     let mut random = Random::for_test(0xca9c_e100);
     let row = |rows: Vec<(&'static str, Ours, Theirs)>, name| *rows.iter().find(|r| r.0 == name).unwrap();
     let (name, ours, theirs) = row(double_rows(), "fmsub.d");
-    for _ in 0..OPERANDS {
+    for _ in 0..share(OPERANDS) {
         let [a, b] = [(); 2].map(|()| fp_operand::<Double>(&mut random));
         let product = (f64::from_bits(a) * f64::from_bits(b)).to_bits();
         let c = product.wrapping_add(random.below(3)).wrapping_sub(1);

@@ -17,9 +17,9 @@ use chasqui_memory::{
     NetworkCacheCosts, NetworkCacheParameters, OrderParameters, PAGE_BYTES, PortKind, PortParameters,
     Replacement, SectionGeometry, Snoop, Stored, TlbParameters, WriteBufferParameters,
 };
-use chasqui_random::Random;
+use chasqui_random::{Random, share};
 
-/// Programs of one test.
+/// Programs of one test, of which it takes a share.
 const PROGRAMS: u64 = 1500;
 /// Points that a program may take; more is a hart that makes no progress.
 const POINTS_MAX: u64 = 40_000;
@@ -300,7 +300,7 @@ fn lend(setup: &Setup) -> u64 {
 fn a_hart_with_the_bus_agrees_with_one_that_asks() {
     let mut seeds = Random::for_test(0x1e4d_0b05);
     let mut at_once = 0;
-    for program in 0..PROGRAMS {
+    for program in 0..share(PROGRAMS) {
         let mut random = Random::new(seeds.bits());
         let (_, mut setup) = setup(&mut random);
         // Others' caches would have to be asked.
@@ -309,7 +309,7 @@ fn a_hart_with_the_bus_agrees_with_one_that_asks() {
             .unwrap_or_else(|_| panic!("that was program {program}: {:?} {:?}", setup.port, setup.bus));
     }
     println!("{at_once} fills done at once");
-    assert!(at_once > PROGRAMS, "hardly a fill was done at once: {at_once}");
+    assert!(at_once > share(PROGRAMS), "hardly a fill was done at once: {at_once}");
 }
 
 /// What a program computes where nobody else is: registers, counted instructions and memory.
@@ -326,7 +326,7 @@ fn results(setup: &Setup, kind: PortKind) -> (State, [u64; 3], Vec<u8>) {
 #[test]
 fn ports_of_every_kind_compute_the_same() {
     let mut seeds = Random::for_test(0x9047_51de);
-    for program in 0..PROGRAMS / 4 {
+    for program in 0..share(PROGRAMS / 4) {
         let mut random = Random::new(seeds.bits());
         let (_, setup) = setup_of(&mut random, true);
         let [caches, scratchpad, cacheless] =
@@ -340,7 +340,8 @@ fn ports_of_every_kind_compute_the_same() {
 fn run_agrees_with_step() {
     let mut seeds = Random::for_test(0x10c5_7e9a);
     let (mut executed, mut failed) = (0, 0);
-    for program in 0..PROGRAMS {
+    let programs = share(PROGRAMS);
+    for program in 0..programs {
         let mut random = Random::new(seeds.bits());
         let (_, setup) = setup(&mut random);
         match std::panic::catch_unwind(|| lockstep(&setup, &mut random.clone())) {
@@ -352,6 +353,6 @@ fn run_agrees_with_step() {
             }
         }
     }
-    println!("{PROGRAMS} programs, {executed} instructions");
+    println!("{programs} programs, {executed} instructions");
     assert_eq!(failed, 0, "programs failed");
 }

@@ -14,7 +14,7 @@ use chasqui_hart::testing::encode::encode;
 use chasqui_hart::testing::program::{Kind, Options, generate, initial_state, initial_window};
 use chasqui_hart::{CLASSES, Executor, Halt, HaltAtMarks, Insn, Op, State, Timing};
 use chasqui_memory::{CacheParameters, L2Parameters, PAGE_BYTES, TlbParameters, pte};
-use chasqui_random::Random;
+use chasqui_random::{Random, share};
 
 /// Programs of the random test.
 const PROGRAMS: u64 = 600;
@@ -331,19 +331,21 @@ fn lend(random: &mut Random) -> u64 {
 fn a_bus_that_is_lent_moves_no_interrupt() {
     let mut seeds = Random::for_test(0x1e4d_5e9c);
     let mut fewer = 0;
-    for program in 0..PROGRAMS / 2 {
+    let programs = share(PROGRAMS / 2);
+    for program in 0..programs {
         let seed = seeds.bits();
         fewer += std::panic::catch_unwind(|| lend(&mut Random::new(seed)))
             .unwrap_or_else(|_| panic!("that was program {program}, seed {seed:#x}"));
     }
-    assert!(fewer > PROGRAMS, "hardly a line was fetched at once: {fewer}");
+    assert!(fewer > 2 * programs, "hardly a line was fetched at once: {fewer}");
 }
 
 #[test]
 fn traps_and_interrupts_are_taken_at_the_same_instructions() {
     let mut seeds = Random::for_test(0x5e9c_0de5);
     let mut all = [0; 4];
-    for program in 0..PROGRAMS {
+    let programs = share(PROGRAMS);
+    for program in 0..programs {
         let seed = seeds.bits();
         let counts = std::panic::catch_unwind(|| lockstep(&mut Random::new(seed)))
             .unwrap_or_else(|_| panic!("that was program {program}, seed {seed:#x}"));
@@ -351,9 +353,9 @@ fn traps_and_interrupts_are_taken_at_the_same_instructions() {
     }
     let [faults, timers, externals, idle] = all;
     println!(
-        "{PROGRAMS} programs: {faults} calls and faults, {timers} timers, {externals} externals, {idle} idle"
+        "{programs} programs: {faults} calls and faults, {timers} timers, {externals} externals, {idle} idle"
     );
-    assert!(faults > PROGRAMS && timers > PROGRAMS && externals > PROGRAMS && idle > PROGRAMS / 2);
+    assert!(faults > programs && timers > programs && externals > programs && idle > programs / 2);
 }
 
 /// A bench with `kernel` at supervisor level, and `user` at [`CODE`].

@@ -16,7 +16,7 @@ use chasqui_hart::supervisor::{
 };
 use chasqui_hart::{Executor, Insn, Op, decode};
 use chasqui_node::{Ended, NodeConfiguration};
-use chasqui_random::Random;
+use chasqui_random::{Random, share};
 use chasqui_watch::WatchPlan;
 
 /// Where in the program's page the kernel counts interrupts.
@@ -219,7 +219,7 @@ fn machine(random: &mut Random) -> NodeConfiguration {
 fn interrupts_end_waiting_at_the_same_time_however_it_is_executed() {
     let mut random = Random::for_test(0x1a7e);
     let mut timers = 0;
-    for round in 0..400 {
+    for round in 0..share(400) {
         let until = random.pick(&[Until::Polls, Until::PollsRegister, Until::Waits]);
         // Half have a timer, whose interrupts come between.
         let period = random.pick(&[0, 0, 500, 1999]);

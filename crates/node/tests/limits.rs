@@ -11,7 +11,7 @@ use chasqui_config::Bytes;
 use chasqui_engine::{Class, Event, Outbox, Packet, Partition, Port, Time, WORK_OF_EVENT};
 use chasqui_hart::{Executor, Op};
 use chasqui_node::NodeConfiguration;
-use chasqui_random::Random;
+use chasqui_random::{Random, share};
 
 /// From its neighbour to the node.
 const LEAST: Time = Time(1_000);
@@ -117,7 +117,7 @@ fn schedule(random: &mut Random) -> Vec<(Time, Action)> {
 #[test]
 fn limits_of_the_engine_change_nothing() {
     let mut random = Random::for_test(0x1117);
-    for round in 0..150 {
+    for round in 0..share(150) {
         let mut c = machine(&mut random);
         let program = program(&mut random);
         let schedule = schedule(&mut random);

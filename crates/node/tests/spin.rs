@@ -11,7 +11,7 @@ use chasqui_hart::csr::CYCLE;
 use chasqui_hart::predictor::PredictorKind;
 use chasqui_hart::{Insn, Op, decode};
 use chasqui_node::NodeConfiguration;
-use chasqui_random::Random;
+use chasqui_random::{Random, share};
 use chasqui_record::{Cause, write_folded};
 use chasqui_watch::WatchPlan;
 
@@ -242,7 +242,7 @@ fn a_loop_that_nothing_can_end_ends_the_run() {
 fn watching_changes_nothing() {
     let mut random = Random::for_test(0xca11);
     let (mut waited, mut all) = (0, 0);
-    for round in 0..400 {
+    for round in 0..share(400) as usize {
         let clocks = CLOCKS[round % CLOCKS.len()];
         let polled = random.pick(&[Polled::Memory, Polled::Register, Polled::Both]);
         let extra = random.pick(&[Extra::Nothing, Extra::Restores, Extra::Toggles, Extra::Notes]);
