@@ -114,8 +114,8 @@ class Compiler:
     def compile(self, program: Path, text: str, flags: tuple[str, ...]) -> None:
         source = program.with_suffix(".c")
         source.write_text(text)
-        words = ["cc", "-O1", *flags, source, "-o", program, "-lm"]
-        done = command_line.run(*words, directory=program.parent)
+        ends = (source, "-o", program, "-lm")
+        done = command_line.run("cc", "-O1", *flags, *ends, directory=program.parent)
         assert done.returncode == 0, done.stderr
 
 

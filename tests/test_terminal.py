@@ -236,13 +236,14 @@ def test_ctrl_c_ends_a_comparison(chatter: Path, tmp_path: Path) -> None:
     check_kept(tmp_path / "runs" / "chatter-loggp-1")
 
 
+# A measurement of minutes, each size a second; the greatest comes first.
+MANY_SIZES = ["logp", "--machine", "voyager", "--sizes", ",".join(map(str, range(1, 400)))]
 # Of an experiment with more than can be over before a signal comes, and each short.
 SEVERAL_RUNS = ["experiment", "voyager/modern", "--quick"]
 
 
 def test_ctrl_c_ends_a_measurement(tmp_path: Path) -> None:
-    words = ["logp", "--machine", "voyager", "--sizes", ",".join(map(str, range(1, 4000)))]
-    seen = at_terminal(tmp_path, *words, until=r"2 of 3999 sizes of voyager")
+    seen = at_terminal(tmp_path, *MANY_SIZES, until=r"2 of 399 sizes of voyager")
     assert seen.status == 130
     assert "Traceback" not in seen.text
 
@@ -353,10 +354,9 @@ def test_other_signals_end_a_comparison(
 
 
 def test_a_signal_ends_a_measurement_and_an_experiment(tmp_path: Path) -> None:
-    sizes = ",".join(map(str, range(1, 4000)))
-    measurement = ["logp", "--machine", "voyager", "--sizes", sizes, "--out", "measured"]
+    measurement = [*MANY_SIZES, "--out", "measured"]
     status, _, errors = signalled(
-        tmp_path, measurement, signal.SIGTERM, ready="measured/3997/stdout.0"
+        tmp_path, measurement, signal.SIGTERM, ready="measured/397/stdout.0"
     )
     assert (status, "Traceback" in errors) == (143, False), errors
     kept = [json.loads(each.read_text()) for each in tmp_path.glob("measured/*/summary.json")]
@@ -450,11 +450,10 @@ def test_a_signal_that_is_ignored_stays_ignored(chatter: Path, tmp_path: Path) -
 
 def test_ctrl_c_ends_what_a_script_has_begun_in_its_background(tmp_path: Path) -> None:
     """The shell has its commands ignore it."""
-    sizes = ",".join(map(str, range(1, 4000)))
-    words = ["logp", "--machine", "voyager", "--sizes", sizes, "--out", "measured"]
+    words = [*MANY_SIZES, "--out", "measured"]
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        status, _, _ = signalled(tmp_path, words, signal.SIGINT, ready="measured/3997/stdout.0")
+        status, _, _ = signalled(tmp_path, words, signal.SIGINT, ready="measured/397/stdout.0")
     finally:
         signal.signal(signal.SIGINT, before)
     assert status == 130
@@ -591,9 +590,8 @@ def test_a_pipe_that_is_closed_ends_what_works_for_long(chatter: Path, tmp_path:
     assert ended_unread(tmp_path, compare, "runs/chatter-loggp-1/stdout.0") == (UNREAD, "")
     check_kept(tmp_path / "runs" / "chatter-loggp-1", UNREAD)
     assert not (tmp_path / "runs" / "chatter-voyager-1").exists()
-    sizes = ",".join(map(str, range(1, 4000)))
-    logp = ["logp", "--machine", "voyager", "--sizes", sizes, "--out", "measured"]
-    assert ended_unread(tmp_path, logp, "measured/3997/stdout.0") == (UNREAD, "")
+    logp = [*MANY_SIZES, "--out", "measured"]
+    assert ended_unread(tmp_path, logp, "measured/397/stdout.0") == (UNREAD, "")
     sweep = [*SEVERAL_RUNS, "--out", "found", "--jobs", "2"]
     assert ended_unread(tmp_path, sweep, "found/*/runs/*/stdout.0") == (UNREAD, "")
 
