@@ -144,13 +144,8 @@ static void note(unsigned site, unsigned job, bool gather)
         source->has_sent = true;
 }
 
-/* A packet from `site` for `process` is the oldest of `waiting` ones of its job in the miss queue. */
-void hold_if_full(unsigned process, unsigned site, unsigned waiting)
+static void look(unsigned job, unsigned site, bool gather)
 {
-    bool gather = limit > 0 && waiting >= limit;
-    if (!gather && source_count == 0)
-        return;
-    unsigned job = process / job_processes;
     note(site, job, gather);
     for (unsigned i = 0; gather && i < source_count && own_has_room(); i++) {
         if (sources[i].job != job || sources[i].state != SENDS)
@@ -160,4 +155,11 @@ void hold_if_full(unsigned process, unsigned site, unsigned waiting)
         sources[i].state = HELD;
         tell(sources[i].site, CHASQUI_SP_HOLD_JOB, job);
     }
+}
+
+/* A packet from `site` for `process` is the oldest of `waiting` ones of its job in the miss queue. */
+void hold_if_full(unsigned process, unsigned site, unsigned waiting)
+{
+    if (limit > 0 && (waiting >= limit || source_count > 0))
+        look(process / job_processes, site, waiting >= limit);
 }
