@@ -7,8 +7,8 @@
 #include "firmware.h"
 
 /* Sources of packets that gathered: a site, and the job there, which is held up for this site's sake or not, and goes on as soon
- * as that can be told. One of which nothing comes while it is held up is forgotten. Where there is no place left, what is
- * held up stays, and what more sites send is as without. */
+ * as that can be told. One from which nothing comes while it is held up is forgotten. A new one may take the place of one that
+ * is not held up; where all are, what more sites send is as without. */
 #define SOURCES_MAX 64
 static struct source {
     uint16_t site, job;
