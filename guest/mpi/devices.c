@@ -10,7 +10,8 @@
     DEVICE(netcache)        \
     DEVICE(via)             \
     DEVICE(tcp)             \
-    DEVICE(mpinp)
+    DEVICE(mpinp)           \
+    DEVICE(mcp)
 #endif
 
 #define DECLARE(name) extern struct mpi_device mpi_device_##name;

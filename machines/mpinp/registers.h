@@ -10,7 +10,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_MPINP_INTERFACE 0xdf9b88e4u /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_MPINP_INTERFACE 0x86c3f3d9u /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 
@@ -52,5 +52,93 @@ _Static_assert(offsetof(struct chasqui_mpinp_end, envelope) == 0, "chasqui_mpinp
 _Static_assert(offsetof(struct chasqui_mpinp_end, head) == 40, "chasqui_mpinp_end.head");
 _Static_assert(offsetof(struct chasqui_mpinp_end, number) == 56, "chasqui_mpinp_end.number");
 _Static_assert(offsetof(struct chasqui_mpinp_end, sent) == 60, "chasqui_mpinp_end.sent");
+
+#define CHASQUI_MPINP_MCP_DEVICE 0x7ull /* Number by which MPI_Init picks the device of the firmware that matches. */
+#define CHASQUI_MPINP_SETTING_PIO_BYTES 0x3ull /* Setting: longest data that are stored to the window [bytes]. */
+#define CHASQUI_MPINP_REQUESTS 0x40ull /* Requests that the ring at the window's begin holds. The doorbell counts them. */
+#define CHASQUI_MPINP_WINDOW_DATA 0x1000ull /* Offset in the window of data that the process sends from there. */
+#define CHASQUI_MPINP_NAMES 0x80ull /* Names that a process has for its requests, from 0 on; one is free again with its last event. */
+#define CHASQUI_MPINP_RECEIVES 0x78ull /* Names that receives may have at a time. */
+#define CHASQUI_MPINP_PLACES 0x100ull /* Places in expected lists that they may have: one each, of any source one for each rank. */
+#define CHASQUI_MPINP_ANY_SOURCE 0xffffull /* A rank: of any source. */
+#define CHASQUI_MPINP_ANY_TAG 0x80000000ull /* A tag: any. */
+#define CHASQUI_MPINP_ENTRY_BYTES 0x2000ull /* Longest part of a message that an entry of its table is for [bytes]. */
+#define CHASQUI_MPINP_SEND 0x1ull /* Kind of a request: a message. */
+#define CHASQUI_MPINP_RECEIVE 0x2ull /* Kind of a request: a receive. */
+#define CHASQUI_MPINP_PROBE 0x3ull /* Kind of a request: is there a message that such a receive would get? PROBED follows. Without one, UNCLAIMED follows when */
+#define CHASQUI_MPINP_CLAIM 0x4ull /* Kind of a request: the same, and the message is `name`'s from now on. CLAIMED follows. */
+#define CHASQUI_MPINP_FETCH 0x5ull /* Kind of a request: the message that `name` has claimed is received. */
+#define CHASQUI_MPINP_CANCEL 0x6ull /* Kind of a request: `name` is not wanted any more. Its event says what came of that. */
+#define CHASQUI_MPINP_ENTRY 0x7ull /* Kind of a request: an entry of `name`'s table is valid again. */
+#define CHASQUI_MPINP_LISTEN 0x8ull /* Kind of a request: UNCLAIMED is wanted; with flag 1, also if messages are there that no receive has got. */
+#define CHASQUI_MPINP_DRAIN 0x9ull /* Kind of a request: CLAIM of the first message from `rank` that no receive has got, whatever its context and tag. */
+#define CHASQUI_MPINP_SYNCHRONOUS 0x1ull /* Flag of a send: it completes when it has met its receive. */
+#define CHASQUI_MPINP_READY 0x2ull /* Flag of a send: its receive is posted. */
+#define CHASQUI_MPINP_IN_WINDOW 0x4ull /* Flag of a send: its data are in the window. */
+#define CHASQUI_MPINP_SENT 0x1ull /* Kind of an event: a send is over. */
+#define CHASQUI_MPINP_RECEIVED 0x2ull /* Kind of an event: a receive is. */
+#define CHASQUI_MPINP_ENTRY_DONE 0x3ull /* Kind of an event: entry `entry` of the table of `name` has been taken, or filled. */
+#define CHASQUI_MPINP_PROBED 0x4ull /* Kind of an event: the answer to PROBE. */
+#define CHASQUI_MPINP_CLAIMED 0x5ull /* Kind of an event: the answer to CLAIM. */
+#define CHASQUI_MPINP_UNCLAIMED 0x6ull /* Kind of an event: a message has come that no receive has got. */
+#define CHASQUI_MPINP_CROWDED 0x7ull /* Kind of an event: many messages from `rank` have come that no receive has got. The next follows when one is drained. */
+#define CHASQUI_MPINP_COMPLETE 0x0ull /* Result: of SENT and RECEIVED, all is well; of PROBED and CLAIMED, there is one. */
+#define CHASQUI_MPINP_TRUNCATED 0x1ull /* Result: the message was longer than the receive. */
+#define CHASQUI_MPINP_CANCELLED 0x2ull /* Result: it was taken back. */
+#define CHASQUI_MPINP_NOTHING 0x3ull /* Result: there is none. */
+#define CHASQUI_MPINP_HOST_TAKEN 0x0ull /* Offset in the memory on the host of the count of requests that were taken. */
+#define CHASQUI_MPINP_HOST_EVENTS 0x1000ull /* Offset in the memory on the host of the ring of events. */
+#define CHASQUI_MPINP_EVENTS 0x200ull /* Events that it holds. */
+#define CHASQUI_MPINP_HOST_DATA 0x5000ull /* Offset in the memory on the host of what entries name. */
+
+struct chasqui_mpinp_request {
+    uint8_t kind; /* What is wanted. */
+    uint8_t flags; /* Flags of a send. */
+    uint16_t rank; /* World rank of the other side, or ANY_SOURCE. */
+    uint16_t name; /* What events call it by. */
+    uint16_t valid; /* Entries of its table that are valid: part i of the message is where entry i modulo two says. */
+    uint32_t context; /* Context of the communicator. */
+    int32_t tag; /* Tag, or ANY_TAG. */
+    uint32_t bytes; /* Length of the message, or room for it [bytes]. */
+    uint32_t sequence; /* Number of the message among all that the process has sent. */
+    uint32_t address[2]; /* The table: offsets in the memory on the host, or the first in the window. */
+};
+_Static_assert(sizeof(struct chasqui_mpinp_request) == 32, "chasqui_mpinp_request");
+_Static_assert(offsetof(struct chasqui_mpinp_request, kind) == 0, "chasqui_mpinp_request.kind");
+_Static_assert(offsetof(struct chasqui_mpinp_request, flags) == 1, "chasqui_mpinp_request.flags");
+_Static_assert(offsetof(struct chasqui_mpinp_request, rank) == 2, "chasqui_mpinp_request.rank");
+_Static_assert(offsetof(struct chasqui_mpinp_request, name) == 4, "chasqui_mpinp_request.name");
+_Static_assert(offsetof(struct chasqui_mpinp_request, valid) == 6, "chasqui_mpinp_request.valid");
+_Static_assert(offsetof(struct chasqui_mpinp_request, context) == 8, "chasqui_mpinp_request.context");
+_Static_assert(offsetof(struct chasqui_mpinp_request, tag) == 12, "chasqui_mpinp_request.tag");
+_Static_assert(offsetof(struct chasqui_mpinp_request, bytes) == 16, "chasqui_mpinp_request.bytes");
+_Static_assert(offsetof(struct chasqui_mpinp_request, sequence) == 20, "chasqui_mpinp_request.sequence");
+_Static_assert(offsetof(struct chasqui_mpinp_request, address) == 24, "chasqui_mpinp_request.address");
+
+struct chasqui_mpinp_event {
+    uint8_t kind; /* What has happened. */
+    uint8_t result; /* What came of it. */
+    uint16_t rank; /* World rank of the message's source. */
+    uint16_t name; /* Which request it is about. */
+    uint16_t context; /* Context of the communicator, of CLAIMED. */
+    int32_t tag; /* Tag of the message. */
+    uint32_t bytes; /* Length of the message [bytes]. */
+    uint32_t sequence; /* Number of the message among all that its source has sent. */
+    uint32_t entry; /* Of ENTRY_DONE: which. Of CLAIMED: 1, if the message's send awaits its receive. */
+    uint32_t taken; /* Requests that have been taken, of all. */
+    uint32_t number; /* Number of the event, from 1 on: it is there. */
+};
+_Static_assert(sizeof(struct chasqui_mpinp_event) == 32, "chasqui_mpinp_event");
+_Static_assert(offsetof(struct chasqui_mpinp_event, kind) == 0, "chasqui_mpinp_event.kind");
+_Static_assert(offsetof(struct chasqui_mpinp_event, result) == 1, "chasqui_mpinp_event.result");
+_Static_assert(offsetof(struct chasqui_mpinp_event, rank) == 2, "chasqui_mpinp_event.rank");
+_Static_assert(offsetof(struct chasqui_mpinp_event, name) == 4, "chasqui_mpinp_event.name");
+_Static_assert(offsetof(struct chasqui_mpinp_event, context) == 6, "chasqui_mpinp_event.context");
+_Static_assert(offsetof(struct chasqui_mpinp_event, tag) == 8, "chasqui_mpinp_event.tag");
+_Static_assert(offsetof(struct chasqui_mpinp_event, bytes) == 12, "chasqui_mpinp_event.bytes");
+_Static_assert(offsetof(struct chasqui_mpinp_event, sequence) == 16, "chasqui_mpinp_event.sequence");
+_Static_assert(offsetof(struct chasqui_mpinp_event, entry) == 20, "chasqui_mpinp_event.entry");
+_Static_assert(offsetof(struct chasqui_mpinp_event, taken) == 24, "chasqui_mpinp_event.taken");
+_Static_assert(offsetof(struct chasqui_mpinp_event, number) == 28, "chasqui_mpinp_event.number");
 
 #endif

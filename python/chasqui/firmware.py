@@ -1,5 +1,6 @@
 """Firmware of the machines that have processors in their network interfaces, `machines/*/firmware`
-(one image, or one for each folder in it, of that folder's files and those beside the folders), and
+(one image, or one for each folder in it, of that folder's files and those beside the folders; these
+may include `machines/*/protocol`), and
 the kernel image, `guest/kernel`, once without drivers and once with those of each machine that has
 some, `machines/*/kernel`; and each of these for one hart and for several.
 
@@ -65,7 +66,7 @@ def directory() -> Path:
     import hashlib
 
     digest = hashlib.sha256()
-    parts = ["**/*.h", "*/firmware/**/*.c", "*/kernel/*.c"]
+    parts = ["**/*.h", "*/firmware/**/*.c", "*/protocol/*.c", "*/kernel/*.c"]
     inputs = [path for part in parts for path in MACHINES.glob(part)]
     inputs += KERNEL.glob("**/*.[chS]")
     inputs += [INCLUDE / "chasqui" / name for name in ("abi.h", "interrupts.h")]

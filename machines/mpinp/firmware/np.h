@@ -40,6 +40,7 @@
 #define CHASQUI_NP_FAULT_SLOT 0x200000000ull /* Of FAULT: a slot that it has counted has no message. */
 #define CHASQUI_NP_FAULT_CREDIT 0x300000000ull /* Of FAULT: it sends more messages than it has credit for. */
 #define CHASQUI_NP_FAULT_GIVEN 0x400000000ull /* Of FAULT: it gives credit back for messages that have not come, or too little of it alone. */
+#define CHASQUI_NP_FAULT_REQUEST 0x500000000ull /* Of FAULT: a request names what is not the process's, or more than it may have. */
 #define CHASQUI_NP_SETTING_SRAM 0x100ull /* Loaded: bytes of the card's memory. */
 #define CHASQUI_NP_SETTING_NODE 0x108ull /* Loaded: this node. */
 #define CHASQUI_NP_SETTING_PROCESSES 0x110ull /* Loaded: processes of this node. */
@@ -50,7 +51,14 @@
 #define CHASQUI_NP_SETTING_NODES 0x138ull /* Loaded: nodes. */
 #define CHASQUI_NP_SETTING_PER_NODE 0x140ull /* Loaded: processes of a node, of all jobs, at most. */
 #define CHASQUI_NP_SETTING_CREDIT 0x148ull /* Loaded: messages that a process may have under way to another (SETTING_CREDIT of the host's software). */
+#define CHASQUI_NP_SETTING_RANKS 0x150ull /* Loaded: ranks of the job. */
+#define CHASQUI_NP_SETTING_BY_NODE 0x158ull /* Loaded: 1, if its ranks are dealt out to nodes in turn. */
+#define CHASQUI_NP_SETTING_EAGER 0x160ull /* Loaded: longest message that is sent without credit [bytes]. */
+#define CHASQUI_NP_SETTING_SLOTS 0x168ull /* Loaded: slots of a channel's message table. */
+#define CHASQUI_NP_SETTING_BUFFER 0x170ull /* Loaded: longest receive buffer of a channel [bytes]. */
 #define CHASQUI_NP_PROCESSES_MAX 0x40ull /* Processes of a node, at most: a bit each of DOORBELLS. */
 #define CHASQUI_NP_PEER_BYTES 0x10ull /* Bytes that the thin firmware needs behind its image for each process of the node and each of the machine. */
+#define CHASQUI_NP_PROCESS_BYTES 0x7000ull /* Bytes that the firmware that matches needs behind its image for each process of the node, at most. */
+#define CHASQUI_NP_CHANNEL_BYTES 0x1260ull /* Bytes that it needs besides for each channel: of its receive buffer, and what goes with it (specs/mpinp.md: 4.5 KB). */
 
 #endif

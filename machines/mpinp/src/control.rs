@@ -1,14 +1,25 @@
-//! Which program controls the card (MPI-NP: the MCP), and what it needs.
+//! Which program controls the card (MPI-NP: the MCP), what it needs, and what it is told.
 
-use chasqui_config::Bytes;
+use chasqui_abi::NiIdentification;
+use chasqui_config::{Bytes, Count};
 use chasqui_memory::PAGE_BYTES;
+use chasqui_placement::{JobId, MapBy, Placement};
 
-use crate::np_registers::PEER_BYTES;
+use crate::layout::Layout;
+use crate::parameters::Shared;
 use crate::registers::SLOT_BYTES;
+use crate::{np_registers as np, registers, requests};
+
+/// Channels that the firmware that matches has tables for: `PROTOCOL_CHANNELS` of `protocol/protocol.h`.
+const CHANNELS: u32 = 64;
+/// Processes of a node, likewise: `PROTOCOL_PROCESSES`.
+const PROCESSES: u32 = 8;
 
 chasqui_config::choice! {
     /// The firmware.
     pub enum Image {
+        /// It matches messages, with credit and rendezvous.
+        Mcp = "mcp",
         /// It moves messages; the host matches.
         Bip = "bip",
     }
@@ -18,9 +29,21 @@ chasqui_config::parameters! {
     /// The network processor's program.
     pub struct Control {
         /// Which it is.
-        image: Image = "bip", source "specs/mpinp.md: the thin firmware";
+        image: Image = "bip", source "ours: the one that is finished";
+        /// Longest message whose data the host stores to the card; longer ones are fetched (`mcp`).
+        pio: Bytes = "128 B", range "8 B" ..= "4 KiB", source "assumption";
+        /// Longest message that goes without credit when there is none (`mcp`).
+        eager: Bytes = "64 B", range "0 B" ..= "4 KiB", source "assumption";
+        /// Slots of a channel's message table: of messages that have met no receive, or are on their way (`mcp`).
+        slots: Count = 32, range 1 ..= 32, source "MPI-NP, section 3.1";
+        /// Longest receive buffer of a channel; with many channels there is less (`mcp`).
+        buffer: Bytes = "8 KiB", range "128 B" ..= "8 KiB", source "ours: what an entry of a page table is for";
     }
 }
+
+/// Memory on the host that each process of the firmware that matches needs: events, short blocks, and a few long ones for
+/// sends and for receives.
+const HOST_MIN: Bytes = Bytes::from_bytes(256 << 10);
 
 /// Of a process's ring on the host, slots that are kept for each other one's credit alone: as many of its messages as are under
 /// way are two times half of the credit.
@@ -30,7 +53,7 @@ const FOR_CREDIT: u64 = 2;
 ///
 /// # Errors
 /// There are none: in words.
-pub(crate) fn credit(host: Bytes, ranks: u32) -> Result<u64, String> {
+fn credit(host: Bytes, ranks: u32) -> Result<u64, String> {
     let slots = (host.bytes() - PAGE_BYTES) / SLOT_BYTES;
     let each = slots / u64::from(ranks);
     if each > FOR_CREDIT {
@@ -43,14 +66,132 @@ pub(crate) fn credit(host: Bytes, ranks: u32) -> Result<u64, String> {
     ))
 }
 
-/// Bytes behind the image for what each of `processes` of a node has with each of `all` of the machine.
-pub(crate) fn table_bytes(processes: u32, all: u32) -> u64 {
-    u64::from(processes) * u64::from(all) * PEER_BYTES
+/// The firmware, and what it and its host's side are told.
+pub(crate) struct Program {
+    control: Control,
+    /// Messages that a process may have under way to another.
+    credit: u64,
+    /// What the firmware loads: addresses and values. The card adds what is its own.
+    pub settings: Vec<(u64, u64)>,
+}
+
+impl Program {
+    /// That of processes so placed, each with so much memory on the host.
+    ///
+    /// # Errors
+    /// A process's ring there is too short: in words.
+    pub fn new(control: Control, host: Bytes, placement: &Placement) -> Result<Program, String> {
+        let credit = if control.image == Image::Bip { credit(host, placement.ranks_max())? } else { 0 };
+        let settings = vec![
+            (np::SETTING_CREDIT, credit),
+            (np::SETTING_RANKS, placement.ranks(JobId(0)).into()),
+            (np::SETTING_BY_NODE, u64::from(placement.map_by() == MapBy::Node)),
+            (np::SETTING_EAGER, control.eager.bytes()),
+            (np::SETTING_SLOTS, control.slots),
+            (np::SETTING_BUFFER, control.buffer.bytes()),
+        ];
+        Ok(Program { control, credit, settings })
+    }
+
+    /// Names the host's side, and tells it.
+    pub fn identify(&self, page: &mut NiIdentification) {
+        page.device = match self.control.image {
+            Image::Mcp => requests::MCP_DEVICE,
+            Image::Bip => registers::DEVICE,
+        } as u32;
+        page.settings[requests::SETTING_PIO_BYTES as usize] = self.control.pio.bytes();
+        page.settings[registers::SETTING_CREDIT as usize] = self.credit;
+    }
+}
+
+/// Memory of the card for the firmware's image, and for tables behind it.
+pub(crate) struct Room {
+    /// All of it, what it is called, and the tables [bytes].
+    bytes: u64,
+    name: String,
+    tables: u64,
+}
+
+impl Room {
+    /// Whether firmware `name` with an image of so many bytes finds room.
+    ///
+    /// # Errors
+    /// It does not: in words.
+    pub fn check(&self, name: &str, image: u64) -> Result<(), String> {
+        let needed = image.next_multiple_of(PAGE_BYTES) + self.tables;
+        if self.bytes < needed {
+            return Err(format!(
+                "{}: the firmware {name:?} and its tables for so many ranks need {needed} B",
+                self.name
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl Control {
+    /// Whether it can serve such a placement.
+    ///
+    /// # Errors
+    /// There are too few channels, or there is too little of `host`, a process's memory there: in words, with what there may
+    /// be.
+    pub fn check(&self, placement: &Placement, host: Bytes) -> Result<(), String> {
+        let (ranks, per_node) = (placement.ranks_max(), placement.processes());
+        if self.image == Image::Mcp && host < HOST_MIN {
+            return Err(format!(
+                "mpinp.shared.host = {host}: firmware \"mcp\" needs at least {HOST_MIN} for each process"
+            ));
+        }
+        if self.image != Image::Mcp || (per_node <= PROCESSES && per_node * ranks <= CHANNELS) {
+            return Ok(());
+        }
+        if per_node > PROCESSES {
+            return Err(format!(
+                "{per_node} ranks on a node: mpinp's firmware \"mcp\" serves up to {PROCESSES} processes"
+            ));
+        }
+        Err(format!(
+            "{ranks} ranks, {per_node} on a node: each process has a channel to each rank, and mpinp's card has {CHANNELS}; \
+             with {per_node} on a node, up to {} ranks can run",
+            CHANNELS / per_node
+        ))
+    }
+
+    /// What is there for it on a card of a network of so many nodes: the thin firmware has its part of the memory, the other
+    /// one all below the windows.
+    pub fn room(&self, shared: &Shared, layout: &Layout, nodes: u32, ranks: u32) -> Room {
+        let processes = u64::from(layout.processes);
+        match self.image {
+            Image::Bip => Room {
+                bytes: shared.firmware.bytes(),
+                name: format!("mpinp.shared.firmware = {}", shared.firmware),
+                tables: processes * processes * u64::from(nodes) * np::PEER_BYTES,
+            },
+            Image::Mcp => Room {
+                bytes: layout.windows,
+                name: format!("mpinp.card.sram: there are {} B below the windows", layout.windows),
+                tables: processes * (np::PROCESS_BYTES + u64::from(ranks) * np::CHANNEL_BYTES),
+            },
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_largest_number_of_ranks_is_named() {
+        let control = |image| Control { image, ..Control::default() };
+        let placement = |ranks, per_node| Placement::new(vec![ranks], per_node, MapBy::Slot);
+        assert_eq!(control(Image::Mcp).check(&placement(32, 2), HOST_MIN), Ok(()));
+        let text = control(Image::Mcp).check(&placement(33, 2), HOST_MIN).unwrap_err();
+        assert!(text.ends_with("with 2 on a node, up to 32 ranks can run"), "{text}");
+        assert!(
+            control(Image::Mcp).check(&placement(9, 9), HOST_MIN).unwrap_err().contains("up to 8 processes")
+        );
+        assert_eq!(control(Image::Bip).check(&placement(200, 4), HOST_MIN), Ok(()));
+    }
 
     #[test]
     fn a_ring_has_room_for_all_that_may_be_under_way() {

@@ -9,6 +9,7 @@ mod layout;
 pub mod np_registers;
 pub mod parameters;
 pub mod registers;
+pub mod requests;
 
 use chasqui_config::{Resolved, Schema};
 use chasqui_engine::Clock;
@@ -21,7 +22,7 @@ use chasqui_node::NodeConfiguration;
 use chasqui_placement::Placement;
 
 use board::{Board, BoardPlan};
-use control::Control;
+use control::{Control, Program, Room};
 use layout::Layout;
 use parameters::{Card, Pci, Processor, Shared};
 
@@ -89,6 +90,8 @@ impl Machine for MpinpMachine {
             packet_bytes_min: 1,
             copes_with: self.copes_with(resolved),
         };
+        let host = resolved.read::<Shared>("mpinp.shared").host;
+        resolved.read::<Control>("mpinp.control").check(&work.placement, host)?;
         build_on_network(resolved, work, on, threads, |configuration, port| {
             let job = &work.jobs[0];
             let profiled = job.watch.profile.then_some(port.node());
@@ -116,8 +119,9 @@ fn board(
         shared.window.bytes(),
         (ni_memory_base(configuration), shared.host.bytes()),
     )?;
-    let tables = control::table_bytes(per_node, per_node * port.nodes());
-    let processor = network_processor(resolved, configuration, firmware, (&card, tables))?;
+    let control: Control = resolved.read("mpinp.control");
+    let room = control.room(&shared, &layout, port.nodes(), placement.ranks_max());
+    let processor = network_processor(resolved, configuration, firmware, (&card, room))?;
     Ok(Board::new(BoardPlan {
         pci: resolved.read("mpinp.pci"),
         network: resolved.read("network"),
@@ -127,12 +131,11 @@ fn board(
         layout,
         processor,
         per_node,
-        credit: control::credit(shared.host, placement.ranks_max())?,
+        program: Program::new(control, shared.host, placement)?,
     }))
 }
 
-/// The network processor, on the card's memory, whose firmware needs so much for tables behind its image [bytes]. With a
-/// node's number its cycles are counted.
+/// The network processor, on the card's memory, with `room` for its firmware. With a node's number its cycles are counted.
 ///
 /// # Errors
 /// There is no firmware for it, or that does not fit.
@@ -140,19 +143,12 @@ fn network_processor(
     resolved: &Resolved,
     node: &NodeConfiguration,
     (firmware, profiled): (&Firmware, Option<u32>),
-    (card, tables): (&Card, u64),
+    (card, room): (&Card, Room),
 ) -> Result<FirmwareProcessor<SharedSram>, String> {
     let np: Processor = resolved.read("mpinp.np");
     let name = resolved.read::<Control>("mpinp.control").image.word();
     let image = firmware.named(name).map_err(|e| format!("mpinp: {e}"))?;
-    let room = resolved.read::<Shared>("mpinp.shared").firmware;
-    let needed =
-        image.end().saturating_sub(FIRMWARE_MEMORY).next_multiple_of(np_registers::PEER_BYTES) + tables;
-    if room.bytes() < needed {
-        return Err(format!(
-            "mpinp.shared.firmware = {room}: the firmware {name:?} and its tables for so many ranks need {needed} B"
-        ));
-    }
+    room.check(name, image.end().saturating_sub(FIRMWARE_MEMORY))?;
     let mut class = [1; CLASSES];
     class[chasqui_hart::Class::IntMul as usize] = np.int_mul.cycles() as u16;
     class[chasqui_hart::Class::IntDiv as usize] = np.int_div.cycles() as u16;

@@ -68,6 +68,8 @@ chasqui_abi::guest_constants! {
     pub const FAULT_CREDIT: u64 = 3 << 32;
     /// Of FAULT: it gives credit back for messages that have not come, or too little of it alone.
     pub const FAULT_GIVEN: u64 = 4 << 32;
+    /// Of FAULT: a request names what is not the process's, or more than it may have.
+    pub const FAULT_REQUEST: u64 = 5 << 32;
 
     /// Loaded: bytes of the card's memory.
     pub const SETTING_SRAM: u64 = 0x100;
@@ -89,11 +91,25 @@ chasqui_abi::guest_constants! {
     pub const SETTING_PER_NODE: u64 = 0x140;
     /// Loaded: messages that a process may have under way to another (SETTING_CREDIT of the host's software).
     pub const SETTING_CREDIT: u64 = 0x148;
+    /// Loaded: ranks of the job.
+    pub const SETTING_RANKS: u64 = 0x150;
+    /// Loaded: 1, if its ranks are dealt out to nodes in turn.
+    pub const SETTING_BY_NODE: u64 = 0x158;
+    /// Loaded: longest message that is sent without credit [bytes].
+    pub const SETTING_EAGER: u64 = 0x160;
+    /// Loaded: slots of a channel's message table.
+    pub const SETTING_SLOTS: u64 = 0x168;
+    /// Loaded: longest receive buffer of a channel [bytes].
+    pub const SETTING_BUFFER: u64 = 0x170;
 
     /// Processes of a node, at most: a bit each of DOORBELLS.
     pub const PROCESSES_MAX: u64 = 64;
     /// Bytes that the thin firmware needs behind its image for each process of the node and each of the machine.
     pub const PEER_BYTES: u64 = 16;
+    /// Bytes that the firmware that matches needs behind its image for each process of the node, at most.
+    pub const PROCESS_BYTES: u64 = 28672;
+    /// Bytes that it needs besides for each channel: of its receive buffer, and what goes with it (specs/mpinp.md: 4.5 KB).
+    pub const CHANNEL_BYTES: u64 = 4704;
 }
 
 /// Text of `firmware/np.h`.

@@ -72,6 +72,12 @@ const _: () =
 pub static HEADER: DeviceHeader = DeviceHeader::new("MPINP", "machines/mpinp/src/registers.rs", body);
 
 fn body() -> String {
-    [INCLUDE_ABI.into(), defines("MPINP_", CONSTANTS), MpinpHead::definition(), MpinpEnd::definition()]
-        .join("\n")
+    [
+        INCLUDE_ABI.into(),
+        defines("MPINP_", CONSTANTS),
+        MpinpHead::definition(),
+        MpinpEnd::definition(),
+        crate::requests::text(),
+    ]
+    .join("\n")
 }

@@ -1,18 +1,21 @@
 /* Jobs that fill a miss queue are held up at their source. What comes behind a packet that finds neither its queue nor the
  * miss queue with room waits on the link, of any job, and the sP takes longer to keep a packet than the link to bring it. So
- * when packets of a job gather in the miss queue, the sP has the source of the next one hold its job up. When all of the job
- * have been taken, it goes on. This waits for no receiver: the sP takes what has come.
+ * when packets of a job gather in the miss queue, the sP has their sources hold the job up: that of the next one, and those that
+ * made them gather before. When all of the job have been taken, it goes on. This waits for no receiver: the sP takes what has
+ * come.
  */
 #include "firmware.h"
 
-/* Jobs that are held up for this site's sake, where, and whether they go on as soon as that can be told. One that finds no
- * place here is not held up. */
-#define HELD_MAX 64
-static struct {
+/* Sources of packets that gathered: a site, and the job there, which is held up for this site's sake or not, and goes on as soon
+ * as that can be told. One from which nothing comes while it is held up is forgotten. A new one may take the place of one that
+ * is not held up; where all are, what more sites send is as without. */
+#define SOURCES_MAX 64
+static struct source {
     uint16_t site, job;
-    bool goes_on;
-} held[HELD_MAX];
-static unsigned held_count;
+    enum { SENDS, HELD, GOES_ON } state;
+    bool has_sent; /* since it was held up */
+} sources[SOURCES_MAX];
+static unsigned source_count;
 
 /* Of each job: where it is held up for this site's sake, packets of it that have been taken since, and after how many it goes
  * on even so: what comes from sites where it is not held up could keep some in the miss queue for ever. */
@@ -66,36 +69,46 @@ static void tell(unsigned site, uint64_t what, unsigned job)
         release_job(job);
 }
 
-static bool is_held(unsigned site, unsigned job)
+static struct source *find(unsigned site, unsigned job)
 {
-    for (unsigned i = 0; i < held_count; i++) {
-        if (held[i].site == site && held[i].job == job)
-            return true;
+    for (struct source *source = sources; source < &sources[source_count]; source++) {
+        if (source->site == site && source->job == job)
+            return source;
     }
-    return false;
+    return NULL;
+}
+
+static void release(struct source *source)
+{
+    held_of[source->job]--;
+    tell(source->site, CHASQUI_SP_RELEASE_JOB, source->job);
+    if (source->has_sent) {
+        source->state = SENDS;
+        source->has_sent = false;
+    } else {
+        *source = sources[--source_count];
+    }
 }
 
 void release_on(void)
 {
-    for (unsigned i = held_count; i-- > 0 && own_has_room();) {
-        if (!held[i].goes_on)
-            continue;
-        unsigned site = held[i].site, job = held[i].job;
-        held[i] = held[--held_count];
-        held_of[job]--;
-        tell(site, CHASQUI_SP_RELEASE_JOB, job);
+    for (unsigned i = source_count; i-- > 0 && own_has_room();) {
+        if (sources[i].state == GOES_ON)
+            release(&sources[i]);
     }
 }
 
 void missed_is_taken(unsigned process, bool is_last)
 {
-    if (held_count == 0)
+    if (source_count == 0)
         return;
     unsigned job = process / job_processes;
     if (held_of[job] == 0 || (++held_for[job] < HELD_FOR && !is_last))
         return;
-    for (unsigned i = 0; i < held_count; i++)
-        held[i].goes_on |= held[i].job == job;
+    for (unsigned i = 0; i < source_count; i++) {
+        if (sources[i].job == job && sources[i].state == HELD)
+            sources[i].state = GOES_ON;
+    }
     held_for[job] = 0; /* of sites where it is held up before these are told */
     release_on();
 }
@@ -106,19 +119,47 @@ static bool is_of_sp(struct chasqui_voyager_packet header)
     return header.kind == CHASQUI_SP_PACKET_EXPRESS && header.flags & CHASQUI_SP_PACKET_OWN;
 }
 
+/* For a new source; null: all are held up. */
+static struct source *place_for_source(void)
+{
+    if (source_count < SOURCES_MAX)
+        return &sources[source_count++];
+    for (unsigned i = 0; i < source_count; i++) {
+        if (sources[i].state == SENDS)
+            return &sources[i];
+    }
+    return NULL;
+}
+
+/* A packet of the job from `site` is taken; `gather`: too many wait. */
+static void note(unsigned site, unsigned job, bool gather)
+{
+    struct source *source = find(site, job);
+    if (!source && gather && !is_of_sp(header_of(nes_load(CHASQUI_SP_MISSED)))) {
+        source = place_for_source();
+        if (source)
+            *source = (struct source){.site = site, .job = job};
+    }
+    if (source)
+        source->has_sent = true;
+}
+
+static void look(unsigned job, unsigned site, bool gather)
+{
+    note(site, job, gather);
+    for (unsigned i = 0; gather && i < source_count && own_has_room(); i++) {
+        if (sources[i].job != job || sources[i].state != SENDS)
+            continue;
+        if (held_of[job]++ == 0)
+            held_for[job] = 0;
+        sources[i].state = HELD;
+        tell(sources[i].site, CHASQUI_SP_HOLD_JOB, job);
+    }
+}
+
 /* A packet from `site` for `process` is the oldest of `waiting` ones of its job in the miss queue. */
 void hold_if_full(unsigned process, unsigned site, unsigned waiting)
 {
-    if (limit == 0 || waiting < limit)
-        return;
-    unsigned job = process / job_processes;
-    if (held_count == HELD_MAX || is_held(site, job) || is_of_sp(header_of(nes_load(CHASQUI_SP_MISSED))) ||
-        !own_has_room())
-        return;
-    if (held_of[job]++ == 0)
-        held_for[job] = 0;
-    held[held_count].site = site;
-    held[held_count].goes_on = false;
-    held[held_count++].job = job;
-    tell(site, CHASQUI_SP_HOLD_JOB, job);
+    if (limit > 0 && (waiting >= limit || source_count > 0))
+        look(process / job_processes, site, waiting >= limit);
 }

@@ -26,6 +26,7 @@ use chasqui_ni::{
 use chasqui_placement::ProcessId;
 use chasqui_record::Profile;
 
+use crate::control::Program;
 use crate::layout::Layout;
 use crate::parameters::{Card, Pci};
 use crate::{np_registers as np, registers};
@@ -69,8 +70,8 @@ pub(crate) struct BoardPlan {
     pub processor: FirmwareProcessor<SharedSram>,
     /// Processes of a node, at most.
     pub per_node: u32,
-    /// Messages that a process may have under way to another.
-    pub credit: u64,
+    /// Its program.
+    pub program: Program,
 }
 
 /// The memory of a card, which its processor is master of as well.
@@ -115,19 +116,20 @@ pub(crate) struct Board {
     /// Of the receiver's place that was filled last.
     filled: u64,
     records: Records,
-    settings: [(u64, u64); 10],
+    program: Program,
     counters: BoardStatistics,
 }
 
 impl Board {
     pub fn new(plan: BoardPlan) -> Board {
-        let BoardPlan { pci, card, network, port, layout, line_bytes, processor, per_node, credit } = plan;
+        let BoardPlan { pci, card, network, port, layout, line_bytes, processor, per_node, mut program } =
+            plan;
         let clock = Clock::new(card.clock.hz());
         let header = card.packet_header.bytes();
         let link = LinkEnd::new(&network, port, 1, BoardEvent::Start.into());
         let pipeline =
             Pipeline::new(&link, clock, &[(BoardEvent::Asked, card.lead.cycles())], Some(BoardEvent::Landed));
-        let settings = [
+        program.settings.extend([
             (np::SETTING_SRAM, card.sram.bytes()),
             (np::SETTING_NODE, link.node().into()),
             (np::SETTING_PROCESSES, layout.processes.into()),
@@ -137,8 +139,7 @@ impl Board {
             (np::SETTING_HOST_MEMORY_BYTES, layout.host_bytes),
             (np::SETTING_NODES, link.nodes().into()),
             (np::SETTING_PER_NODE, per_node.into()),
-            (np::SETTING_CREDIT, credit),
-        ];
+        ]);
         let bus = io_bus(&pci);
         Board {
             retry: bus.clock().edge(pci.address.cycles() + pci.target_wait.cycles() + 1),
@@ -160,7 +161,7 @@ impl Board {
             destination: 0,
             filled: 0,
             records: Records::default(),
-            settings,
+            program,
             counters: BoardStatistics::default(),
             layout,
             link,
@@ -270,11 +271,6 @@ impl Board {
         self.local.told();
     }
 
-    /// What of a setting's register never changes.
-    fn setting(&self, address: u64) -> Option<u64> {
-        self.settings.iter().find(|&&(at, _)| at == address).map(|&(_, value)| value)
-    }
-
     /// What the firmware loads from a register.
     fn np_loads(&mut self, address: u64, now: Time) -> Option<u64> {
         let bit = |is_busy: bool, bit: u64| if is_busy { bit } else { 0 };
@@ -287,7 +283,7 @@ impl Board {
             np::DOORBELLS => std::mem::take(&mut self.doorbells),
             np::TIME => self.local.clock().edge_at_or_after(now),
             np::RECEIVED => self.filled,
-            _ => self.setting(address)?,
+            _ => self.program.settings.iter().find(|&&(at, _)| at == address)?.1,
         })
     }
 
@@ -315,6 +311,9 @@ impl Board {
                     np::FAULT_SLOT => "a slot that its doorbell counts has no message that can be sent",
                     np::FAULT_CREDIT => "it sends more messages than it has credit for",
                     np::FAULT_GIVEN => "it gives back credit that it has not got, or too little of it alone",
+                    np::FAULT_REQUEST => {
+                        "a request names what is not its process's, or more than that may have"
+                    }
                     _ => return Err(format!("a store of {value:#x} to FAULT")),
                 };
                 c.fault(ProcessId(value as u32), format!("protection: {what}"));
@@ -361,12 +360,10 @@ fn card_dma(pci: &Pci, card: &Card, line_bytes: u64) -> CardDma {
 
 impl NetworkInterface for Board {
     fn identify(&self, page: &mut NiIdentification) {
-        page.device = registers::DEVICE as u32;
+        self.program.identify(page);
         page.interface = registers::HEADER.interface();
         page.settings[registers::SETTING_WINDOW_BYTES as usize] = self.layout.window_bytes;
         page.settings[registers::SETTING_HOST_BYTES as usize] = self.layout.host_bytes;
-        page.settings[registers::SETTING_CREDIT as usize] =
-            self.setting(np::SETTING_CREDIT).expect("it is the firmware's, too");
     }
 
     fn regions(&self, process: ProcessId) -> Vec<Region> {

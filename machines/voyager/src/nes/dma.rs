@@ -7,8 +7,9 @@ use chasqui_memory::PAGE_BYTES;
 use chasqui_ni::{BusRequest, Context, DmaReader, MessageKey, Piece, Ring, SlotQueue};
 use chasqui_placement::{JobId, ProcessId};
 
+use super::control::Control;
 use super::queues::QueueName;
-use super::refusal::{Answer, name_sender};
+use super::refusal::name_sender;
 use super::table::Destination;
 use super::transmit::{message_of, packet_bytes, push_packet};
 use super::turns::JobTurns;
@@ -47,7 +48,6 @@ enum State {
 
 #[derive(Clone, Copy, Debug)]
 struct Transfer {
-    process: ProcessId,
     request: VoyagerDma,
     to: Destination,
     /// Bytes read, and those of them that its process's earlier turns have read.
@@ -56,8 +56,19 @@ struct Transfer {
     message: MessageKey,
     /// Its process, or the one that it is for, is over: no more is read, and what has been read is not sent.
     is_broken: bool,
-    /// Its destination's site has had a piece of it, or may have told it to go on: that is told when it breaks off.
+    /// Its destination's site has had a piece of it, or will, or may have told it to go on: that is told when it breaks off.
     is_known: bool,
+}
+
+/// A part of a block that has been read, and has not left.
+struct ReadPiece {
+    process: ProcessId,
+    to: Destination,
+    message: MessageKey,
+    /// A packet's.
+    data: Vec<u8>,
+    /// Its block has broken off: it is not sent.
+    is_dropped: bool,
 }
 
 /// Pieces that are read ahead: one crosses the I-bus while the next is read.
@@ -74,8 +85,8 @@ pub(super) struct DmaEngine {
     state: State,
     reader: DmaReader,
     transfer: Option<Transfer>,
-    /// Pieces that have been read, whose each is, and as packet data; the first may be crossing.
-    pieces: VecDeque<(ProcessId, Vec<u8>)>,
+    /// The first may be crossing. Processes have a block under way each, so that they name blocks.
+    pieces: VecDeque<ReadPiece>,
     crossing: bool,
     /// A credit has made room in the TxU, which the engine's control has yet to see.
     sees_room_soon: bool,
@@ -156,11 +167,11 @@ impl DmaEngine {
             self.read(s, c);
         }
         if !self.crossing
-            && let Some((process, piece)) = self.pieces.front()
-            && s.txu_has_room(s.homes.names.first_basic(*process))
+            && let Some(piece) = self.pieces.front()
+            && s.txu_has_room(s.homes.names.first_basic(piece.process))
         {
             self.crossing = true;
-            c.at(s.cross(c.now, s.nes.transmit.cycles(), piece.len() as u64), NesEvent::Crossed.into());
+            c.at(s.cross(c.now, s.nes.transmit.cycles(), piece.data.len() as u64), NesEvent::Crossed.into());
         }
     }
 
@@ -297,7 +308,7 @@ impl DmaEngine {
             |t: &Transfer| t.is_known && t.to.site == site && s.homes.job_of_queue(t.to.queue) == job;
         if !self.parked.iter().flatten().chain(&self.transfer).any(goes_on) {
             let process = s.homes.first_process(job);
-            s.answers.push_back(Answer::Ended { site, process });
+            s.control.push_back(Control::Ended { site, process });
         }
     }
 
@@ -342,6 +353,7 @@ impl DmaEngine {
     pub fn close(&mut self, process: ProcessId, s: &mut Shared) {
         let is_current = process == self.current && self.state != State::Idle;
         if let Some(transfer) = self.parked[process.index()].take() {
+            self.drop_pieces(process);
             tell_end(transfer, s);
         }
         let queue = &mut self.queues[process.index()];
@@ -358,7 +370,12 @@ impl DmaEngine {
             if self.state == State::Ready {
                 self.state = State::Read;
             }
+            self.drop_pieces(self.current);
         }
+    }
+
+    fn drop_pieces(&mut self, process: ProcessId) {
+        self.pieces.iter_mut().filter(|piece| piece.process == process).for_each(|piece| piece.is_dropped = true);
     }
 
     fn is_broken(&self) -> bool {
@@ -403,7 +420,6 @@ impl DmaEngine {
             false => s.counters.dma_requests += 1,
         }
         self.transfer = Some(Transfer {
-            process,
             request: *request,
             to,
             read: 0,
@@ -477,29 +493,27 @@ impl DmaEngine {
         let t = self.transfer.as_mut().expect("a transfer is under way");
         let mut data = (t.request.to + t.read).to_le_bytes().to_vec();
         data.extend_from_slice(piece);
-        self.pieces.push_back((self.current, data));
+        let (process, to, message, is_dropped) = (self.current, t.to, t.message, t.is_broken);
+        self.pieces.push_back(ReadPiece { process, to, message, data, is_dropped });
+        t.is_known |= !is_dropped;
         t.read += piece.len() as u64;
         self.state = self.after_a_piece();
     }
 
     /// A piece has crossed the I-bus: it becomes a packet.
     pub fn crossed(&mut self, s: &mut Shared) {
-        let (process, data) = self.pieces.pop_front().expect("a piece crosses");
-        let parked = &mut self.parked[process.index()];
-        let transfer = if parked.is_some() { parked } else { &mut self.transfer };
+        let ReadPiece { process, to, message, data, is_dropped } =
+            self.pieces.pop_front().expect("a piece crosses");
         self.crossing = false;
-        // Its process may be over, and another's be dealt with.
-        let Some(t) =
-            transfer.as_mut().filter(|t| t.process == process && !t.is_broken && s.table.reaches(t.to))
-        else {
+        // The process that it is for may be over since.
+        if is_dropped || !s.table.reaches(to) {
             return;
-        };
-        t.is_known = true;
+        }
         s.counters.dma_packets += 1;
         s.counters.dma_bytes += data.len() as u64 - 8;
         // The process is named for the receiver, should it refuse the piece.
-        let bytes = packet_bytes(PACKET_DMA, t.to, process.0, [&data, &[]]);
-        push_packet(s, (s.homes.names.first_basic(process), t.to.site), bytes, data.len() as u64, t.message);
+        let bytes = packet_bytes(PACKET_DMA, to, process.0, [&data, &[]]);
+        push_packet(s, (s.homes.names.first_basic(process), to.site), bytes, data.len() as u64, message);
     }
 
     /// All pieces have left: so does the notice, when there is room for it.
@@ -527,7 +541,7 @@ impl DmaEngine {
 fn tell_end(transfer: Transfer, s: &mut Shared) {
     if transfer.is_known && s.waiting.ends_are_told {
         let process = s.homes.names.process(transfer.to.queue);
-        s.answers.push_back(Answer::Ended { site: transfer.to.site, process });
+        s.control.push_back(Control::Ended { site: transfer.to.site, process });
     }
 }
 

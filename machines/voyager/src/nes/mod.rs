@@ -11,6 +11,7 @@
 mod accesses;
 mod address;
 mod command;
+mod control;
 mod delays;
 mod dma;
 mod drain;
@@ -56,6 +57,7 @@ use address::{
     TAG_RELEASE_END, TAG_WINDOW,
 };
 use command::Fetcher;
+use control::{Control, ControlSender};
 use delays::Delays;
 use dma::DmaEngine;
 use drain::Drain;
@@ -66,7 +68,6 @@ use onepoll::Orders;
 pub(crate) use plan::NesPlan;
 use queues::{Homes, QueueName, QueueNames};
 use receive::Receiver;
-use refusal::Answer;
 use rings::{Layout, OwnRings, Rings};
 use senders::WaitingBlocks;
 use service::Service;
@@ -135,7 +136,7 @@ struct Shared {
     homes: Homes,
     table: DestinationTable,
     /// What other sites are to be told.
-    answers: VecDeque<Answer>,
+    control: VecDeque<Control>,
     /// Jobs of which the blocks wait for other sites'.
     waiting: WaitingBlocks,
     /// Packets that wait for the link, by priority.
@@ -230,6 +231,7 @@ pub(crate) struct Nes {
     /// Packets on the link to the receive buffer.
     in_flight: usize,
     dma: DmaEngine,
+    control: ControlSender,
     service: Option<Service>,
     /// Turns of processes, if the running process has the queues to itself.
     drain: Option<Drain>,
@@ -293,6 +295,7 @@ impl Nes {
             empty: vec![registers::EXPRESS_EMPTY; names.processes],
             in_flight: 0,
             dma,
+            control: ControlSender::default(),
             transmit_rings: transmit,
             receive_rings: receive,
             service: service.transpose()?,
@@ -306,7 +309,7 @@ impl Nes {
                 line_bytes: plan.line_bytes,
                 ibus_free: Time::ZERO,
                 link,
-                answers: VecDeque::new(),
+                control: VecDeque::new(),
                 waiting,
                 txu: Default::default(),
                 counters: NesStatistics::default(),
@@ -508,7 +511,7 @@ impl Nes {
         self.express.go_on(&mut self.shared, c);
         self.transmitter.go_on(&mut self.shared, c);
         self.dma.go_on(&mut self.shared, c);
-        self.receiver.refuser.go_on(&mut self.shared, c);
+        self.control.go_on(&mut self.shared, c);
         // What they put into the TxU may start at once.
         self.shared.start(c);
     }
@@ -646,7 +649,7 @@ impl NetworkInterface for Nes {
             NesEvent::Prepared => self.dma.prepared(),
             NesEvent::Crossed => self.dma.crossed(&mut self.shared),
             NesEvent::Room => self.dma.sees_room(),
-            NesEvent::Told => self.receiver.refuser.crossed(&mut self.shared),
+            NesEvent::Told => self.control.crossed(&mut self.shared),
             NesEvent::ExpressTransmitted => {
                 let slot = self.express.transmitted(&mut self.shared, c);
                 self.left(slot);

@@ -97,7 +97,7 @@ pub(super) struct Receiver {
     /// Priority of the packet that is dealt with.
     current: usize,
     page_in_cycles: u64,
-    pub refuser: Refuser,
+    refuser: Refuser,
     senders: BlockSenders,
 }
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use chasqui_placement::JobId;
 
-use super::refusal::Answer;
+use super::control::Control;
 use super::table::Destination;
 use super::{NesPlan, Shared};
 
@@ -85,7 +85,7 @@ impl BlockSenders {
         let process = s.homes.first_process(job);
         let tell = |site, word| {
             s.counters.block_waits += u64::from(word == Word::Wait);
-            s.answers.push_back(Answer::Turn { site, process, word });
+            s.control.push_back(Control::Turn { site, process, word });
         };
         match bytes {
             Some(bytes) => senders.came(site, bytes, self.turns, tell),

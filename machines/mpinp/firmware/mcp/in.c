@@ -1,0 +1,275 @@
+/* What comes from the wire: a header, then, where the protocol says, its body. A body for a receive goes to the host's memory
+ * piece by piece while it comes. */
+#include "mcp.h"
+
+#define LANDINGS 3 /* parts that are on their way to the host (ours) */
+
+/* A part of a message for a receive. */
+static struct landing {
+    uint64_t data[PART / 8];
+    uint32_t request; /* or NONE */
+    uint32_t part;
+    uint32_t pieces; /* that are on their way to the host */
+    bool is_here; /* all of it */
+} landings[LANDINGS];
+
+static enum { IN_HEADER, IN_WAITS, IN_BODY } state;
+static struct wire wire; /* the header that came last */
+static struct {
+    enum { DISCARD, LAND, STORE } how;
+    uint32_t filled, place; /* [bytes] that came, and that come next */
+    unsigned landing;
+    uint32_t wanted; /* [bytes] for which the receive has room */
+    unsigned unit; /* of a receive buffer: next */
+    char *at; /* where the next come */
+    struct stored *stored;
+} body;
+
+/* Messages without data, for protocol_delivered: not from within the protocol. */
+static uint32_t empty_first = NONE;
+
+static void give_header_place(void)
+{
+    state = IN_HEADER;
+    np_store(CHASQUI_NP_RECEIVE_LOCAL, local(&wire));
+    start(CHASQUI_NP_RECEIVE_START, sizeof wire);
+}
+
+void in_begin(void)
+{
+    for (unsigned i = 0; i < LANDINGS; i++)
+        landings[i].request = NONE;
+    give_header_place();
+}
+
+static void give_body_place(void)
+{
+    uint32_t left = wire.body - body.filled;
+    if (body.how == STORE)
+        body.at = buffer_run(&body.unit, left, &body.place);
+    else {
+        body.at = (char *)landings[body.landing].data + body.filled;
+        body.place = least(left, PIECE);
+    }
+    state = IN_BODY;
+    np_store(CHASQUI_NP_RECEIVE_LOCAL, local(body.at));
+    start(CHASQUI_NP_RECEIVE_START, body.place);
+}
+
+/* --- parts for receives --- */
+
+static void land(uint32_t request, uint32_t part)
+{
+    struct transfer *transfer = transfer_of(request);
+    struct landing *landing = &landings[body.landing];
+    uint32_t before = part * PART;
+    body.how = LAND;
+    body.wanted = transfer->bytes > before ? transfer->bytes - before : 0;
+    landing->request = request;
+    landing->part = part;
+    landing->pieces = 0;
+    landing->is_here = false;
+}
+
+/* The sender may send what there is room for. */
+static void grant(uint32_t request, const struct protocol_receive *receive)
+{
+    struct transfer *transfer = transfer_of(request);
+    uint32_t until = least(transfer->valid, transfer->parts);
+    if (until <= transfer->granted)
+        return;
+    transfer->granted = until;
+    out_grant(request, receive, false);
+}
+
+/* The last part for which there is room has come: the rest stays where it is. */
+static void end_parts(uint32_t request, const struct protocol_receive *receive, uint32_t part)
+{
+    if (part + 1 == transfer_of(request)->parts && parts_of(receive->bytes) > transfer_of(request)->parts)
+        out_grant(request, receive, true);
+}
+
+static void landed(struct landing *landing)
+{
+    uint32_t request = landing->request;
+    struct transfer *transfer = transfer_of(request);
+    landing->request = NONE;
+    if (++transfer->done == transfer->parts) {
+        protocol_delivered(&protocol, transfer->number);
+        return;
+    }
+    struct chasqui_mpinp_event event = {
+        .kind = CHASQUI_MPINP_ENTRY_DONE, .name = (uint16_t)(request & 0xff), .entry = transfer->told++};
+    event.bytes = protocol.receives[transfer->number % PROTOCOL_RECEIVES].bytes;
+    host_event(request >> 8, &event);
+}
+
+void in_moved(unsigned moved)
+{
+    struct landing *landing = &landings[moved];
+    if (--landing->pieces == 0 && landing->is_here)
+        landed(landing);
+}
+
+void receive_go_on(uint32_t request)
+{
+    struct transfer *transfer = transfer_of(request);
+    if (transfer->granted > 0)
+        grant(request, &protocol.receives[transfer->number % PROTOCOL_RECEIVES]);
+}
+
+/* --- what the protocol says about a body --- */
+
+void environment_land(struct protocol *p, const struct protocol_header *header, const struct protocol_receive *receive)
+{
+    struct transfer *transfer = transfer_of(receive->request);
+    (void)p;
+    (void)header;
+    transfer->number = receive->number;
+    transfer->sequence = wire.sequence;
+    transfer->parts = parts_of(least(receive->bytes, transfer->bytes));
+    transfer->granted = 1;
+    transfer->done = transfer->told = 0;
+    if (wire.body == 0) {
+        transfer->next = empty_first;
+        empty_first = receive->request;
+        return;
+    }
+    land(receive->request, 0);
+    grant(receive->request, receive);
+    end_parts(receive->request, receive, 0);
+}
+
+void environment_store(struct protocol *p, unsigned channel, unsigned slot, const struct protocol_header *header)
+{
+    (void)p;
+    body.how = STORE;
+    body.stored = &stored[channel][slot];
+    body.unit = buffer_take(channel, header->bytes);
+    body.stored->first = (uint16_t)body.unit;
+    body.stored->is_here = header->bytes == 0;
+    body.stored->sequence = wire.sequence;
+}
+
+void environment_discard(struct protocol *p, unsigned channel, const struct protocol_header *header)
+{
+    (void)p;
+    body.how = DISCARD;
+    if (header->bytes <= PART)
+        return;
+    struct wire *answer = out_put(channel, WIRE_GRANT, NONE);
+    answer->is_dropped = true;
+    answer->header.message = header->message;
+}
+
+/* --- headers --- */
+
+static void granted(void)
+{
+    const struct protocol_channel *channel = &protocol.channels[wire.channel];
+    uint32_t request = channel->sends[wire.header.message % PROTOCOL_RING_ENTRIES].request;
+    struct transfer *transfer = transfer_of(request);
+    transfer->is_dropped = wire.is_dropped;
+    if (!wire.is_dropped)
+        transfer->granted = wire.part;
+    transfer->next = wire.header.receive;
+    send_go_on(request);
+}
+
+static void part_comes(void)
+{
+    const struct protocol_receive *receive = &protocol.receives[wire.header.receive];
+    land(receive->request, wire.part);
+    end_parts(receive->request, receive, wire.part);
+}
+
+/* Where a body may go, if it is for a receive. */
+static bool find_landing(void)
+{
+    for (body.landing = 0; body.landing < LANDINGS; body.landing++)
+        if (landings[body.landing].request == NONE)
+            return true;
+    return false;
+}
+
+static void deliver_empty(void)
+{
+    while (empty_first != NONE) {
+        struct transfer *transfer = transfer_of(empty_first);
+        empty_first = transfer->next;
+        protocol_delivered(&protocol, transfer->number);
+    }
+}
+
+static SELDOM bool take_header(void)
+{
+    if (!out_has_room(8) || (wire.body && !find_landing()))
+        return false;
+    body.filled = 0;
+    body.how = DISCARD;
+    switch (wire.kind) {
+    case WIRE_PROTOCOL: protocol_arrived(&protocol, wire.channel, &wire.header); break;
+    case WIRE_GRANT: granted(); break;
+    default: part_comes(); break;
+    }
+    if (wire.body)
+        give_body_place();
+    else
+        give_header_place();
+    deliver_empty();
+    return true;
+}
+
+bool in_go_on(void) { return state == IN_WAITS && take_header(); }
+
+/* --- the receiver --- */
+
+bool in_is_synchronous(void) { return wire.header.flags & FLAG_SYNCHRONOUS; }
+
+bool in_is_receiving(void) { return state != IN_WAITS; }
+
+static void body_ended(void)
+{
+    struct landing *landing = &landings[body.landing];
+    if (body.how == STORE) {
+        body.stored->is_here = true;
+        host_stored();
+    }
+    if (body.how != LAND)
+        return;
+    landing->is_here = true;
+    if (landing->pieces == 0)
+        landed(landing);
+}
+
+static void piece_came(void)
+{
+    struct landing *landing = &landings[body.landing];
+    if (body.how == LAND && body.filled < body.wanted) {
+        const struct transfer *transfer = transfer_of(landing->request);
+        uint64_t to = process_of(landing->request)->host + transfer->address[landing->part % 2] + body.filled;
+        landing->pieces++;
+        host_land(body.landing, body.at, to, least(body.place, body.wanted - body.filled), wire.source, wire.sequence);
+    }
+    body.filled += body.place;
+}
+
+void in_received(void)
+{
+    uint64_t filled = np_load(CHASQUI_NP_RECEIVED);
+    barrier();
+    if (state == IN_HEADER) {
+        check((uint32_t)filled == sizeof wire && !(filled & CHASQUI_NP_RECEIVED_LAST) == (wire.body > 0));
+        state = IN_WAITS;
+        return;
+    }
+    check((uint32_t)filled == body.place);
+    piece_came();
+    if (body.filled < wire.body) {
+        give_body_place();
+        return;
+    }
+    check(filled & CHASQUI_NP_RECEIVED_LAST);
+    body_ended();
+    give_header_place();
+}

@@ -1,0 +1,111 @@
+/* The firmware that matches (MPI-NP, chapter 3): requests of processes, what comes from the wire, and what engines have done are
+ * events of the protocol; what that asks for goes to the engines.
+ */
+#include "mcp.h"
+
+struct protocol protocol;
+struct process *processes;
+uint32_t process_count, ranks, window_bytes, host_bytes, unit_count;
+struct peer peers[PROTOCOL_CHANNELS];
+struct stored stored[PROTOCOL_CHANNELS][PROTOCOL_TABLE_SLOTS];
+
+extern char _end[]; /* of the image */
+
+static uint32_t per_node, job_nodes;
+static bool is_by_node;
+
+static uint32_t node_of(uint32_t rank) { return is_by_node ? rank % job_nodes : rank / per_node; }
+static uint32_t place_of(uint32_t rank) { return is_by_node ? rank / job_nodes : rank % per_node; }
+
+/* A channel for each process here and each rank. */
+static void open_channels(unsigned process)
+{
+    uint32_t node = (uint32_t)np_load(CHASQUI_NP_SETTING_NODE);
+    uint32_t rank = is_by_node ? process * job_nodes + node : node * per_node + process;
+    if (rank >= ranks || node >= job_nodes)
+        return;
+    processes[process].rank = (uint16_t)rank;
+    for (uint32_t peer = 0; peer < ranks; peer++) {
+        unsigned channel = process * ranks + peer;
+        protocol_open(&protocol, channel, process);
+        peers[channel] = (struct peer){.node = (uint16_t)node_of(peer),
+                                       .channel = (uint16_t)(place_of(peer) * ranks + rank),
+                                       .rank = (uint16_t)peer};
+    }
+}
+
+static void begin(void)
+{
+    uint64_t windows = np_load(CHASQUI_NP_SETTING_WINDOWS), host = np_load(CHASQUI_NP_SETTING_HOST_MEMORY);
+    window_bytes = (uint32_t)np_load(CHASQUI_NP_SETTING_WINDOW_BYTES);
+    host_bytes = (uint32_t)np_load(CHASQUI_NP_SETTING_HOST_MEMORY_BYTES);
+    process_count = (uint32_t)np_load(CHASQUI_NP_SETTING_PROCESSES);
+    ranks = (uint32_t)np_load(CHASQUI_NP_SETTING_RANKS);
+    per_node = (uint32_t)np_load(CHASQUI_NP_SETTING_PER_NODE);
+    is_by_node = np_load(CHASQUI_NP_SETTING_BY_NODE);
+    job_nodes = (ranks + per_node - 1) / per_node;
+    check(process_count <= PROTOCOL_PROCESSES && per_node * ranks <= PROTOCOL_CHANNELS);
+    char *heap = (char *)(((uintptr_t)_end + 63) & ~(uintptr_t)63);
+    processes = (struct process *)(void *)heap;
+    heap += process_count * sizeof *processes;
+    check(heap < (char *)at(windows));
+    /* Buffers are as long on all cards. */
+    buffers_begin(heap, at(windows), per_node * ranks);
+    protocol_begin(&protocol,
+                   &(struct protocol_settings){.eager_bytes_max = (uint32_t)np_load(CHASQUI_NP_SETTING_EAGER),
+                                               .unit_bytes = UNIT,
+                                               .buffer_units = unit_count,
+                                               .table_slots = (uint32_t)np_load(CHASQUI_NP_SETTING_SLOTS)});
+    for (uint32_t i = 0; i < process_count; i++) {
+        processes[i].window = at(windows + i * window_bytes);
+        processes[i].host = host + i * host_bytes;
+        open_channels(i);
+    }
+    in_begin();
+}
+
+/* Engines first: what the next header leads to takes long. */
+static void go_on(void)
+{
+    do {
+        host_go_on();
+        out_go_on();
+    } while (in_go_on());
+    host_go_on();
+}
+
+/* EVENT has something to say: an engine that was started is not busy any more. */
+static bool has_happened(void)
+{
+    uint64_t started = (in_is_receiving() ? CHASQUI_NP_BUSY_RECEIVE : 0) |
+                       (out_is_sending() ? CHASQUI_NP_BUSY_SEND : 0) | (host_is_moving() ? CHASQUI_NP_BUSY_HOST : 0);
+    return started & ~np_load(CHASQUI_NP_BUSY);
+}
+
+/* Requests, one at a time: engines come first. Answers to what arrives must find room in the queue besides. */
+static void take_requests(void)
+{
+    while (requests_wait() && out_has_room(REQUESTS_ROOM) && !has_happened()) {
+        requests_take();
+        go_on();
+    }
+}
+
+void _start(void)
+{
+    begin();
+    for (;;) {
+        uint64_t event = np_load(CHASQUI_NP_EVENT);
+        barrier();
+        if (event & CHASQUI_NP_EVENT_RECEIVED)
+            in_received();
+        if (event & CHASQUI_NP_EVENT_HOST)
+            host_done();
+        if (event & CHASQUI_NP_EVENT_SENT)
+            out_sent();
+        if (event & CHASQUI_NP_EVENT_DOORBELL)
+            requests_rung();
+        go_on();
+        take_requests();
+    }
+}

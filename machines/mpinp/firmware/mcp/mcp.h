@@ -1,0 +1,168 @@
+/* The firmware that matches: what its parts share. The protocol is protocol/'s; this moves what it says. */
+#ifndef MCP_H
+#define MCP_H
+
+#include "card.h"
+#include "protocol/protocol.h"
+
+#define NONE UINT32_MAX
+#define NAMES CHASQUI_MPINP_NAMES
+#define PART CHASQUI_MPINP_ENTRY_BYTES /* of a message, which an entry of its table is for [bytes] */
+#define PIECE 512 /* of a part, which one engine is done with before the next begins [bytes] (ours) */
+
+/* What is on the wire before a body. Its beginning is that of an envelope as far as records look at it: `source`, `sequence`. */
+struct wire {
+    uint8_t kind; /* enum wire_kind */
+    uint8_t is_dropped; /* of WIRE_GRANT: nothing more is wanted */
+    uint16_t channel; /* at the receiver */
+    uint16_t source; /* rank of the message's sender */
+    uint16_t unused;
+    uint32_t part; /* of WIRE_PART: which; of WIRE_GRANT: those before it may come */
+    uint32_t sequence; /* of the message among all of its source; 0: no message */
+    struct protocol_header header;
+    uint32_t body; /* [bytes] that follow */
+};
+_Static_assert(sizeof(struct wire) == 48 &&
+                   offsetof(struct wire, sequence) == offsetof(struct chasqui_envelope, sequence) &&
+                   offsetof(struct wire, source) == offsetof(struct chasqui_envelope, source),
+               "struct wire");
+
+enum wire_kind {
+    WIRE_PROTOCOL, /* the protocol's, of a message with its first part */
+    WIRE_GRANT, /* from a receiver: there is room for more parts of the message */
+    WIRE_PART, /* a part after the first */
+};
+
+/* A request of a process and its data: parts of `PART` bytes, part i where address[i % 2] says. */
+struct transfer {
+    uint8_t kind; /* of the request: SEND, RECEIVE, CLAIM (until it is fetched); 0: the name is free */
+    bool is_in_window;
+    bool is_under_way; /* a part is in the queue to the wire */
+    bool is_dropped; /* the receiver wants no more */
+    bool is_leaving; /* not all parts that it wants have left */
+    uint16_t channel;
+    uint16_t places; /* in expected lists */
+    uint32_t address[2];
+    uint32_t bytes; /* of the message to be sent, or room for it */
+    uint32_t sequence;
+    uint32_t number; /* of the message; of the receive */
+    uint32_t parts; /* of the message; that the receive has room for */
+    uint32_t valid; /* parts whose entries were valid up to now */
+    uint32_t granted; /* parts that may be sent, or may come */
+    uint32_t done; /* parts that have left, or are in the host's memory */
+    uint32_t told; /* parts that the host has been told are done */
+    uint32_t next; /* of a receive: request that is delivered after it; of a send: the receive that has it */
+};
+
+struct process {
+    volatile char *window;
+    uint64_t host; /* physical address of its memory on the host */
+    uint16_t rank;
+    bool is_refused; /* it has done what it may not */
+    bool listens; /* it wants UNCLAIMED */
+    bool has_missed; /* a message came while it did not */
+    uint32_t produced, taken, told; /* requests: posted, taken, and those it knows were */
+    uint32_t made, moved; /* events */
+    uint32_t receives, places; /* that it has */
+    struct transfer transfers[NAMES];
+    struct chasqui_mpinp_event events[CHASQUI_MPINP_EVENTS]; /* of which the host has a copy */
+};
+
+_Static_assert(sizeof(struct process) <= CHASQUI_NP_PROCESS_BYTES, "what is kept free for each process");
+
+/* The other end of a channel. */
+struct peer {
+    uint16_t node;
+    uint16_t channel; /* its number there */
+    uint16_t rank;
+    bool is_crowded; /* its process was told so */
+};
+
+/* A message in a channel's table, and, but for those that were announced, in its receive buffer. */
+struct stored {
+    uint16_t first; /* unit of its channel's buffer */
+    bool is_here; /* all of it */
+    bool is_synchronous;
+    uint32_t sequence;
+};
+
+extern struct protocol protocol;
+extern struct process *processes;
+extern uint32_t process_count, ranks, window_bytes, host_bytes, unit_count;
+extern struct peer peers[PROTOCOL_CHANNELS];
+extern struct stored stored[PROTOCOL_CHANNELS][PROTOCOL_TABLE_SLOTS];
+
+/* What is called seldom, by a function that looks whether it is to be called: registers are saved there, each by two stores
+ * of the bus's width. */
+#define SELDOM __attribute__((noinline))
+
+/* What engines have written comes before the loads that follow, what they read after the stores before. */
+static inline void barrier(void) { __asm__ volatile("" : : : "memory"); }
+static inline void start(uint64_t address, uint64_t value)
+{
+    barrier();
+    np_store(address, value);
+}
+
+/* A request's name among all of the card. */
+static inline uint32_t request_of(unsigned process, unsigned name) { return process << 8 | name; }
+static inline struct process *process_of(uint32_t request) { return &processes[request >> 8]; }
+static inline struct transfer *transfer_of(uint32_t request) { return &process_of(request)->transfers[request & 0xff]; }
+static inline uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
+static inline uint32_t parts_of(uint32_t bytes) { return bytes > PART ? (bytes - 1) / PART + 1 : 1; }
+
+/* --- buffers.c: receive buffers, in units --- */
+
+#define UNIT 128 /* what they are counted in [bytes] (ours) */
+void buffers_begin(char *from, char *to, unsigned channels);
+unsigned buffer_take(unsigned channel, uint32_t bytes); /* the first of its units; there is room */
+void buffer_give(unsigned channel, unsigned first, uint32_t bytes);
+/* The longest run of memory from `unit` on, at most `bytes`; `unit` is that behind it. */
+char *buffer_run(unsigned *unit, uint32_t bytes, uint32_t *run);
+
+/* --- requests.c --- */
+
+void requests_rung(void); /* doorbells */
+bool requests_wait(void);
+void requests_take(void); /* one, of the next process that has some */
+void refuse(unsigned process, uint64_t why); /* nothing more of it is taken */
+
+/* --- host.c: the host's DMA --- */
+
+/* An event is on its way, but for what the card adds. */
+void host_event(unsigned process, const struct chasqui_mpinp_event *event);
+void host_fetch(uint64_t from, char *to, uint32_t bytes); /* then out_fetched */
+void host_land(unsigned landing, const char *from, uint64_t to, uint32_t bytes, uint16_t source,
+               uint32_t sequence); /* then in_moved */
+void host_deliver(uint32_t request); /* what lies in the receive buffer */
+void host_stored(void); /* more lies there */
+void host_taken(uint32_t process); /* requests of its */
+void host_done(void);
+bool host_is_moving(void);
+void host_go_on(void);
+
+/* --- out.c: the queue to the wire --- */
+
+#define REQUESTS_ROOM 256 /* that a request needs to be taken, most of it for what arrives (ours) */
+bool out_has_room(uint32_t items);
+bool out_is_sending(void);
+/* The header is to be filled in, but for `channel`; what is not about a message of the request's (NONE) has no name and no
+ * body yet. */
+struct wire *out_put(unsigned channel, unsigned kind, uint32_t request);
+void out_grant(uint32_t request, const struct protocol_receive *receive, bool is_dropped);
+void out_fetched(uint32_t bytes);
+void out_sent(void);
+void out_go_on(void);
+void send_go_on(uint32_t request); /* something about it has changed */
+
+/* --- in.c: what comes from the wire --- */
+
+void in_begin(void);
+void in_received(void);
+bool in_go_on(void); /* false: nothing was to be done */
+bool in_is_receiving(void);
+bool in_is_synchronous(void); /* what the protocol is told of */
+void in_moved(unsigned landing);
+void receive_go_on(uint32_t request); /* an entry of its table is valid again */
+
+#endif

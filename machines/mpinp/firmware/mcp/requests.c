@@ -1,0 +1,288 @@
+/* Requests of processes: each may name what is its own. */
+#include "mcp.h"
+
+static uint32_t waiting; /* requests of all processes */
+static uint32_t served; /* process whose request was taken last */
+
+void refuse(unsigned process, uint64_t why)
+{
+    processes[process].is_refused = true;
+    waiting -= processes[process].produced - processes[process].taken;
+    processes[process].produced = processes[process].taken;
+    np_store(CHASQUI_NP_FAULT, process | why);
+}
+
+void requests_rung(void)
+{
+    uint64_t rung = np_load(CHASQUI_NP_DOORBELLS);
+    for (uint32_t i = 0; rung; i++, rung >>= 1) {
+        struct process *process = &processes[i];
+        if (!(rung & 1) || process->is_refused)
+            continue;
+        uint32_t produced = *(volatile uint32_t *)(process->window + CHASQUI_MPINP_DOORBELL);
+        if (produced - process->taken > CHASQUI_MPINP_REQUESTS) {
+            refuse(i, CHASQUI_NP_FAULT_COUNT);
+            continue;
+        }
+        waiting += produced - process->produced;
+        process->produced = produced;
+    }
+}
+
+bool requests_wait(void) { return waiting > 0; }
+
+/* --- what a request may name --- */
+
+static bool is_within(uint64_t address, uint64_t bytes, uint64_t first, uint64_t end)
+{
+    return address % 8 == 0 && address >= first && address <= end && bytes <= end - address;
+}
+
+/* Its table names memory that is the process's. */
+static bool has_memory(const struct chasqui_mpinp_request *request)
+{
+    if (request->kind == CHASQUI_MPINP_SEND && request->flags & CHASQUI_MPINP_IN_WINDOW)
+        return request->bytes <= PART &&
+               is_within(request->address[0], request->bytes, CHASQUI_MPINP_WINDOW_DATA, window_bytes);
+    uint32_t second = request->bytes > PART ? least(request->bytes - PART, PART) : 0;
+    return request->valid >= 1 && request->valid <= (second ? 2 : 1) &&
+           is_within(request->address[0], least(request->bytes, PART), CHASQUI_MPINP_HOST_DATA, host_bytes) &&
+           (!second || is_within(request->address[1], second, CHASQUI_MPINP_HOST_DATA, host_bytes));
+}
+
+static uint32_t places_of(const struct chasqui_mpinp_request *request)
+{
+    return request->rank == CHASQUI_MPINP_ANY_SOURCE ? ranks : 1;
+}
+
+static bool is_receive_allowed(unsigned process, const struct chasqui_mpinp_request *request)
+{
+    const struct process *of = &processes[process];
+    return (request->rank < ranks || request->rank == CHASQUI_MPINP_ANY_SOURCE) &&
+           of->receives < CHASQUI_MPINP_RECEIVES;
+}
+
+static struct protocol_receive_request receive_request(unsigned process, const struct chasqui_mpinp_request *request)
+{
+    return (struct protocol_receive_request){
+        .process = (uint16_t)process,
+        .source = (uint16_t)(request->rank == CHASQUI_MPINP_ANY_SOURCE ? PROTOCOL_ANY_SOURCE
+                                                                       : process * ranks + request->rank),
+        .context = request->context,
+        .tag = request->tag,
+        .capacity_bytes = request->bytes,
+        .request = request_of(process, request->name),
+    };
+}
+
+static void fill_transfer(struct transfer *transfer, const struct chasqui_mpinp_request *request)
+{
+    *transfer = (struct transfer){.kind = request->kind,
+                                  .is_in_window = request->flags & CHASQUI_MPINP_IN_WINDOW,
+                                  .address = {request->address[0], request->address[1]},
+                                  .bytes = request->bytes,
+                                  .sequence = request->sequence,
+                                  .valid = request->valid,
+                                  .parts = parts_of(request->bytes)};
+}
+
+/* --- requests; false: it may not --- */
+
+static bool post_send(unsigned process, struct transfer *transfer, const struct chasqui_mpinp_request *request)
+{
+    if (transfer->kind || request->rank >= ranks || !has_memory(request))
+        return false;
+    fill_transfer(transfer, request);
+    transfer->channel = (uint16_t)(process * ranks + request->rank);
+    return protocol_post_send(&protocol, transfer->channel,
+                              &(struct protocol_send){.flags = request->flags & (SEND_IS_SYNCHRONOUS | SEND_IS_READY),
+                                                      .context = request->context,
+                                                      .tag = request->tag,
+                                                      .bytes = request->bytes,
+                                                      .request = request_of(process, request->name)});
+}
+_Static_assert((int)SEND_IS_SYNCHRONOUS == (int)CHASQUI_MPINP_SYNCHRONOUS &&
+                   (int)SEND_IS_READY == (int)CHASQUI_MPINP_READY,
+               "flags of sends");
+
+static bool post_receive(unsigned process, struct transfer *transfer, const struct chasqui_mpinp_request *request)
+{
+    if (transfer->kind || !is_receive_allowed(process, request) || !has_memory(request) ||
+        processes[process].places + places_of(request) > CHASQUI_MPINP_PLACES)
+        return false;
+    struct protocol_receive_request receive = receive_request(process, request);
+    fill_transfer(transfer, request);
+    transfer->is_in_window = false;
+    transfer->places = (uint16_t)places_of(request);
+    processes[process].receives++;
+    processes[process].places += transfer->places;
+    return protocol_post_receive(&protocol, &receive, &transfer->number);
+}
+
+static void answer(unsigned process, unsigned kind, uint16_t name, const struct chasqui_mpinp_event *found)
+{
+    struct chasqui_mpinp_event event = {.result = CHASQUI_MPINP_NOTHING};
+    if (found)
+        event = *found;
+    event.kind = (uint8_t)kind;
+    event.name = name;
+    host_event(process, &event);
+}
+
+static struct chasqui_mpinp_event event_of(const struct protocol_status *status)
+{
+    return (struct chasqui_mpinp_event){.result = CHASQUI_MPINP_COMPLETE,
+                                        .rank = peers[status->channel].rank,
+                                        .tag = status->tag,
+                                        .bytes = status->bytes};
+}
+
+static bool probe(unsigned process, const struct chasqui_mpinp_request *request)
+{
+    if (request->rank >= ranks && request->rank != CHASQUI_MPINP_ANY_SOURCE)
+        return false;
+    struct protocol_receive_request receive = receive_request(process, request);
+    struct protocol_status status;
+    if (protocol_probe(&protocol, &receive, &status)) {
+        struct chasqui_mpinp_event found = event_of(&status);
+        answer(process, CHASQUI_MPINP_PROBED, request->name, &found);
+        return true;
+    }
+    processes[process].listens = true;
+    answer(process, CHASQUI_MPINP_PROBED, request->name, NULL);
+    return true;
+}
+
+static bool claim(unsigned process, struct transfer *transfer, const struct chasqui_mpinp_request *request)
+{
+    if (transfer->kind || !is_receive_allowed(process, request))
+        return false;
+    struct protocol_receive_request receive = receive_request(process, request);
+    struct protocol_status status;
+    uint32_t number;
+    if (!protocol_claim(&protocol, &receive, &number, &status)) {
+        answer(process, CHASQUI_MPINP_CLAIMED, request->name, NULL);
+        return true;
+    }
+    *transfer = (struct transfer){.kind = CHASQUI_MPINP_CLAIM, .number = number};
+    processes[process].receives++;
+    struct chasqui_mpinp_event found = event_of(&status);
+    found.context = (uint16_t)request->context;
+    found.entry = stored[status.channel][protocol.receives[number % PROTOCOL_RECEIVES].slot].is_synchronous;
+    answer(process, CHASQUI_MPINP_CLAIMED, request->name, &found);
+    return true;
+}
+
+/* The first in the channel's table is what a receive of its context and tag would get. */
+static bool drain(unsigned process, struct transfer *transfer, struct chasqui_mpinp_request *request)
+{
+    if (request->rank >= ranks)
+        return false;
+    unsigned number = process * ranks + request->rank;
+    const struct protocol_channel *channel = &protocol.channels[number];
+    peers[number].is_crowded = false;
+    if (channel->table_first == PROTOCOL_TABLE_SLOTS) {
+        answer(process, CHASQUI_MPINP_CLAIMED, request->name, NULL);
+        return true;
+    }
+    request->context = channel->slots[channel->table_first].context;
+    request->tag = channel->slots[channel->table_first].tag;
+    return claim(process, transfer, request);
+}
+
+static bool fetch(unsigned process, struct transfer *transfer, const struct chasqui_mpinp_request *request)
+{
+    if (transfer->kind != CHASQUI_MPINP_CLAIM || !has_memory(request))
+        return false;
+    uint32_t number = transfer->number;
+    fill_transfer(transfer, request);
+    transfer->kind = CHASQUI_MPINP_RECEIVE;
+    transfer->is_in_window = false;
+    transfer->number = number;
+    protocol_receive_claimed(&protocol, number, request->bytes, request_of(process, request->name));
+    return true;
+}
+
+static bool cancel(unsigned process, struct transfer *transfer, const struct chasqui_mpinp_request *request)
+{
+    if (transfer->kind == CHASQUI_MPINP_SEND)
+        protocol_cancel_send(&protocol, transfer->channel, request_of(process, request->name));
+    else if (transfer->kind == CHASQUI_MPINP_RECEIVE)
+        protocol_cancel(&protocol, transfer->number);
+    return transfer->kind != CHASQUI_MPINP_CLAIM;
+}
+
+/* One that is over needs no entries. */
+static bool entry(unsigned process, struct transfer *transfer, const struct chasqui_mpinp_request *request)
+{
+    if (!transfer->kind)
+        return true;
+    if (transfer->kind == CHASQUI_MPINP_CLAIM || transfer->valid >= transfer->told + 2)
+        return false;
+    transfer->valid++;
+    if (transfer->kind == CHASQUI_MPINP_SEND)
+        send_go_on(request_of(process, request->name));
+    else
+        receive_go_on(request_of(process, request->name));
+    return true;
+}
+
+/* Some message has met no receive. */
+static bool has_unclaimed(unsigned process)
+{
+    for (unsigned channel = process * ranks; channel < (process + 1) * ranks; channel++)
+        if (protocol.channels[channel].table_first != PROTOCOL_TABLE_SLOTS)
+            return true;
+    return false;
+}
+
+/* `flags` 1: those that have come count, too. */
+static bool listen(unsigned process, const struct chasqui_mpinp_request *request)
+{
+    struct process *of = &processes[process];
+    bool is_there = of->has_missed || (request->flags && has_unclaimed(process));
+    of->listens = !is_there;
+    of->has_missed = false;
+    if (is_there)
+        host_event(process,
+                   &(struct chasqui_mpinp_event){.kind = CHASQUI_MPINP_UNCLAIMED, .rank = CHASQUI_MPINP_ANY_SOURCE});
+    return true;
+}
+
+static bool take(unsigned process, struct chasqui_mpinp_request *request)
+{
+    if (request->name >= NAMES)
+        return false;
+    struct transfer *transfer = &processes[process].transfers[request->name];
+    switch (request->kind) {
+    case CHASQUI_MPINP_SEND: return post_send(process, transfer, request);
+    case CHASQUI_MPINP_RECEIVE: return post_receive(process, transfer, request);
+    case CHASQUI_MPINP_PROBE: return probe(process, request);
+    case CHASQUI_MPINP_CLAIM: return claim(process, transfer, request);
+    case CHASQUI_MPINP_FETCH: return fetch(process, transfer, request);
+    case CHASQUI_MPINP_CANCEL: return cancel(process, transfer, request);
+    case CHASQUI_MPINP_ENTRY: return entry(process, transfer, request);
+    case CHASQUI_MPINP_DRAIN: return drain(process, transfer, request);
+    case CHASQUI_MPINP_LISTEN: return listen(process, request);
+    default: return false;
+    }
+}
+
+void requests_take(void)
+{
+    for (uint32_t i = 0; i < process_count; i++) {
+        served = served + 1 < process_count ? served + 1 : 0;
+        struct process *process = &processes[served];
+        if (process->produced == process->taken)
+            continue;
+        /* Its process may change it meanwhile. */
+        struct chasqui_mpinp_request request =
+            ((const volatile struct chasqui_mpinp_request *)process->window)[process->taken % CHASQUI_MPINP_REQUESTS];
+        process->taken++;
+        waiting--;
+        host_taken(served);
+        if (!take(served, &request))
+            refuse(served, CHASQUI_NP_FAULT_REQUEST);
+        return;
+    }
+}

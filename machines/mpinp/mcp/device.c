@@ -1,0 +1,69 @@
+/* The MPI device over the firmware that matches (mpinp): the card takes sends and receives as requests and gives back events.
+ * What this library's host matching would do is done there; see transport.h of the library. */
+#include "host.h"
+#include "mpi/runtime/error.h"
+
+void mcp_look(void)
+{
+    const struct chasqui_mpinp_event *event;
+    mcp_entries_post();
+    while ((event = mcp_card_event())) {
+        struct chasqui_mpinp_event copy = *event;
+        chq_tell();
+        switch (copy.kind) {
+        case CHASQUI_MPINP_SENT: mcp_sent(&copy); break;
+        case CHASQUI_MPINP_RECEIVED: mcp_received(&copy); break;
+        case CHASQUI_MPINP_ENTRY_DONE:
+            if (mcp_name_of(copy.name)->kind == CHASQUI_MPINP_SEND)
+                mcp_send_entry(&copy);
+            else
+                mcp_receive_entry(&copy);
+            break;
+        case CHASQUI_MPINP_UNCLAIMED: mcp_unclaimed(&copy); break;
+        case CHASQUI_MPINP_CROWDED: mcp_crowded(copy.rank); break;
+        default: mcp_answered(&copy); break;
+        }
+    }
+    mcp_receives_look();
+}
+
+static void mcp_cancel(struct request *request)
+{
+    if (request->kind == REQUEST_RECEIVE)
+        mcp_receive_cancel(request);
+    else
+        mcp_send_cancel(request);
+}
+
+static void mcp_init(void)
+{
+    chq.send = mcp_send_short;
+    chq.eager_bytes_max = MCP_TABLE * MCP_PART;
+    chq.unexpected_count = CHQ_POSTS;
+    chq_set_network(mcp_look);
+    mcp_send_init();
+    mcp_receive_init();
+}
+
+static const struct transport mcp_transport = {
+    .name = "MPI-NP",
+    .init = mcp_init,
+    .send = mcp_send,
+    .send_refused = mcp_send_refused,
+    .post = mcp_post,
+    .probe = mcp_probe,
+    .claim = mcp_claim,
+    .receive = mcp_receive,
+    .cancel = mcp_cancel,
+};
+
+static void mcp_close(void) {}
+
+struct mpi_device mpi_device_mcp = {
+    .name = "mcp",
+    .id = CHASQUI_MPINP_MCP_DEVICE,
+    .interface = CHASQUI_MPINP_INTERFACE,
+    .open = mcp_card_open,
+    .close = mcp_close,
+    .transport = &mcp_transport,
+};

@@ -1,0 +1,93 @@
+/* The host's part of the firmware that matches: what its parts share. */
+#ifndef MPINP_MCP_HOST_H
+#define MPINP_MCP_HOST_H
+
+#include "mpi/transport/transport.h"
+#include "../registers.h"
+
+#define MCP_PART CHASQUI_MPINP_ENTRY_BYTES
+#define MCP_TABLE 2 /* entries of a request's table */
+
+/* --- card.c: the window, and what the card writes --- */
+
+bool mcp_card_open(const struct chasqui_ni_identification *ni, int ni_fd);
+/* Requests that there is room for in the window. */
+uint32_t mcp_card_room(void);
+/* Posts a request; its data are stored. */
+void mcp_card_post(const struct chasqui_mpinp_request *request);
+/* The next event, until the next call; null: none has come. */
+const struct chasqui_mpinp_event *mcp_card_event(void);
+
+/* Memory for data: in the window, and on the host for sends and for receives. Addresses are as in requests; 0: there is
+ * none. */
+enum mcp_memory { MCP_WINDOW, MCP_SENDS, MCP_RECEIVES, MCP_MEMORIES };
+uint32_t mcp_memory_take(enum mcp_memory memory, size_t bytes, uint32_t left); /* `left` long blocks stay there */
+void mcp_memory_give(enum mcp_memory memory, uint32_t address, size_t bytes);
+size_t mcp_window_bytes(void); /* longest data in the window */
+void mcp_window_store(uint32_t address, const void *from, size_t bytes);
+void *mcp_memory_at(uint32_t address);
+
+/* --- names.c: requests that the card has --- */
+
+struct mcp_held;
+
+struct mcp_name {
+    struct request *request; /* null: it is complete already, or none */
+    struct mcp_held *held; /* a message that was claimed before */
+    uint8_t kind; /* of the request to the card: SEND, RECEIVE, CLAIM */
+    bool is_in_window, is_synchronous;
+    uint8_t owed; /* entries that are valid, which the card has yet to hear of */
+    uint16_t rank;   /* of a send: destination */
+    uint16_t places; /* of a receive: in the card's expected lists */
+    uint16_t number; /* of a send: among those to its destination */
+    uint32_t address[MCP_TABLE];
+    size_t bytes; /* of the message, or room for it */
+    size_t parts; /* that were copied: into the table, or out of it */
+};
+
+#define MCP_NONE UINT32_MAX
+#define NAMES_LEFT 8u /* to messages that are drained or claimed */
+uint32_t mcp_name_take(uint32_t left); /* MCP_NONE: more than `left` are not there */
+bool mcp_names_left(void);
+void mcp_name_give(uint32_t name);
+struct mcp_name *mcp_name_of(uint32_t name);
+bool mcp_table_take(struct mcp_name *name, enum mcp_memory memory, uint32_t left);
+void mcp_table_give(struct mcp_name *name, enum mcp_memory memory);
+/* An entry of its table is valid again: as soon as there is room for the request. */
+void mcp_entry_valid(uint32_t name);
+void mcp_entries_post(void);
+
+static inline size_t mcp_parts_of(size_t bytes) { return bytes > MCP_PART ? (bytes + MCP_PART - 1) / MCP_PART : 1; }
+
+/* --- send.c --- */
+
+void mcp_send_init(void);
+bool mcp_send_short(const struct chasqui_envelope *envelope, const void *payload, size_t bytes);
+void mcp_send(struct request *request, enum send_mode mode);
+void mcp_send_refused(struct request *request);
+void mcp_send_cancel(struct request *request);
+void mcp_sent(const struct chasqui_mpinp_event *event);
+void mcp_send_entry(const struct chasqui_mpinp_event *event);
+
+/* --- receive.c --- */
+
+void mcp_receive_init(void);
+void mcp_post(struct request *request, uint64_t key, int pattern);
+void mcp_receive_cancel(struct request *request);
+void mcp_received(const struct chasqui_mpinp_event *event);
+void mcp_receive_entry(const struct chasqui_mpinp_event *event);
+void mcp_unclaimed(const struct chasqui_mpinp_event *event);
+struct message *mcp_probe(uint64_t key, int pattern);
+void mcp_claim(struct message *message);
+void mcp_receive(struct request *request, struct message *message);
+/* Answers to PROBE and CLAIM, which one function waits for. */
+void mcp_answered(const struct chasqui_mpinp_event *event);
+void mcp_crowded(uint32_t rank);
+/* What receives and messages that wait ask of the card. */
+void mcp_receives_look(void);
+
+/* --- device.c --- */
+
+void mcp_look(void); /* all events that have come */
+
+#endif

@@ -1,0 +1,557 @@
+/* Receives and probing. The card has a receive as long as there are names, places and memory; others wait here, in order.
+ * Messages that have met no receive stay on the card until there are many of a source, or receives wait here: then they are
+ * drained, in order, and wait here, too. What waits here is older than what waits on the card, and comes first. */
+#include "host.h"
+#include "mpi/runtime/error.h"
+#include "mpi/runtime/memory.h"
+
+/* Of the card's receives, names and memory: what is left to messages that are drained or claimed. */
+#define CLAIMED 20u
+#define BLOCKS_LEFT 4u
+
+/* A message that was found by a probe, claimed or drained. */
+struct mcp_held {
+    struct message message; /* what probing shows */
+    struct mcp_held *next[2]; /* by list */
+    uint32_t name; /* that claimed it; MCP_NONE: it is the card's, or its data are here */
+    bool is_fetched;
+    struct request *request; /* that has met it */
+    char *data; /* null: the request's memory takes them */
+};
+
+/* A message may be in both. */
+enum mcp_place { HELD, FETCHES };
+
+struct mcp_list {
+    struct mcp_held *first, *last;
+};
+
+static struct request *kept_first, *kept_last; /* receives that wait here: linked by their nodes */
+/* Messages that do, in the order of each source; and those that are to be fetched and wait for room. */
+static struct mcp_list lists[2];
+static uint32_t receives, places; /* that the card has */
+static bool listens; /* UNCLAIMED is to come */
+static bool is_new; /* receives were kept since the card was asked last */
+static bool *crowded; /* by rank: messages are to be drained */
+static uint32_t crowded_count;
+static bool is_draining;
+
+static bool is_asking, is_answered; /* one question at a time */
+static struct chasqui_mpinp_event answer; /* the last */
+
+/* The last probe that found nothing. */
+static struct {
+    uint64_t key;
+    int pattern;
+    bool is_valid;
+} vain;
+
+static struct mcp_held *spare;
+
+void mcp_receive_init(void)
+{
+    crowded = chq_malloc(chq.size * sizeof *crowded);
+    memset(crowded, 0, chq.size * sizeof *crowded);
+}
+
+static inline struct request *mcp_after(const struct request *request) { return (struct request *)request->node.next; }
+
+static void mcp_append(enum mcp_place place, struct mcp_held *message)
+{
+    struct mcp_list *list = &lists[place];
+    message->next[place] = NULL;
+    if (list->first)
+        list->last->next[place] = message;
+    else
+        list->first = message;
+    list->last = message;
+}
+
+static void mcp_remove(enum mcp_place place, struct mcp_held *message)
+{
+    struct mcp_list *list = &lists[place];
+    struct mcp_held *before = NULL, *found = list->first;
+    for (; found && found != message; found = found->next[place])
+        before = found;
+    if (!found)
+        return;
+    if (before)
+        before->next[place] = message->next[place];
+    else
+        list->first = message->next[place];
+    if (list->last == message)
+        list->last = before;
+}
+
+static struct chasqui_mpinp_request mcp_request_for(uint8_t kind, uint64_t key, int pattern)
+{
+    return (struct chasqui_mpinp_request){
+        .kind = kind,
+        .rank = (uint16_t)(pattern & PATTERN_ANY_SOURCE ? CHASQUI_MPINP_ANY_SOURCE : key >> 48),
+        .context = match_context(key),
+        .tag = pattern & PATTERN_ANY_TAG ? (int32_t)CHASQUI_MPINP_ANY_TAG : (int32_t)key,
+    };
+}
+
+static uint32_t mcp_places_for(uint64_t key) { return match_key_pattern(key) & PATTERN_ANY_SOURCE ? chq.size : 1; }
+
+static void mcp_fill(struct chasqui_mpinp_request *to, uint32_t number)
+{
+    const struct mcp_name *name = mcp_name_of(number);
+    to->name = (uint16_t)number;
+    to->bytes = name->bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)name->bytes;
+    to->valid = name->bytes > MCP_PART ? MCP_TABLE : 1;
+    to->address[0] = name->address[0];
+    to->address[1] = name->address[1];
+}
+
+/* False: no room. */
+static bool mcp_receive_post(struct request *request, uint64_t key, int pattern)
+{
+    uint32_t needed = mcp_places_for(key);
+    if (receives >= CHASQUI_MPINP_RECEIVES - CLAIMED || places + needed > CHASQUI_MPINP_PLACES || mcp_card_room() == 0)
+        return false;
+    uint32_t number = mcp_name_take(NAMES_LEFT);
+    if (number == MCP_NONE)
+        return false;
+    struct mcp_name *name = mcp_name_of(number);
+    *name = (struct mcp_name){
+        .request = request, .kind = CHASQUI_MPINP_RECEIVE, .places = (uint16_t)needed, .bytes = request->bytes};
+    if (!mcp_table_take(name, MCP_RECEIVES, BLOCKS_LEFT)) {
+        mcp_name_give(number);
+        return false;
+    }
+    struct chasqui_mpinp_request receive = mcp_request_for(CHASQUI_MPINP_RECEIVE, key, pattern);
+    mcp_fill(&receive, number);
+    receives++;
+    places += needed;
+    request->posted = false;
+    request->stamp = number;
+    mcp_card_post(&receive);
+    return true;
+}
+
+/* --- what waits for room --- */
+
+static bool mcp_fetch(struct mcp_held *message);
+
+static bool mcp_wait_step(struct blocked *blocked)
+{
+    (void)blocked;
+    while (lists[FETCHES].first && mcp_fetch(lists[FETCHES].first))
+        mcp_remove(FETCHES, lists[FETCHES].first);
+    while (kept_first) {
+        struct request *request = kept_first, *next = mcp_after(request);
+        if (!mcp_receive_post(request, request->node.key, match_key_pattern(request->node.key)))
+            break;
+        kept_first = next;
+    }
+    return !kept_first && !lists[FETCHES].first;
+}
+
+static bool is_blocked;
+
+static void mcp_wait_gone(struct blocked *blocked)
+{
+    (void)blocked;
+    is_blocked = false;
+}
+
+static struct blocked blocked_receives = {.step = mcp_wait_step, .gone = mcp_wait_gone};
+
+static void mcp_wait(void)
+{
+    if (!is_blocked)
+        chq_block(&blocked_receives);
+    is_blocked = true;
+}
+
+static void mcp_keep(struct request *request)
+{
+    request->posted = true;
+    request->node.next = NULL;
+    if (kept_first)
+        kept_last->node.next = &request->node;
+    else
+        kept_first = request;
+    kept_last = request;
+    is_new = true;
+    mcp_wait();
+}
+
+static void mcp_kept_remove(struct request *request)
+{
+    struct request *before = NULL, *found = kept_first;
+    for (; found != request; found = mcp_after(found))
+        before = found;
+    if (before)
+        before->node.next = request->node.next;
+    else
+        kept_first = mcp_after(request);
+    if (kept_last == request)
+        kept_last = before;
+    request->posted = false;
+}
+
+/* --- messages that were claimed --- */
+
+/* Asks the card for the data of a claimed message: into the table of its receive, or of a place of its own. False: no room. */
+static bool mcp_fetch(struct mcp_held *message)
+{
+    struct mcp_name *name = mcp_name_of(message->name);
+    struct request *request = message->request;
+    size_t bytes = request ? request->bytes : message->message.envelope.bytes;
+    *name = (struct mcp_name){.request = request, .held = message, .kind = CHASQUI_MPINP_RECEIVE, .bytes = bytes};
+    if (mcp_card_room() == 0 || !mcp_table_take(name, MCP_RECEIVES, 0))
+        return false;
+    struct chasqui_mpinp_request fetch = {.kind = CHASQUI_MPINP_FETCH};
+    mcp_fill(&fetch, message->name);
+    message->is_fetched = true;
+    if (!request)
+        message->data = chq_malloc(bytes ? bytes : 1);
+    mcp_card_post(&fetch);
+    return true;
+}
+
+static void mcp_want(struct mcp_held *message)
+{
+    if (!lists[FETCHES].first && mcp_fetch(message))
+        return;
+    mcp_append(FETCHES, message);
+    mcp_wait();
+}
+
+static void mcp_held_free(struct mcp_held *message)
+{
+    free(message->data);
+    free(message);
+}
+
+/* A receive meets a message whose data are here. */
+static void mcp_take_held(struct request *request, struct mcp_held *message)
+{
+    transport_matched(request, &message->message.envelope);
+    chq_deliver(request, request->got > 0 ? message->data : NULL, request->got);
+    mcp_held_free(message);
+}
+
+/* ... which is in no list. */
+static void mcp_meet(struct request *request, struct mcp_held *message)
+{
+    request->posted = false;
+    request->stamp = MCP_NONE; /* It can not be cancelled. */
+    if (message->name == MCP_NONE) {
+        mcp_take_held(request, message);
+        return;
+    }
+    message->request = request;
+    if (message->is_fetched)
+        return;
+    mcp_remove(FETCHES, message);
+    mcp_want(message);
+}
+
+static bool mcp_matches(uint64_t key, const struct mcp_held *message)
+{
+    uint64_t other = match_envelope_key(&message->message.envelope);
+    return ((key ^ other) & match_mask(match_key_pattern(key))) == 0;
+}
+
+static struct mcp_held *mcp_held_for(uint64_t key)
+{
+    struct mcp_held *message = lists[HELD].first;
+    while (message && !mcp_matches(key, message))
+        message = message->next[HELD];
+    return message;
+}
+
+void mcp_post(struct request *request, uint64_t key, int pattern)
+{
+    struct mcp_held *message = unlikely(lists[HELD].first != NULL) ? mcp_held_for(key) : NULL;
+    request->node.key = key;
+    if (unlikely(message != NULL)) {
+        mcp_remove(HELD, message);
+        chq_tell();
+        mcp_meet(request, message);
+    } else if (kept_first || !mcp_receive_post(request, key, pattern)) {
+        mcp_keep(request);
+    }
+}
+
+void mcp_receive_cancel(struct request *request)
+{
+    if (request->posted) {
+        mcp_kept_remove(request);
+        chq_cancelled(request);
+        return;
+    }
+    while (mcp_card_room() == 0)
+        mcp_look();
+    if (request->complete || request->stamp == MCP_NONE)
+        return;
+    struct chasqui_mpinp_request cancel = {.kind = CHASQUI_MPINP_CANCEL, .name = (uint16_t)request->stamp};
+    mcp_card_post(&cancel);
+}
+
+/* --- asking the card --- */
+
+void mcp_answered(const struct chasqui_mpinp_event *event)
+{
+    answer = *event;
+    is_answered = true;
+}
+
+/* Its answer follows in `answer`. Nothing is posted meanwhile. */
+static void mcp_ask(const struct chasqui_mpinp_request *request)
+{
+    is_asking = true;
+    while (mcp_card_room() == 0) {
+        chq_pause();
+        mcp_look();
+    }
+    is_answered = false;
+    mcp_card_post(request);
+    while (!is_answered) {
+        chq_pause();
+        mcp_look();
+    }
+    is_asking = false;
+}
+
+/* CLAIM or DRAIN: a message with a name. False: there is none. */
+static bool mcp_claim_into(struct mcp_held *message, struct chasqui_mpinp_request *request)
+{
+    uint32_t number = receives < CHASQUI_MPINP_RECEIVES ? mcp_name_take(0) : MCP_NONE;
+    message->name = MCP_NONE;
+    if (number == MCP_NONE)
+        return false;
+    *mcp_name_of(number) = (struct mcp_name){.kind = CHASQUI_MPINP_CLAIM};
+    request->name = (uint16_t)number;
+    mcp_ask(request);
+    if (answer.result != CHASQUI_MPINP_COMPLETE) {
+        mcp_name_give(number);
+        return false;
+    }
+    receives++;
+    *message = (struct mcp_held){.name = number,
+                                 .message.envelope = {.kind = CHASQUI_PACKET_EAGER,
+                                                      .context = answer.context,
+                                                      .source = answer.rank,
+                                                      .destination = (uint16_t)chq.rank,
+                                                      .tag = answer.tag,
+                                                      .bytes = answer.bytes}};
+    return true;
+}
+
+/* The oldest of the receives that wait here which gets it. */
+static struct request *mcp_kept_for(const struct mcp_held *message)
+{
+    struct request *request = kept_first;
+    while (request && !mcp_matches(request->node.key, message))
+        request = mcp_after(request);
+    return request;
+}
+
+/* Takes messages of `rank` from the card. One that is synchronous has its place there until it meets its receive. False:
+ * there may be more. */
+static bool mcp_drain(uint32_t rank)
+{
+    for (;;) {
+        struct chasqui_mpinp_request request = {.kind = CHASQUI_MPINP_DRAIN, .rank = (uint16_t)rank};
+        if (receives == CHASQUI_MPINP_RECEIVES || !mcp_names_left())
+            return false;
+        struct mcp_held *message = chq_malloc(sizeof *message);
+        if (!mcp_claim_into(message, &request)) {
+            free(message);
+            return true;
+        }
+        bool is_synchronous = answer.entry;
+        struct request *receive = mcp_kept_for(message);
+        if (receive) {
+            mcp_kept_remove(receive);
+            mcp_meet(receive, message);
+            continue;
+        }
+        MARK_QUEUED(&message->message.envelope);
+        mcp_append(HELD, message);
+        if (!is_synchronous)
+            mcp_want(message);
+    }
+}
+
+void mcp_crowded(uint32_t rank)
+{
+    crowded_count += !crowded[rank];
+    crowded[rank] = true;
+}
+
+void mcp_unclaimed(const struct chasqui_mpinp_event *event)
+{
+    listens = false;
+    vain.is_valid = false;
+    if (!kept_first)
+        return;
+    for (uint32_t rank = 0; rank < chq.size; rank++)
+        if (event->rank == rank || event->rank == CHASQUI_MPINP_ANY_SOURCE)
+            mcp_crowded(rank);
+}
+
+void mcp_receives_look(void)
+{
+    if (likely(!kept_first && crowded_count == 0) || is_draining || is_asking)
+        return;
+    is_draining = true;
+    for (uint32_t rank = 0; rank < chq.size && crowded_count > 0; rank++) {
+        if (!crowded[rank])
+            continue;
+        crowded[rank] = false;
+        crowded_count--;
+        if (!mcp_drain(rank)) {
+            mcp_crowded(rank);
+            break;
+        }
+    }
+    if (kept_first && mcp_card_room() > 0 && (is_new || !listens)) {
+        struct chasqui_mpinp_request request = {.kind = CHASQUI_MPINP_LISTEN, .flags = is_new};
+        listens = true;
+        is_new = false;
+        mcp_card_post(&request);
+    }
+    is_draining = false;
+}
+
+/* --- probing --- */
+
+struct message *mcp_probe(uint64_t key, int pattern)
+{
+    struct mcp_held *message = mcp_held_for(key);
+    if (message)
+        return &message->message;
+    if (listens && vain.is_valid && vain.key == key && vain.pattern == pattern)
+        return NULL;
+    struct chasqui_mpinp_request request = mcp_request_for(CHASQUI_MPINP_PROBE, key, pattern);
+    mcp_ask(&request);
+    if (answer.result != CHASQUI_MPINP_COMPLETE) {
+        vain.key = key;
+        vain.pattern = pattern;
+        vain.is_valid = listens = true;
+        return NULL;
+    }
+    if (!spare)
+        spare = chq_malloc(sizeof *spare);
+    *spare = (struct mcp_held){.name = MCP_NONE,
+                               .message.envelope = {.kind = CHASQUI_PACKET_EAGER,
+                                                    .context = (uint16_t)match_context(key),
+                                                    .source = answer.rank,
+                                                    .destination = (uint16_t)chq.rank,
+                                                    .tag = answer.tag,
+                                                    .bytes = answer.bytes}};
+    return &spare->message;
+}
+
+void mcp_claim(struct message *message)
+{
+    struct mcp_held *found = (struct mcp_held *)(void *)message;
+    const struct chasqui_envelope *envelope = &message->envelope;
+    if (found != spare) {
+        mcp_remove(HELD, found);
+        return;
+    }
+    spare = NULL;
+    struct chasqui_mpinp_request request = mcp_request_for(
+        CHASQUI_MPINP_CLAIM, match_key(envelope->context, envelope->source, envelope->tag), PATTERN_EXACT);
+    if (!mcp_claim_into(found, &request))
+        chq_die(
+            "mpinp: a message that was probed for can not be claimed: its send was cancelled, or too many are claimed");
+}
+
+void mcp_receive(struct request *request, struct message *message)
+{
+    request->node.key = match_envelope_key(&message->envelope);
+    MARK_POST(request);
+    mcp_meet(request, (struct mcp_held *)(void *)message);
+}
+
+/* --- events --- */
+
+/* Where data that come in several parts go: to the receive, or to the message's own place. */
+static char *mcp_target(const struct mcp_name *name, size_t bytes)
+{
+    struct request *request = name->request;
+    if (!request)
+        return name->held->data;
+    if (!request->type)
+        return request->buffer;
+    if (!request->packed)
+        request->packed = chq_malloc(bytes); /* Freed when the request ends. */
+    return request->packed;
+}
+
+static void mcp_part_out(struct mcp_name *name, size_t bytes)
+{
+    size_t part = name->parts++, before = part * MCP_PART;
+    size_t here = bytes - before < MCP_PART ? bytes - before : MCP_PART;
+    chq_copy(mcp_target(name, bytes) + before, mcp_memory_at(name->address[part % MCP_TABLE]), here);
+}
+
+void mcp_receive_entry(const struct chasqui_mpinp_event *event)
+{
+    struct mcp_name *name = mcp_name_of(event->name);
+    size_t bytes = event->bytes < name->bytes ? event->bytes : name->bytes;
+    mcp_part_out(name, bytes);
+    if (name->parts + 1 < mcp_parts_of(bytes))
+        mcp_entry_valid(event->name);
+}
+
+/* A message that was drained is here. */
+static void mcp_held_came(struct mcp_name *name, struct mcp_held *message)
+{
+    while (name->bytes > 0 && name->parts < mcp_parts_of(name->bytes))
+        mcp_part_out(name, name->bytes);
+    MARK_COPIED(&message->message.envelope);
+    message->name = MCP_NONE;
+    if (message->request)
+        mcp_take_held(message->request, message);
+}
+
+static void mcp_request_came(struct mcp_name *name, const struct chasqui_mpinp_event *event)
+{
+    struct request *request = name->request;
+    struct chasqui_envelope envelope = {.kind = CHASQUI_PACKET_EAGER,
+                                        .context = (uint16_t)match_context(request->node.key),
+                                        .source = event->rank,
+                                        .destination = (uint16_t)chq.rank,
+                                        .tag = event->tag,
+                                        .sequence = event->sequence,
+                                        .bytes = event->bytes};
+    transport_matched(request, &envelope);
+    const void *data = request->got > 0 ? mcp_memory_at(name->address[0]) : NULL;
+    size_t left = request->got;
+    if (request->got > MCP_PART) {
+        while (name->parts < mcp_parts_of(request->got))
+            mcp_part_out(name, request->got);
+        data = request->type ? request->packed : NULL;
+        left = request->type ? request->got : 0;
+    }
+    chq_deliver(request, data, left);
+}
+
+void mcp_received(const struct chasqui_mpinp_event *event)
+{
+    struct mcp_name name = *mcp_name_of(event->name);
+    receives--;
+    places -= name.places;
+    /* Its memory is not given to another before the data have been taken out: nothing is posted meanwhile. */
+    mcp_table_give(&name, MCP_RECEIVES);
+    mcp_name_give(event->name);
+    if (event->result == CHASQUI_MPINP_CANCELLED) {
+        chq_cancelled(name.request);
+    } else if (name.request) {
+        if (name.held)
+            mcp_held_free(name.held);
+        mcp_request_came(&name, event);
+    } else {
+        name.held->message.envelope.sequence = event->sequence;
+        mcp_held_came(&name, name.held);
+    }
+}

@@ -1,0 +1,248 @@
+/* Sends: short data are stored to the window, others copied into memory that the card may read; a long message goes through
+ * two entries of a table, which are filled again as they are done. */
+#include "host.h"
+#include "mpi/runtime/memory.h"
+
+#define RING 16 /* messages of a destination that the card keeps: PROTOCOL_RING_ENTRIES */
+
+/* By destination. The card's ring gives places back in order. */
+struct destination {
+    uint16_t oldest, newest; /* numbers of messages */
+    bool is_over[RING];
+    struct request *first, *last; /* sends that wait for room */
+};
+
+static struct destination *destinations;
+static uint32_t waiting; /* destinations for which sends wait */
+
+void mcp_send_init(void)
+{
+    destinations = chq_malloc(chq.size * sizeof *destinations);
+    memset(destinations, 0, chq.size * sizeof *destinations);
+}
+
+/* Waiting sends are linked by their nodes. */
+static struct request *mcp_next_of(const struct request *request) { return (struct request *)request->node.next; }
+
+static void mcp_part_in(struct mcp_name *name, const char *data)
+{
+    size_t part = name->parts++, before = part * MCP_PART;
+    size_t bytes = name->bytes - before < MCP_PART ? name->bytes - before : MCP_PART;
+    chq_copy(mcp_memory_at(name->address[part % MCP_TABLE]), data + before, bytes);
+}
+
+/* Its data find room. */
+static bool mcp_place_data(struct mcp_name *name, const void *payload)
+{
+    if (name->bytes <= mcp_window_bytes()) {
+        name->address[0] = mcp_memory_take(MCP_WINDOW, name->bytes, 0);
+        name->is_in_window = name->address[0] != 0;
+        if (name->is_in_window) {
+            mcp_window_store(name->address[0], payload, name->bytes);
+            name->parts = 1;
+            return true;
+        }
+    }
+    if (!mcp_table_take(name, MCP_SENDS, 0))
+        return false;
+    mcp_part_in(name, payload);
+    if (name->bytes > MCP_PART)
+        mcp_part_in(name, payload);
+    return true;
+}
+
+/* MCP_NONE: there is no room at this moment. */
+static uint32_t mcp_send_post(const struct chasqui_envelope *envelope, const void *payload, enum send_mode mode)
+{
+    struct destination *to = &destinations[envelope->destination];
+    if ((uint16_t)(to->newest - to->oldest) == RING || mcp_card_room() == 0)
+        return MCP_NONE;
+    uint32_t number = mcp_name_take(NAMES_LEFT);
+    if (number == MCP_NONE)
+        return MCP_NONE;
+    struct mcp_name *name = mcp_name_of(number);
+    *name = (struct mcp_name){.kind = CHASQUI_MPINP_SEND,
+                              .is_synchronous = mode == MODE_SYNCHRONOUS,
+                              .rank = envelope->destination,
+                              .number = to->newest,
+                              .bytes = envelope->bytes};
+    if (!mcp_place_data(name, payload)) {
+        mcp_name_give(number);
+        return MCP_NONE;
+    }
+    to->is_over[to->newest++ % RING] = false;
+    struct chasqui_mpinp_request request = {
+        .kind = CHASQUI_MPINP_SEND,
+        .flags = (uint8_t)((mode == MODE_SYNCHRONOUS ? CHASQUI_MPINP_SYNCHRONOUS : 0) |
+                           (mode == MODE_READY ? CHASQUI_MPINP_READY : 0) |
+                           (name->is_in_window ? CHASQUI_MPINP_IN_WINDOW : 0)),
+        .rank = envelope->destination,
+        .name = (uint16_t)number,
+        .valid = (uint16_t)name->parts,
+        .context = envelope->context,
+        .tag = envelope->tag,
+        .bytes = (uint32_t)envelope->bytes,
+        .sequence = envelope->sequence,
+        .address = {name->address[0], name->address[1]},
+    };
+    mcp_card_post(&request);
+    MARK_READY(envelope);
+    return number;
+}
+
+bool mcp_send_short(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
+{
+    (void)bytes;
+    return mcp_send_post(envelope, payload, MODE_STANDARD) != MCP_NONE;
+}
+
+/* False: no room. */
+static bool mcp_send_request(struct request *request)
+{
+    enum send_mode mode = (enum send_mode)request->stamp;
+    uint32_t number = mcp_send_post(&request->envelope, request->buffer, mode);
+    if (number == MCP_NONE)
+        return false;
+    struct mcp_name *name = mcp_name_of(number);
+    request->posted = false;
+    request->stamp = number;
+    if (mode == MODE_SYNCHRONOUS || name->parts < mcp_parts_of(name->bytes)) {
+        name->request = request;
+        return true;
+    }
+    chq_tell();
+    request_complete(request);
+    return true;
+}
+
+/* --- sends that wait for room, by destination --- */
+
+static bool mcp_sends_step(struct blocked *blocked)
+{
+    (void)blocked;
+    for (uint32_t rank = 0; rank < chq.size && waiting > 0; rank++) {
+        struct destination *to = &destinations[rank];
+        while (to->first) {
+            struct request *request = to->first, *next = mcp_next_of(request);
+            if (!mcp_send_request(request))
+                break;
+            to->first = next;
+            if (!next)
+                waiting--;
+        }
+    }
+    return waiting == 0;
+}
+
+static bool is_blocked;
+
+static void mcp_sends_gone(struct blocked *blocked)
+{
+    (void)blocked;
+    is_blocked = false;
+}
+
+static struct blocked blocked_sends = {.step = mcp_sends_step, .gone = mcp_sends_gone};
+
+static void mcp_start(struct request *request, enum send_mode mode)
+{
+    struct destination *to = &destinations[request->envelope.destination];
+    request->stamp = mode;
+    if (!to->first && mcp_send_request(request))
+        return;
+    request->posted = true;
+    request->node.next = NULL;
+    if (to->first) {
+        to->last->node.next = &request->node;
+    } else {
+        to->first = request;
+        waiting++;
+        if (!is_blocked)
+            chq_block(&blocked_sends);
+        is_blocked = true;
+    }
+    to->last = request;
+}
+
+void mcp_send(struct request *request, enum send_mode mode)
+{
+    request->envelope.kind = CHASQUI_PACKET_EAGER;
+    MARK_SEND(&request->envelope, request->buffer);
+    mcp_start(request, mode);
+}
+
+void mcp_send_refused(struct request *request) { mcp_start(request, MODE_STANDARD); }
+
+/* One that waits here, of which the card knows nothing. */
+static void mcp_take_back(struct request *request)
+{
+    struct destination *to = &destinations[request->envelope.destination];
+    struct request *before = NULL, *found = to->first;
+    for (; found != request; found = mcp_next_of(found))
+        before = found;
+    if (before)
+        before->node.next = request->node.next;
+    else
+        to->first = mcp_next_of(request);
+    if (to->last == request)
+        to->last = before;
+    if (!to->first)
+        waiting--; /* Its step finds out. */
+    chq_cancelled(request);
+}
+
+void mcp_send_cancel(struct request *request)
+{
+    if (request->posted) {
+        mcp_take_back(request);
+        return;
+    }
+    while (mcp_card_room() == 0)
+        mcp_look();
+    if (request->complete)
+        return;
+    struct chasqui_mpinp_request cancel = {.kind = CHASQUI_MPINP_CANCEL, .name = (uint16_t)request->stamp};
+    mcp_card_post(&cancel);
+}
+
+/* --- events --- */
+
+void mcp_sent(const struct chasqui_mpinp_event *event)
+{
+    uint32_t number = event->name;
+    struct mcp_name *name = mcp_name_of(number);
+    struct destination *to = &destinations[name->rank];
+    struct request *request = name->request;
+    to->is_over[name->number % RING] = true;
+    while (to->oldest != to->newest && to->is_over[to->oldest % RING])
+        to->oldest++;
+    if (name->is_in_window)
+        mcp_memory_give(MCP_WINDOW, name->address[0], name->bytes);
+    else
+        mcp_table_give(name, MCP_SENDS);
+    mcp_name_give(number);
+    if (!request)
+        return;
+    if (event->result == CHASQUI_MPINP_CANCELLED)
+        chq_cancelled(request);
+    else
+        request_complete(request);
+}
+
+/* All is copied: the buffer may be used again, unless its send is synchronous. */
+static void mcp_copied(struct mcp_name *name, struct request *request)
+{
+    if (name->is_synchronous)
+        return;
+    name->request = NULL;
+    request_complete(request);
+}
+
+void mcp_send_entry(const struct chasqui_mpinp_event *event)
+{
+    struct mcp_name *name = mcp_name_of(event->name);
+    mcp_part_in(name, name->request->buffer);
+    mcp_entry_valid(event->name);
+    if (name->parts == mcp_parts_of(name->bytes))
+        mcp_copied(name, name->request);
+}

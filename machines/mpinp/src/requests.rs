@@ -1,0 +1,149 @@
+//! What the host's software and the firmware that matches (`firmware/mcp`) agree on: requests in the window, events in the
+//! memory on the host. What both firmwares have in common is in `registers.rs`.
+
+use chasqui_abi::header::{GuestStruct, defines};
+
+chasqui_abi::guest_constants! {
+    /// Number by which MPI_Init picks the device of the firmware that matches.
+    pub const MCP_DEVICE: u64 = 7;
+
+    /// Setting: longest data that are stored to the window [bytes].
+    pub const SETTING_PIO_BYTES: u64 = 3;
+
+    /// Requests that the ring at the window's begin holds. The doorbell counts them.
+    pub const REQUESTS: u64 = 64;
+    /// Offset in the window of data that the process sends from there.
+    pub const WINDOW_DATA: u64 = 4096;
+    /// Names that a process has for its requests, from 0 on; one is free again with its last event.
+    pub const NAMES: u64 = 128;
+    /// Names that receives may have at a time.
+    pub const RECEIVES: u64 = 120;
+    /// Places in expected lists that they may have: one each, of any source one for each rank.
+    pub const PLACES: u64 = 256;
+    /// A rank: of any source.
+    pub const ANY_SOURCE: u64 = 0xffff;
+    /// A tag: any.
+    pub const ANY_TAG: u64 = 0x8000_0000;
+    /// Longest part of a message that an entry of its table is for [bytes].
+    pub const ENTRY_BYTES: u64 = 8192;
+
+    /// Kind of a request: a message.
+    pub const SEND: u64 = 1;
+    /// Kind of a request: a receive.
+    pub const RECEIVE: u64 = 2;
+    /// Kind of a request: is there a message that such a receive would get? PROBED follows. Without one, UNCLAIMED follows when
+    /// one has come that no receive has got.
+    pub const PROBE: u64 = 3;
+    /// Kind of a request: the same, and the message is `name`'s from now on. CLAIMED follows.
+    pub const CLAIM: u64 = 4;
+    /// Kind of a request: the message that `name` has claimed is received.
+    pub const FETCH: u64 = 5;
+    /// Kind of a request: `name` is not wanted any more. Its event says what came of that.
+    pub const CANCEL: u64 = 6;
+    /// Kind of a request: an entry of `name`'s table is valid again.
+    pub const ENTRY: u64 = 7;
+    /// Kind of a request: UNCLAIMED is wanted; with flag 1, also if messages are there that no receive has got.
+    pub const LISTEN: u64 = 8;
+    /// Kind of a request: CLAIM of the first message from `rank` that no receive has got, whatever its context and tag.
+    pub const DRAIN: u64 = 9;
+
+    /// Flag of a send: it completes when it has met its receive.
+    pub const SYNCHRONOUS: u64 = 1;
+    /// Flag of a send: its receive is posted.
+    pub const READY: u64 = 2;
+    /// Flag of a send: its data are in the window.
+    pub const IN_WINDOW: u64 = 4;
+
+    /// Kind of an event: a send is over.
+    pub const SENT: u64 = 1;
+    /// Kind of an event: a receive is.
+    pub const RECEIVED: u64 = 2;
+    /// Kind of an event: entry `entry` of the table of `name` has been taken, or filled.
+    pub const ENTRY_DONE: u64 = 3;
+    /// Kind of an event: the answer to PROBE.
+    pub const PROBED: u64 = 4;
+    /// Kind of an event: the answer to CLAIM.
+    pub const CLAIMED: u64 = 5;
+    /// Kind of an event: a message has come that no receive has got.
+    pub const UNCLAIMED: u64 = 6;
+
+    /// Kind of an event: many messages from `rank` have come that no receive has got. The next follows when one is drained.
+    pub const CROWDED: u64 = 7;
+
+    /// Result: of SENT and RECEIVED, all is well; of PROBED and CLAIMED, there is one.
+    pub const COMPLETE: u64 = 0;
+    /// Result: the message was longer than the receive.
+    pub const TRUNCATED: u64 = 1;
+    /// Result: it was taken back.
+    pub const CANCELLED: u64 = 2;
+    /// Result: there is none.
+    pub const NOTHING: u64 = 3;
+
+    /// Offset in the memory on the host of the count of requests that were taken.
+    pub const HOST_TAKEN: u64 = 0;
+    /// Offset in the memory on the host of the ring of events.
+    pub const HOST_EVENTS: u64 = 4096;
+    /// Events that it holds.
+    pub const EVENTS: u64 = 512;
+    /// Offset in the memory on the host of what entries name.
+    pub const HOST_DATA: u64 = 4096 + 512 * 32;
+}
+
+chasqui_abi::guest_struct! {
+    /// A request.
+    pub struct MpinpRequest {
+        /// What is wanted.
+        pub kind: u8,
+        /// Flags of a send.
+        pub flags: u8,
+        /// World rank of the other side, or ANY_SOURCE.
+        pub rank: u16,
+        /// What events call it by.
+        pub name: u16,
+        /// Entries of its table that are valid: part i of the message is where entry i modulo two says.
+        pub valid: u16,
+        /// Context of the communicator.
+        pub context: u32,
+        /// Tag, or ANY_TAG.
+        pub tag: i32,
+        /// Length of the message, or room for it [bytes].
+        pub bytes: u32,
+        /// Number of the message among all that the process has sent.
+        pub sequence: u32,
+        /// The table: offsets in the memory on the host, or the first in the window.
+        pub address: [u32; 2],
+    }
+}
+
+chasqui_abi::guest_struct! {
+    /// What has come of a request.
+    pub struct MpinpEvent {
+        /// What has happened.
+        pub kind: u8,
+        /// What came of it.
+        pub result: u8,
+        /// World rank of the message's source.
+        pub rank: u16,
+        /// Which request it is about.
+        pub name: u16,
+        /// Context of the communicator, of CLAIMED.
+        pub context: u16,
+        /// Tag of the message.
+        pub tag: i32,
+        /// Length of the message [bytes].
+        pub bytes: u32,
+        /// Number of the message among all that its source has sent.
+        pub sequence: u32,
+        /// Of ENTRY_DONE: which. Of CLAIMED: 1, if the message's send awaits its receive.
+        pub entry: u32,
+        /// Requests that have been taken, of all.
+        pub taken: u32,
+        /// Number of the event, from 1 on: it is there.
+        pub number: u32,
+    }
+}
+
+/// Their part of `registers.h`.
+pub fn text() -> String {
+    [defines("MPINP_", CONSTANTS), MpinpRequest::definition(), MpinpEvent::definition()].join("\n")
+}

@@ -1,0 +1,119 @@
+"""MPI on mpinp's network processor: matching, credit and rendezvous in its firmware.
+
+Use this when machines/mpinp/firmware/mcp, machines/mpinp/mcp or the protocol change. Seeds are the
+programs' arguments; SEED adds to them.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Compiler
+from simulated import EXAMPLES, SWEEP, WORKLOADS, command, in_turn
+from test_determinism import differences
+
+pytestmark = pytest.mark.core
+
+PLACE = ROOT / "tests" / "mpinp"
+SEED = int(os.environ.get("SEED", "0"))
+# Not a variant of the catalogue yet. The thin firmware needs less of the host's memory.
+FIRMWARE = ["--machine", "mpinp/bip", "--set", "mpinp.control.image=mcp"]
+MACHINE = [*FIRMWARE, "--set", "mpinp.shared.host=1 MiB"]
+INCLUDE = [f"-I{ROOT / 'machines' / 'mpinp'}", f"-I{ROOT / 'guest' / 'include'}"]
+
+
+def shared(ranks: int) -> list[str]:
+    """Options with which so many ranks share a node."""
+    return ["--ranks-per-node", str(ranks), "--set", f"node.harts={ranks}"]
+
+
+# The last takes the host nearly a minute.
+RUN = [*EXAMPLES, *WORKLOADS]
+
+# Tables of one message, buffers of one unit, little memory on the host.
+TINY = {
+    "slot": ["mpinp.control.slots=1", "mpinp.control.buffer=128 B", "mpinp.control.eager=0 B"],
+    "slots": ["mpinp.control.slots=2", "mpinp.control.buffer=256 B", "mpinp.control.pio=8 B"],
+    "host": ["mpinp.shared.host=256 KiB"],
+    "usual": [],
+}
+
+
+@pytest.mark.parametrize(("per_node", "name"), in_turn([1, 2, 4], RUN if SWEEP else RUN[:-1]))
+def test_examples_are_right_on_nodes_that_are_shared(
+    examples: Path, tmp_path: Path, name: str, per_node: int
+) -> None:
+    ranks, arguments = (EXAMPLES | WORKLOADS)[name]
+    words = ["-np", str(ranks), *MACHINE, *shared(per_node), "--", str(examples / name), *arguments]
+    done = command("run", "--out", "out", *words, directory=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{name}: PASSED" in done.stdout
+
+
+def test_sixteen_ranks_are_right(examples: Path, tmp_path: Path) -> None:
+    for per_node in (1, 4):
+        words = ["-np", "16", *MACHINE, *shared(per_node), "--", str(examples / "ring"), "-l", "2"]
+        done = command("run", "--out", f"out{per_node}", *words, directory=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("number", "tiny"), in_turn([1, 2, 3], TINY))
+def test_messages_in_any_order(compile_c: Compiler, tmp_path: Path, number: int, tiny: str) -> None:
+    """Early, unexpected, truncated, synchronous, ready and cancelled ones, with wildcards."""
+    program = compile_c("schedule", (PLACE / "schedule.c").read_text())
+    settings = [word for each in TINY[tiny] for word in ("--set", each)]
+    machine = FIRMWARE if tiny == "host" else MACHINE
+    words = ["-np", str(2 + number), *machine, *shared(1 + number % 2), *settings]
+    arguments = [str(SEED + number), "60", "20000"]
+    done = command(
+        "run", "--out", "out", *words, "--", str(program), *arguments, directory=tmp_path
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"schedule, seed {SEED + number}: PASSED" in done.stdout
+
+
+@pytest.mark.parametrize("image", ["mcp", "bip"])
+def test_results_do_not_depend_on_how_it_is_simulated(
+    compile_c: Compiler, tmp_path: Path, image: str
+) -> None:
+    """Nor do those of the thin firmware, which `make sweep` has among all machines."""
+    program = compile_c("schedule", (PLACE / "schedule.c").read_text())
+    machine = MACHINE if image == "mcp" else ["--machine", "mpinp/bip"]
+    common = ["-np", "4", *machine, *shared(2)]
+    variations = {
+        "one": ["--threads", "1"],
+        "two": ["--threads", "2"],
+        "four": ["--threads", "4"],
+        "windows": ["--set", "check.window=1 us"],
+        "spinning": ["--set", "check.spin_skip=false"],
+    }
+    for name, options in variations.items():
+        words = [*common, *options, "--", str(program), str(SEED + 21), "30", "20000"]
+        done = command("run", "-q", "--out", name, *words, directory=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+    for name, options in variations.items():
+        found = differences(tmp_path / "one", tmp_path / name, [*options, "--threads"])
+        assert found in ([], ["resolved.toml"]), name
+
+
+@pytest.mark.parametrize(
+    "what",
+    ["rank", "name", "kind", "window", "host", "odd", "entry", "fetch", "count", "many", "twice"],
+)
+def test_a_request_that_may_not_be_is_its_own_processs_fault(
+    compile_c: Compiler, tmp_path: Path, what: str
+) -> None:
+    program = compile_c("forged", (PLACE / "forged.c").read_text(), *INCLUDE)
+    words = ["-np", "3", *MACHINE, *shared(3), "--", str(program), what]
+    done = command("run", "--out", "out", *words, directory=tmp_path)
+    assert "fault: rank 1 " in done.stderr
+    assert "protection: " in done.stderr
+
+
+def test_the_largest_number_of_ranks_is_named(examples: Path, tmp_path: Path) -> None:
+    words = ["-np", "17", *MACHINE, *shared(4), "--", str(examples / "ring")]
+    done = command("run", "--out", "out", *words, directory=tmp_path)
+    assert done.returncode == 2
+    assert "with 4 on a node, up to 16 ranks can run" in done.stderr
