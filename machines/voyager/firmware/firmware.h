@@ -123,6 +123,7 @@ void forget_requests(unsigned process);
 
 void hold_begin(void);
 void hold_if_full(unsigned process, unsigned site, unsigned waiting);
+void forget_sources(unsigned process); /* of its job: it is over */
 void missed_is_taken(unsigned process,
                      bool is_last); /* its packet; none of its job waited behind it when it was begun */
 void release_on(void); /* messages may have room */

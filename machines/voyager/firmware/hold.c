@@ -17,8 +17,9 @@ static struct source {
 } sources[SOURCES_MAX];
 static unsigned source_count;
 
-/* Of each job: where it is held up for this site's sake, packets of it that have been taken since, and after how many it goes
- * on even so: what comes from sites where it is not held up could keep some in the miss queue for ever. */
+/* Of each job: where it is held up for this site's sake, packets of it that have come since from sites where it is not, and after
+ * how many it goes on even so: these could keep some in the miss queue for ever. What the others had sent until they heard comes
+ * to an end, however much it is; were they let go on amid it they would fill the queue again. */
 #define HELD_FOR 256
 static uint16_t held_of[CHASQUI_VOYAGER_QUEUES], held_for[CHASQUI_VOYAGER_QUEUES];
 
@@ -69,13 +70,27 @@ static void tell(unsigned site, uint64_t what, unsigned job)
         release_job(job);
 }
 
-static struct source *find(unsigned site, unsigned job)
+static struct source *source_of(unsigned site, unsigned job)
 {
     for (struct source *source = sources; source < &sources[source_count]; source++) {
         if (source->site == site && source->job == job)
             return source;
     }
     return NULL;
+}
+
+static void forget_source(struct source *source) { *source = sources[--source_count]; }
+
+void forget_sources(unsigned process)
+{
+    unsigned job = process / job_processes;
+    for (unsigned i = source_count; i-- > 0;) {
+        if (sources[i].job != job)
+            continue;
+        sources[i].has_sent = false;
+        if (sources[i].state == SENDS)
+            forget_source(&sources[i]);
+    }
 }
 
 static void release(struct source *source)
@@ -86,7 +101,7 @@ static void release(struct source *source)
         source->state = SENDS;
         source->has_sent = false;
     } else {
-        *source = sources[--source_count];
+        forget_source(source);
     }
 }
 
@@ -103,7 +118,7 @@ void missed_is_taken(unsigned process, bool is_last)
     if (source_count == 0)
         return;
     unsigned job = process / job_processes;
-    if (held_of[job] == 0 || (++held_for[job] < HELD_FOR && !is_last))
+    if (held_of[job] == 0 || (held_for[job] < HELD_FOR && !is_last))
         return;
     for (unsigned i = 0; i < source_count; i++) {
         if (sources[i].job == job && sources[i].state == HELD)
@@ -134,7 +149,7 @@ static struct source *place_for_source(void)
 /* A packet of the job from `site` is taken; `gather`: too many wait. */
 static void note(unsigned site, unsigned job, bool gather)
 {
-    struct source *source = find(site, job);
+    struct source *source = source_of(site, job);
     if (!source && gather && !is_of_sp(header_of(nes_load(CHASQUI_SP_MISSED)))) {
         source = place_for_source();
         if (source)
@@ -142,6 +157,7 @@ static void note(unsigned site, unsigned job, bool gather)
     }
     if (source)
         source->has_sent = true;
+    held_for[job] += !source || source->state != HELD;
 }
 
 static void look(unsigned job, unsigned site, bool gather)
@@ -150,9 +166,10 @@ static void look(unsigned job, unsigned site, bool gather)
     for (unsigned i = 0; gather && i < source_count && own_has_room(); i++) {
         if (sources[i].job != job || sources[i].state != SENDS)
             continue;
-        if (held_of[job]++ == 0)
-            held_for[job] = 0;
+        held_of[job]++;
+        held_for[job] = 0;
         sources[i].state = HELD;
+        sources[i].has_sent = false;
         tell(sources[i].site, CHASQUI_SP_HOLD_JOB, job);
     }
 }

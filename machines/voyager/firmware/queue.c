@@ -153,6 +153,7 @@ void forget(unsigned process)
             message_free(process, message);
     }
     forget_requests(process);
+    forget_sources(process);
 }
 
 void overrun(unsigned process)
