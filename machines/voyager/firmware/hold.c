@@ -160,7 +160,8 @@ static void note(unsigned site, unsigned job, bool gather)
     held_for[job] += !source || source->state != HELD;
 }
 
-static void look(unsigned job, unsigned site, bool gather)
+/* Apart: what each packet goes through must not save registers for it. */
+__attribute__((noinline)) static void look(unsigned job, unsigned site, bool gather)
 {
     note(site, job, gather);
     for (unsigned i = 0; gather && i < source_count && own_has_room(); i++) {

@@ -248,12 +248,11 @@ impl Nes {
     /// # Errors
     /// The firmware did wrong before it waited for anything.
     pub fn new(plan: NesPlan) -> Result<Nes, String> {
-        let names =
-            QueueNames { processes: plan.placement.processes() as usize, basic: plan.queues.basic as usize };
+        let processes = plan.placement.processes() as usize;
+        let names = QueueNames { processes, basic: plan.queues.basic as usize };
         let is_drained = plan.queues.sharing == Sharing::Drained && names.processes > 1;
         let queues = if is_drained { plan.queues.one_set() } else { plan.queues.clone() };
         let Layout { transmit, receive, own, service_places, memory } = Layout::new(names, &plan);
-        let window = Window::new(plan.placement.ranks_max());
         let delays = Delays::new(&plan);
         let slots = [queues.resident_basic, queues.resident_express].map(|slots| slots as usize);
         let rings = |of: fn(&OwnRings) -> Ring| own.iter().map(of).collect::<Vec<_>>();
@@ -281,7 +280,7 @@ impl Nes {
             express: ExpressTransmitter::new(
                 names,
                 [rings(|own| own.places), vec![service_places]].concat(),
-                window,
+                Window::new(plan.placement.ranks_max()),
                 &plan.express,
                 (slots[1], homes.jobs()),
                 plan.line_bytes,
