@@ -375,7 +375,10 @@ impl DmaEngine {
     }
 
     fn drop_pieces(&mut self, process: ProcessId) {
-        self.pieces.iter_mut().filter(|piece| piece.process == process).for_each(|piece| piece.is_dropped = true);
+        self.pieces
+            .iter_mut()
+            .filter(|piece| piece.process == process)
+            .for_each(|piece| piece.is_dropped = true);
     }
 
     fn is_broken(&self) -> bool {
