@@ -74,6 +74,31 @@ def test_messages_in_any_order(compile_c: Compiler, tmp_path: Path, number: int,
     assert f"schedule, seed {SEED + number}: PASSED" in done.stdout
 
 
+# What is sent, and how many messages of how many bytes.
+LATE = {
+    "one": [40, 20000],
+    "several": [40, 20000],
+    "synchronous": [40, 100],
+    "behind": [30, 20000],
+    "cancelled": [40, 2000],
+}
+
+
+@pytest.mark.parametrize(("what", "tiny"), in_turn(LATE, ["usual", "slot", "host"]))
+def test_late_receives_are_in_no_others_way(
+    compile_c: Compiler, tmp_path: Path, what: str, tiny: str
+) -> None:
+    """MPI's progress rule. Before, 18 long messages, or 16 of a destination, kept all others back
+    until their receives came; messages that were drained could not be synchronous."""
+    program = compile_c("progress", (PLACE / "progress.c").read_text())
+    settings = [word for each in TINY[tiny] for word in ("--set", each)]
+    machine = FIRMWARE if tiny == "host" else MACHINE
+    arguments = ["--", str(program), what, *map(str, LATE[what])]
+    done = command("run", "--out", "out", "-np", "4", *machine, *settings, *arguments, directory=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"progress, {what}: PASSED" in done.stdout
+
+
 @pytest.mark.parametrize("image", ["mcp", "bip"])
 def test_results_do_not_depend_on_how_it_is_simulated(
     compile_c: Compiler, tmp_path: Path, image: str

@@ -237,6 +237,7 @@ struct protocol_status {
     uint16_t channel; /* source */
     int32_t tag;
     uint32_t bytes; /* of the message */
+    uint32_t message; /* its number */
 };
 
 /* An unclaimed message that the receive would get. */

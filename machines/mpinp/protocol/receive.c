@@ -346,6 +346,13 @@ bool protocol_post_receive(struct protocol *p, const struct protocol_receive_req
     return true;
 }
 
+static struct protocol_status status_of(const struct turn *t)
+{
+    const struct protocol_slot *slot = &t->c->slots[t->slot];
+    return (struct protocol_status){
+        .channel = (uint16_t)t->channel, .tag = slot->tag, .bytes = slot->bytes, .message = slot->message};
+}
+
 bool protocol_claim(struct protocol *p, const struct protocol_receive_request *request, uint32_t *number,
                     struct protocol_status *status)
 {
@@ -355,9 +362,8 @@ bool protocol_claim(struct protocol *p, const struct protocol_receive_request *r
     receive_event(&t, HOLD);
     if (t.receive->state != RECEIVE_HELD)
         return false;
-    const struct protocol_slot *slot = &t.c->slots[t.slot];
     *number = t.receive->number;
-    *status = (struct protocol_status){.channel = (uint16_t)t.channel, .tag = slot->tag, .bytes = slot->bytes};
+    *status = status_of(&t);
     return true;
 }
 
@@ -399,7 +405,6 @@ bool protocol_probe(struct protocol *p, const struct protocol_receive_request *r
     struct turn t = {.p = p};
     if (!search_unclaimed(&t, request->process, request->source, request->context, request->tag))
         return false;
-    const struct protocol_slot *slot = &t.c->slots[t.slot];
-    *status = (struct protocol_status){.channel = (uint16_t)t.channel, .tag = slot->tag, .bytes = slot->bytes};
+    *status = status_of(&t);
     return true;
 }

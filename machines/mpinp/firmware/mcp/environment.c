@@ -5,8 +5,9 @@ void environment_transmit(struct protocol *p, unsigned channel, const struct pro
                           const struct protocol_send *send)
 {
     struct wire *wire = out_put(channel, WIRE_PROTOCOL, send ? send->request : NONE);
-    (void)p;
     wire->header = *header;
+    if (header->kind == RECV_REQ)
+        wire->part = transfer_of(p->channels[channel].sends[header->message % PROTOCOL_RING_ENTRIES].request)->sequence;
     if (!send)
         return;
     struct transfer *transfer = transfer_of(send->request);
@@ -41,30 +42,41 @@ static uint32_t crowd(const struct protocol *p)
     return few - few / 4;
 }
 
+void tell_crowded(unsigned channel)
+{
+    if (peers[channel].is_crowded)
+        return;
+    peers[channel].is_crowded = true;
+    host_event(protocol.channels[channel].process,
+               &(struct chasqui_mpinp_event){.kind = CHASQUI_MPINP_CROWDED, .rank = peers[channel].rank});
+}
+
 void environment_unclaimed(struct protocol *p, unsigned channel, unsigned slot)
 {
     const struct protocol_channel *c = &p->channels[channel];
     struct process *process = &processes[c->process];
     stored[channel][slot].is_synchronous = in_is_synchronous();
+    stored[channel][slot].sequence = in_sequence();
     if (process->listens)
         host_event(c->process,
                    &(struct chasqui_mpinp_event){.kind = CHASQUI_MPINP_UNCLAIMED, .rank = peers[channel].rank});
     process->has_missed = !process->listens;
     process->listens = false;
-    if (p->settings.table_slots - c->free_slots < crowd(p) || peers[channel].is_crowded)
-        return;
-    peers[channel].is_crowded = true;
-    host_event(c->process, &(struct chasqui_mpinp_event){.kind = CHASQUI_MPINP_CROWDED, .rank = peers[channel].rank});
+    bool is_pressed = (int32_t)(c->slots[slot].message - peers[channel].pressed) < 0;
+    if (is_pressed || p->settings.table_slots - c->free_slots >= crowd(p))
+        tell_crowded(channel);
 }
 
 void environment_send_complete(struct protocol *p, unsigned channel, uint32_t request, enum protocol_result result)
 {
+    struct transfer *transfer = transfer_of(request);
     (void)p;
     (void)channel;
-    transfer_of(request)->kind = 0;
+    transfer->kind = 0;
     host_event(request >> 8, &(struct chasqui_mpinp_event){.kind = CHASQUI_MPINP_SENT,
                                                            .result = (uint8_t)result,
-                                                           .name = (uint16_t)(request & 0xff)});
+                                                           .name = (uint16_t)(request & 0xff),
+                                                           .entry = transfer->is_drained});
 }
 
 void environment_receive_complete(struct protocol *p, const struct protocol_receive *receive,

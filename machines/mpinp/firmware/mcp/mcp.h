@@ -13,11 +13,15 @@
 /* What is on the wire before a body. Its beginning is that of an envelope as far as records look at it: `source`, `sequence`. */
 struct wire {
     uint8_t kind; /* enum wire_kind */
-    uint8_t is_dropped; /* of WIRE_GRANT: nothing more is wanted */
+    union {
+        uint8_t is_dropped; /* of WIRE_GRANT: nothing more is wanted */
+        uint8_t note; /* of WIRE_NOTE: which */
+    };
     uint16_t channel; /* at the receiver */
     uint16_t source; /* rank of the message's sender */
     uint16_t unused;
-    uint32_t part; /* of WIRE_PART: which; of WIRE_GRANT: those before it may come */
+    /* Of WIRE_PART: which; of WIRE_GRANT: those before it may come; of WIRE_NOTE and RECV_REQ: the message's `sequence`. */
+    uint32_t part;
     uint32_t sequence; /* of the message among all of its source; 0: no message */
     struct protocol_header header;
     uint32_t body; /* [bytes] that follow */
@@ -31,6 +35,9 @@ enum wire_kind {
     WIRE_PROTOCOL, /* the protocol's, of a message with its first part */
     WIRE_GRANT, /* from a receiver: there is room for more parts of the message */
     WIRE_PART, /* a part after the first */
+    WIRE_DRAINED, /* from a receiver, before its answer to a synchronous message: that has not met its receive */
+    WIRE_PRESS, /* from a sender: messages before `header.message` are to be drained */
+    WIRE_NOTE, /* of a process for the other */
 };
 
 /* A request of a process and its data: parts of `PART` bytes, part i where address[i % 2] says. */
@@ -40,6 +47,7 @@ struct transfer {
     bool is_under_way; /* a part is in the queue to the wire */
     bool is_dropped; /* the receiver wants no more */
     bool is_leaving; /* not all parts that it wants have left */
+    bool is_drained; /* a synchronous one: it has not met its receive */
     uint16_t channel;
     uint16_t places; /* in expected lists */
     uint32_t address[2];
@@ -64,6 +72,13 @@ struct process {
     uint32_t produced, taken, told; /* requests: posted, taken, and those it knows were */
     uint32_t made, moved; /* events */
     uint32_t receives, places; /* that it has */
+    /* The message that it was shown last, until its next request: a RETRACT of that waits, as it may be claimed. */
+    struct {
+        bool is_valid, is_retracted;
+        uint16_t channel;
+        uint32_t message;
+        struct protocol_header retract;
+    } shown;
     struct transfer transfers[NAMES];
     struct chasqui_mpinp_event events[CHASQUI_MPINP_EVENTS]; /* of which the host has a copy */
 };
@@ -76,6 +91,9 @@ struct peer {
     uint16_t channel; /* its number there */
     uint16_t rank;
     bool is_crowded; /* its process was told so */
+    bool is_noted; /* its note has no answer */
+    bool owes_answer; /* to one that has come */
+    uint32_t pressed; /* messages before this number are to be drained */
 };
 
 /* A message in a channel's table, and, but for those that were announced, in its receive buffer. */
@@ -125,10 +143,14 @@ char *buffer_run(unsigned *unit, uint32_t bytes, uint32_t *run);
 void requests_rung(void); /* doorbells */
 bool requests_wait(void);
 void requests_take(void); /* one, of the next process that has some */
+/* A RETRACT has come: whether it waits until its message is claimed or no longer shown. */
+bool requests_hold(unsigned channel, const struct protocol_header *header);
 void refuse(unsigned process, uint64_t why); /* nothing more of it is taken */
 
 /* --- host.c: the host's DMA --- */
 
+/* Its process is told that many messages from there are to be drained, unless it was. */
+void tell_crowded(unsigned channel);
 /* An event is on its way, but for what the card adds. */
 void host_event(unsigned process, const struct chasqui_mpinp_event *event);
 void host_fetch(uint64_t from, char *to, uint32_t bytes); /* then out_fetched */
@@ -162,6 +184,7 @@ void in_received(void);
 bool in_go_on(void); /* false: nothing was to be done */
 bool in_is_receiving(void);
 bool in_is_synchronous(void); /* what the protocol is told of */
+uint32_t in_sequence(void); /* its name */
 void in_moved(unsigned landing);
 void receive_go_on(uint32_t request); /* an entry of its table is valid again */
 
