@@ -99,6 +99,14 @@ def test_late_receives_are_in_no_others_way(
     assert f"progress, {what}: PASSED" in done.stdout
 
 
+def test_what_is_probed_for_is_claimed_or_cancelled(compile_c: Compiler, tmp_path: Path) -> None:
+    """Before, a message whose send was cancelled in between ended the program."""
+    program = compile_c("claims", (PLACE / "claims.c").read_text())
+    done = command("run", "--out", "out", "-np", "2", *MACHINE, "--", str(program), "80", directory=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "claims: PASSED" in done.stdout
+
+
 @pytest.mark.parametrize("image", ["mcp", "bip"])
 def test_results_do_not_depend_on_how_it_is_simulated(
     compile_c: Compiler, tmp_path: Path, image: str

@@ -13,7 +13,7 @@
 /* A message that was found by a probe, claimed or drained. */
 struct mcp_held {
     struct message message; /* what probing shows */
-    struct mcp_held *next[2]; /* by list */
+    struct mcp_held *next[3]; /* by list */
     uint32_t name; /* that claimed it; MCP_NONE: it is the card's, or its data are here */
     bool is_fetched;
     bool is_awaited; /* its send awaits its receive */
@@ -22,16 +22,17 @@ struct mcp_held {
     char *data; /* null: the request's memory takes them */
 };
 
-/* A message may be in both. */
-enum mcp_place { HELD, FETCHES };
+/* A message may be in several. */
+enum mcp_place { HELD, FETCHES, CLAIMS };
 
 struct mcp_list {
     struct mcp_held *first, *last;
 };
 
 static struct request *kept_first, *kept_last; /* receives that wait here: linked by their nodes */
-/* Messages that do, in the order of each source; and those that are to be fetched and wait for room. */
-static struct mcp_list lists[2];
+/* Messages that do, in the order of each source; those that are to be fetched and wait for room; those that were claimed, of
+ * which the card has the data. */
+static struct mcp_list lists[3];
 static uint32_t receives, places; /* that the card has */
 static bool listens; /* UNCLAIMED is to come */
 static bool is_new; /* receives were kept since the card was asked last */
@@ -369,9 +370,23 @@ static struct request *mcp_kept_for(const struct mcp_held *message)
     return request;
 }
 
+static void mcp_drain_claimed(uint32_t rank)
+{
+    struct mcp_held *next = lists[CLAIMS].first;
+    while (next) {
+        struct mcp_held *message = next;
+        next = message->next[CLAIMS];
+        if (message->message.envelope.source != rank)
+            continue;
+        mcp_remove(CLAIMS, message);
+        mcp_want(message);
+    }
+}
+
 /* Takes messages of `rank` from the card. False: there may be more. */
 static bool mcp_drain(uint32_t rank)
 {
+    mcp_drain_claimed(rank);
     for (;;) {
         struct chasqui_mpinp_request request = {.kind = CHASQUI_MPINP_DRAIN, .rank = (uint16_t)rank};
         if (!mcp_may_claim(1)) /* MPI_Mprobe finds room. */
@@ -506,7 +521,9 @@ void mcp_claim(struct message *message)
         CHASQUI_MPINP_CLAIM, match_key(envelope->context, envelope->source, envelope->tag), PATTERN_EXACT);
     if (!mcp_claim_into(found, &request))
         chq_die("mpinp: a message that was shown is gone");
-    if (!mcp_may_claim(CLAIMS_LEFT))
+    if (mcp_may_claim(CLAIMS_LEFT))
+        mcp_append(CLAIMS, found);
+    else
         mcp_want(found);
     while (!mcp_may_claim(0)) {
         chq_pause();
@@ -518,6 +535,7 @@ void mcp_receive(struct request *request, struct message *message)
 {
     request->node.key = match_envelope_key(&message->envelope);
     MARK_POST(request);
+    mcp_remove(CLAIMS, (struct mcp_held *)(void *)message);
     mcp_meet(request, (struct mcp_held *)(void *)message);
 }
 

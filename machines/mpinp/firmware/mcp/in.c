@@ -191,7 +191,7 @@ static void part_comes(void)
 static void pressed(void)
 {
     peers[wire.channel].pressed = wire.header.message;
-    if (protocol.channels[wire.channel].table_first != PROTOCOL_TABLE_SLOTS)
+    if (protocol.channels[wire.channel].free_slots < protocol.settings.table_slots)
         tell_crowded(wire.channel);
 }
 
