@@ -102,6 +102,7 @@ static void add_claim(struct turn *t)
     t->receive->next = PROTOCOL_NONE;
     t->receive->channel = (uint16_t)t->channel;
     t->receive->message = t->message;
+    environment_claim(t->p, t->receive, t->header ? PROTOCOL_TABLE_SLOTS : t->slot);
 }
 
 static void add_claim_and_ask(struct turn *t)

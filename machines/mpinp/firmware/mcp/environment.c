@@ -25,8 +25,14 @@ void environment_deliver(struct protocol *p, const struct protocol_receive *rece
     struct transfer *transfer = transfer_of(receive->request);
     (void)p;
     transfer->number = receive->number;
-    transfer->sequence = stored[receive->channel][receive->slot].sequence;
+    matched(receive, stored[receive->channel][receive->slot].sequence);
     host_deliver(receive->request);
+}
+
+void environment_claim(struct protocol *p, const struct protocol_receive *receive, unsigned slot)
+{
+    (void)p;
+    matched(receive, slot == PROTOCOL_TABLE_SLOTS ? in_sequence() : stored[receive->channel][slot].sequence);
 }
 
 void environment_release(struct protocol *p, unsigned channel, unsigned slot)

@@ -126,7 +126,7 @@ void environment_land(struct protocol *p, const struct protocol_header *header, 
     (void)p;
     (void)header;
     transfer->number = receive->number;
-    transfer->sequence = wire.sequence;
+    matched(receive, wire.sequence);
     transfer->parts = parts_of(least(receive->bytes, transfer->bytes));
     transfer->granted = 1;
     transfer->done = transfer->told = 0;

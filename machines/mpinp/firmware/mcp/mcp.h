@@ -40,19 +40,22 @@ enum wire_kind {
     WIRE_NOTE, /* of a process for the other */
 };
 
-/* A request of a process and its data: parts of `PART` bytes, part i where address[i % 2] says. */
+/* A request of a process and its data: parts of `PART` bytes, part i where address[i % 2] says. As in struct wire, records
+ * find the message's name in it. */
 struct transfer {
     uint8_t kind; /* of the request: SEND, RECEIVE, CLAIM (until it is fetched); 0: the name is free */
     bool is_in_window;
     bool is_under_way; /* a part is in the queue to the wire */
     bool is_dropped; /* the receiver wants no more */
+    uint16_t source; /* of the message: world rank */
     bool is_leaving; /* not all parts that it wants have left */
-    bool is_drained; /* a synchronous one: it has not met its receive */
+    /* A synchronous send: it has not met its receive. A receive: of a message that its host has claimed, and matches. */
+    bool is_drained;
     uint16_t channel;
     uint16_t places; /* in expected lists */
+    uint32_t sequence;
     uint32_t address[2];
     uint32_t bytes; /* of the message to be sent, or room for it */
-    uint32_t sequence;
     uint32_t number; /* of the message; of the receive */
     uint32_t parts; /* of the message; that the receive has room for */
     uint32_t valid; /* parts whose entries were valid up to now */
@@ -61,6 +64,10 @@ struct transfer {
     uint32_t told; /* parts that the host has been told are done */
     uint32_t next; /* of a receive: request that is delivered after it; of a send: the receive that has it */
 };
+
+_Static_assert(offsetof(struct transfer, sequence) == offsetof(struct chasqui_envelope, sequence) &&
+                   offsetof(struct transfer, source) == offsetof(struct chasqui_envelope, source),
+               "struct transfer");
 
 struct process {
     volatile char *window;
@@ -140,6 +147,8 @@ char *buffer_run(unsigned *unit, uint32_t bytes, uint32_t *run);
 
 /* --- requests.c --- */
 
+/* A receive has met message `sequence` of its channel, for the records. */
+void matched(const struct protocol_receive *receive, uint32_t sequence);
 void requests_rung(void); /* doorbells */
 bool requests_wait(void);
 void requests_take(void); /* one, of the next process that has some */

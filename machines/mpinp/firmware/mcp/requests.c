@@ -86,6 +86,15 @@ static void fill_transfer(struct transfer *transfer, const struct chasqui_mpinp_
                                   .parts = parts_of(request->bytes)};
 }
 
+void matched(const struct protocol_receive *receive, uint32_t sequence)
+{
+    struct transfer *transfer = transfer_of(receive->request);
+    transfer->source = peers[receive->channel].rank;
+    transfer->sequence = sequence;
+    if (!transfer->is_drained)
+        MARK_MATCHED(transfer);
+}
+
 /* --- requests; false: it may not --- */
 
 static bool post_send(unsigned process, struct transfer *transfer, const struct chasqui_mpinp_request *request)
@@ -94,6 +103,8 @@ static bool post_send(unsigned process, struct transfer *transfer, const struct 
         return false;
     fill_transfer(transfer, request);
     transfer->channel = (uint16_t)(process * ranks + request->rank);
+    transfer->source = processes[process].rank;
+    MARK_TAKEN(transfer);
     return protocol_post_send(&protocol, transfer->channel,
                               &(struct protocol_send){.flags = request->flags & (SEND_IS_SYNCHRONOUS | SEND_IS_READY),
                                                       .context = request->context,
@@ -233,6 +244,7 @@ static bool fetch(unsigned process, struct transfer *transfer, const struct chas
     transfer->kind = CHASQUI_MPINP_RECEIVE;
     transfer->is_in_window = false;
     transfer->number = number;
+    transfer->is_drained = true;
     if (request->flags & CHASQUI_MPINP_DRAINED)
         tell_drained(&protocol.receives[number % PROTOCOL_RECEIVES]);
     protocol_receive_claimed(&protocol, number, request->bytes, request_of(process, request->name));

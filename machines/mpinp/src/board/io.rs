@@ -122,7 +122,7 @@ impl Board {
                 host.address
             ));
         }
-        self.records.moves = self.records.take_named(&mut self.local.processor, c.now);
+        self.records.moves = self.records.take_named(&mut self.local.processor, c);
         let host = &mut self.host;
         host.dma.begin(HostBlock { host: host.address, bytes, to_host }, &mut host.bus, c.now);
         self.dma_steps(c);

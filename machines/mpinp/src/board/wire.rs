@@ -27,7 +27,7 @@ impl Board {
             return Err(format!("SEND_START to node {}, which is not there", self.send_to));
         }
         if !self.send.is_within() {
-            self.records.sends = self.records.take_named(&mut self.local.processor, c.now);
+            self.records.sends = self.records.take_named(&mut self.local.processor, c);
             c.stamp(PROCESS, self.records.sends, Stage::Accept, c.now);
         }
         let is_last = value & np::SEND_LAST != 0;
