@@ -37,6 +37,7 @@ TINY = {
     "slot": ["mpinp.control.slots=1", "mpinp.control.buffer=128 B", "mpinp.control.eager=0 B"],
     "slots": ["mpinp.control.slots=2", "mpinp.control.buffer=256 B", "mpinp.control.pio=8 B"],
     "host": ["mpinp.shared.host=256 KiB"],
+    "queue": ["mpinp.control.queue=16"],
     "usual": [],
 }
 
@@ -84,7 +85,7 @@ LATE = {
 }
 
 
-@pytest.mark.parametrize(("what", "tiny"), in_turn(LATE, ["usual", "slot", "host"]))
+@pytest.mark.parametrize(("what", "tiny"), in_turn(LATE, ["usual", "slot", "host", "queue"]))
 def test_late_receives_are_in_no_others_way(
     compile_c: Compiler, tmp_path: Path, what: str, tiny: str
 ) -> None:

@@ -4,12 +4,13 @@
 void environment_transmit(struct protocol *p, unsigned channel, const struct protocol_header *header,
                           const struct protocol_send *send)
 {
-    struct wire *wire = out_put(channel, WIRE_PROTOCOL, send ? send->request : NONE);
-    wire->header = *header;
-    if (header->kind == RECV_REQ)
-        wire->part = transfer_of(p->channels[channel].sends[header->message % PROTOCOL_RING_ENTRIES].request)->sequence;
-    if (!send)
+    (void)p;
+    if (!send) {
+        out_control(channel, header);
         return;
+    }
+    struct wire *wire = out_put(channel, WIRE_PROTOCOL, send->request);
+    wire->header = *header;
     struct transfer *transfer = transfer_of(send->request);
     transfer->number = header->message;
     transfer->granted = 1;

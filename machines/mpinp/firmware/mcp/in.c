@@ -79,14 +79,14 @@ static void grant(uint32_t request, const struct protocol_receive *receive)
     if (until <= transfer->granted)
         return;
     transfer->granted = until;
-    out_grant(request, receive, false);
+    out_grant(receive);
 }
 
 /* The last part for which there is room has come: the rest stays where it is. */
 static void end_parts(uint32_t request, const struct protocol_receive *receive, uint32_t part)
 {
     if (part + 1 == transfer_of(request)->parts && parts_of(receive->bytes) > transfer_of(request)->parts)
-        out_grant(request, receive, true);
+        out_drop(receive->channel, receive->message);
 }
 
 static void landed(struct landing *landing)
@@ -154,11 +154,8 @@ void environment_discard(struct protocol *p, unsigned channel, const struct prot
 {
     (void)p;
     body.how = DISCARD;
-    if (header->bytes <= PART)
-        return;
-    struct wire *answer = out_put(channel, WIRE_GRANT, NONE);
-    answer->is_dropped = true;
-    answer->header.message = header->message;
+    if (header->bytes > PART)
+        out_drop(channel, header->message);
 }
 
 /* --- headers --- */
@@ -227,7 +224,7 @@ static void deliver_empty(void)
 
 static SELDOM bool take_header(void)
 {
-    if (!out_has_room(8) || (wire.body && !find_landing()))
+    if (wire.body && !find_landing())
         return false;
     body.filled = 0;
     body.how = DISCARD;

@@ -174,13 +174,15 @@ void host_go_on(void);
 
 /* --- out.c: the queue to the wire --- */
 
-#define REQUESTS_ROOM 256 /* that a request needs to be taken, most of it for what arrives (ours) */
-bool out_has_room(uint32_t items);
+char *out_begin(char *heap, uint32_t per_node); /* the end of what it has taken there */
+bool out_has_room(void); /* for what a request leads to */
 bool out_is_sending(void);
 /* The header is to be filled in, but for `channel`; what is not about a message of the request's (NONE) has no name and no
  * body yet. */
 struct wire *out_put(unsigned channel, unsigned kind, uint32_t request);
-void out_grant(uint32_t request, const struct protocol_receive *receive, bool is_dropped);
+void out_control(unsigned channel, const struct protocol_header *header);
+void out_grant(const struct protocol_receive *receive); /* as many parts as its transfer says */
+void out_drop(unsigned channel, uint32_t message); /* no more of it is wanted */
 void out_fetched(uint32_t bytes);
 void out_sent(void);
 void out_go_on(void);
