@@ -18,9 +18,7 @@ pytestmark = pytest.mark.core
 
 PLACE = ROOT / "tests" / "mpinp"
 SEED = int(os.environ.get("SEED", "0"))
-# Not a variant of the catalogue yet. The thin firmware needs less of the host's memory.
-FIRMWARE = ["--machine", "mpinp/bip", "--set", "mpinp.control.image=mcp"]
-MACHINE = [*FIRMWARE, "--set", "mpinp.shared.host=1 MiB"]
+MACHINE = ["--machine", "mpinp"]
 INCLUDE = [f"-I{ROOT / 'machines' / 'mpinp'}", f"-I{ROOT / 'guest' / 'include'}"]
 
 
@@ -65,8 +63,7 @@ def test_messages_in_any_order(compile_c: Compiler, tmp_path: Path, number: int,
     """Early, unexpected, truncated, synchronous, ready and cancelled ones, with wildcards."""
     program = compile_c("schedule", (PLACE / "schedule.c").read_text())
     settings = [word for each in TINY[tiny] for word in ("--set", each)]
-    machine = FIRMWARE if tiny == "host" else MACHINE
-    words = ["-np", str(2 + number), *machine, *shared(1 + number % 2), *settings]
+    words = ["-np", str(2 + number), *MACHINE, *shared(1 + number % 2), *settings]
     arguments = [str(SEED + number), "60", "20000"]
     done = command(
         "run", "--out", "out", *words, "--", str(program), *arguments, directory=tmp_path
@@ -93,9 +90,8 @@ def test_late_receives_are_in_no_others_way(
     until their receives came; messages that were drained could not be synchronous."""
     program = compile_c("progress", (PLACE / "progress.c").read_text())
     settings = [word for each in TINY[tiny] for word in ("--set", each)]
-    machine = FIRMWARE if tiny == "host" else MACHINE
     arguments = ["--", str(program), what, *map(str, LATE[what])]
-    done = command("run", "--out", "out", "-np", "4", *machine, *settings, *arguments, directory=tmp_path)
+    done = command("run", "--out", "out", "-np", "4", *MACHINE, *settings, *arguments, directory=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"progress, {what}: PASSED" in done.stdout
 

@@ -29,7 +29,7 @@ chasqui_config::parameters! {
     /// The network processor's program.
     pub struct Control {
         /// Which it is.
-        image: Image = "bip", source "ours: the one that is finished";
+        image: Image = "mcp", source "MPI-NP, chapter 3";
         /// Longest message whose data the host stores to the card; longer ones are fetched (`mcp`).
         pio: Bytes = "128 B", range "8 B" ..= "4 KiB", source "assumption";
         /// Longest message that goes without credit when there is none (`mcp`).
