@@ -10,7 +10,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_MPINP_INTERFACE 0x915c2b2u /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_MPINP_INTERFACE 0x8c650034u /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 
@@ -127,12 +127,12 @@ _Static_assert(offsetof(struct chasqui_mpinp_request, address) == 24, "chasqui_m
 struct chasqui_mpinp_event {
     uint8_t kind; /* What has happened. */
     uint8_t result; /* What came of it. */
-    uint16_t rank; /* World rank of the message's source. */
     uint16_t name; /* Which request it is about. */
+    uint16_t rank; /* World rank of the message's source; of NOTED, of the other process. */
     uint16_t context; /* Context of the communicator, of CLAIMED. */
     int32_t tag; /* Tag of the message. */
-    uint32_t bytes; /* Length of the message [bytes]. */
-    uint32_t sequence; /* Number of the message among all that its source has sent. */
+    uint32_t sequence; /* Number of the message among all that its source has sent; 0: of none. */
+    uint32_t bytes; /* Length of the message [bytes]; of NOTED, the number of the message. */
     uint32_t entry; /* Of ENTRY_DONE: which. Of CLAIMED: 1, if the message's send awaits its receive. Of SENT: 1, if it was drained and does. */
     uint32_t taken; /* Requests that have been taken, of all. */
     uint32_t number; /* Number of the event, from 1 on: it is there. */
@@ -140,12 +140,12 @@ struct chasqui_mpinp_event {
 _Static_assert(sizeof(struct chasqui_mpinp_event) == 32, "chasqui_mpinp_event");
 _Static_assert(offsetof(struct chasqui_mpinp_event, kind) == 0, "chasqui_mpinp_event.kind");
 _Static_assert(offsetof(struct chasqui_mpinp_event, result) == 1, "chasqui_mpinp_event.result");
-_Static_assert(offsetof(struct chasqui_mpinp_event, rank) == 2, "chasqui_mpinp_event.rank");
-_Static_assert(offsetof(struct chasqui_mpinp_event, name) == 4, "chasqui_mpinp_event.name");
+_Static_assert(offsetof(struct chasqui_mpinp_event, name) == 2, "chasqui_mpinp_event.name");
+_Static_assert(offsetof(struct chasqui_mpinp_event, rank) == 4, "chasqui_mpinp_event.rank");
 _Static_assert(offsetof(struct chasqui_mpinp_event, context) == 6, "chasqui_mpinp_event.context");
 _Static_assert(offsetof(struct chasqui_mpinp_event, tag) == 8, "chasqui_mpinp_event.tag");
-_Static_assert(offsetof(struct chasqui_mpinp_event, bytes) == 12, "chasqui_mpinp_event.bytes");
-_Static_assert(offsetof(struct chasqui_mpinp_event, sequence) == 16, "chasqui_mpinp_event.sequence");
+_Static_assert(offsetof(struct chasqui_mpinp_event, sequence) == 12, "chasqui_mpinp_event.sequence");
+_Static_assert(offsetof(struct chasqui_mpinp_event, bytes) == 16, "chasqui_mpinp_event.bytes");
 _Static_assert(offsetof(struct chasqui_mpinp_event, entry) == 20, "chasqui_mpinp_event.entry");
 _Static_assert(offsetof(struct chasqui_mpinp_event, taken) == 24, "chasqui_mpinp_event.taken");
 _Static_assert(offsetof(struct chasqui_mpinp_event, number) == 28, "chasqui_mpinp_event.number");

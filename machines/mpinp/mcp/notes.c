@@ -105,8 +105,8 @@ void mcp_noted(const struct chasqui_mpinp_event *event)
         if (was_waiting)
             mcp_notes_more(event->rank, true);
         return;
-    case CHASQUI_MPINP_NOTE_CANCEL: mcp_drained_cancel(event->rank, event->sequence); break;
-    default: mcp_drained_over(event->sequence, event->result == CHASQUI_MPINP_NOTE_GONE); break;
+    case CHASQUI_MPINP_NOTE_CANCEL: mcp_drained_cancel(event->rank, event->bytes); break;
+    default: mcp_drained_over(event->bytes, event->result == CHASQUI_MPINP_NOTE_GONE); break;
     }
     was_waiting = mcp_notes_wait(from);
     from->owes_answer = true;

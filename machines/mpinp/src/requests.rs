@@ -1,6 +1,7 @@
 //! What the host's software and the firmware that matches (`firmware/mcp`) agree on: requests in the window, events in the
 //! memory on the host. What both firmwares have in common is in `registers.rs`.
 
+use chasqui_abi::Envelope;
 use chasqui_abi::header::{GuestStruct, defines};
 
 chasqui_abi::guest_constants! {
@@ -138,24 +139,24 @@ chasqui_abi::guest_struct! {
 }
 
 chasqui_abi::guest_struct! {
-    /// What has come of a request.
+    /// What has come of a request. Records find the message's name in it, as in an envelope.
     pub struct MpinpEvent {
         /// What has happened.
         pub kind: u8,
         /// What came of it.
         pub result: u8,
-        /// World rank of the message's source.
-        pub rank: u16,
         /// Which request it is about.
         pub name: u16,
+        /// World rank of the message's source; of NOTED, of the other process.
+        pub rank: u16,
         /// Context of the communicator, of CLAIMED.
         pub context: u16,
         /// Tag of the message.
         pub tag: i32,
-        /// Length of the message [bytes].
-        pub bytes: u32,
-        /// Number of the message among all that its source has sent.
+        /// Number of the message among all that its source has sent; 0: of none.
         pub sequence: u32,
+        /// Length of the message [bytes]; of NOTED, the number of the message.
+        pub bytes: u32,
         /// Of ENTRY_DONE: which. Of CLAIMED: 1, if the message's send awaits its receive. Of SENT: 1, if it was drained and does.
         pub entry: u32,
         /// Requests that have been taken, of all.
@@ -164,6 +165,11 @@ chasqui_abi::guest_struct! {
         pub number: u32,
     }
 }
+
+const _: () = {
+    assert!(std::mem::offset_of!(MpinpEvent, rank) == std::mem::offset_of!(Envelope, source));
+    assert!(std::mem::offset_of!(MpinpEvent, sequence) == std::mem::offset_of!(Envelope, sequence));
+};
 
 /// Their part of `registers.h`.
 pub fn text() -> String {

@@ -201,7 +201,7 @@ static void noted(void)
         peer->owes_answer = true;
     host_event(protocol.channels[wire.channel].process,
                &(struct chasqui_mpinp_event){
-                   .kind = CHASQUI_MPINP_NOTED, .result = wire.note, .rank = peer->rank, .sequence = wire.part});
+                   .kind = CHASQUI_MPINP_NOTED, .result = wire.note, .rank = peer->rank, .bytes = wire.part});
 }
 
 /* Where a body may go, if it is for a receive. */
