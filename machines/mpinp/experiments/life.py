@@ -134,20 +134,19 @@ def draw(figure: Figure, found: Sequence[Row]) -> None:
     from chasqui.experiment import drawing
 
     axes = figure.subplots()
-    colors = (
+    hues = (
         drawing.GREEN, drawing.SKY, drawing.BLUE, drawing.BLACK,
         drawing.RED, drawing.ORANGE, drawing.PURPLE, "#bbbbbb",
     )  # fmt: skip
+    colors = dict(zip(STAGES["mcp"], hues, strict=False))
     names = [(variant, card) for variant in VARIANTS for card in CARDS]
     for at, name in enumerate(names):
         mine = [row for row in found if (row.variant, row.card) == name]
-        for row, color in zip(mine, colors, strict=True):
+        for row in mine:
             left, width = float(row.begins_ns) / 1000, float(row.takes_ns) / 1000
-            axes.barh(at, width, left=left, color=color)
-            if width > 4:
-                text = f"{row.stage} - {row.until}"
-                axes.annotate(text, (left + width / 2, at), ha="center", va="center",
-                              rotation=90, fontsize=7, color="white")  # fmt: skip
+            label = f"from {row.stage}" if at == 0 else None
+            axes.barh(at, width, left=left, color=colors[row.stage], label=label)
+    axes.legend(ncols=4, loc="lower center", bbox_to_anchor=(0.45, 1.0), frameon=False)
     axes.set(yticks=range(len(names)), yticklabels=[f"{v}, card {c}" for v, c in names], xlabel="[us]")
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
