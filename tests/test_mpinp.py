@@ -6,6 +6,7 @@ Use this when the thin firmware, device.c or the card's registers change.
 from __future__ import annotations
 
 import csv
+from itertools import pairwise
 from pathlib import Path
 
 import pages
@@ -135,7 +136,7 @@ def test_experiments_on_mpinp(tmp_path: Path, name: str) -> None:
             # At least the link and the switch (network.link_latency, routing_delay).
             assert float(row["wire_ns"]) > 350
         return
-    for before, after in zip(found, found[1:], strict=False):
+    for before, after in pairwise(found):
         if before["variant"] == after["variant"] and before["card"] == after["card"]:
             end = float(before["begins_ns"]) + float(before["takes_ns"])
             assert before["until"] == after["stage"]

@@ -91,7 +91,9 @@ def test_late_receives_are_in_no_others_way(
     program = compile_c("progress", (PLACE / "progress.c").read_text())
     settings = [word for each in TINY[tiny] for word in ("--set", each)]
     arguments = ["--", str(program), what, *map(str, LATE[what])]
-    done = command("run", "--out", "out", "-np", "4", *MACHINE, *settings, *arguments, directory=tmp_path)
+    done = command(
+        "run", "--out", "out", "-np", "4", *MACHINE, *settings, *arguments, directory=tmp_path
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"progress, {what}: PASSED" in done.stdout
 
@@ -99,7 +101,9 @@ def test_late_receives_are_in_no_others_way(
 def test_what_is_probed_for_is_claimed_or_cancelled(compile_c: Compiler, tmp_path: Path) -> None:
     """Before, a message whose send was cancelled in between ended the program."""
     program = compile_c("claims", (PLACE / "claims.c").read_text())
-    done = command("run", "--out", "out", "-np", "2", *MACHINE, "--", str(program), "80", directory=tmp_path)
+    done = command(
+        "run", "--out", "out", "-np", "2", *MACHINE, "--", str(program), "80", directory=tmp_path
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "claims: PASSED" in done.stdout
 

@@ -73,8 +73,8 @@ int main(int argc, char **argv)
     claim_many(rank, 300);
     /* Both came about. */
     if (rank == 1)
-        printf("claims: %s, %d of %d received\n", wrong || !received || received == times ? "FAILED" : "PASSED", received,
-               times);
+        printf("claims: %s, %d of %d received\n", wrong || !received || received == times ? "FAILED" : "PASSED",
+               received, times);
     MPI_Finalize();
     return 0;
 }

@@ -60,4 +60,6 @@ def each(output: Output, none: Output, counter: str) -> Fraction:
 def busy_ns(output: Output, none: Output) -> Fraction:
     """Time for which both network processors executed, for a message."""
     clock_ns = output.clock_ns("mpinp.card")
-    return each(output, none, "ni.np.cycles") * clock_ns - each(output, none, "ni.np.held_ps") / 1000
+    return (
+        each(output, none, "ni.np.cycles") * clock_ns - each(output, none, "ni.np.held_ps") / 1000
+    )

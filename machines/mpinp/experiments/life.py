@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from chasqui.experiment import Experiment, Output, Report, Run, Table
@@ -76,7 +77,7 @@ def rows(variant: str, card: str, output: Output) -> list[Row]:
             variant, card, begin, end,
             interval_ns(records, stages[0], begin), interval_ns(records, begin, end),
         )
-        for begin, end in zip(stages, stages[1:], strict=False)
+        for begin, end in pairwise(stages)
     ]  # fmt: skip
 
 
@@ -105,8 +106,8 @@ def finding(found: Sequence[Row], variant: str, card: str) -> str:
     longest = max(mine, key=lambda row: row.takes_ns)
     whole = mine[-1].begins_ns + mine[-1].takes_ns
     return (
-        f"{variant}, card {card}: of {float(whole) / 1000:.1f} us the longest stage, from {longest.stage} to "
-        f"{longest.until}, takes {float(longest.takes_ns) / 1000:.1f}."
+        f"{variant}, card {card}: of {float(whole) / 1000:.1f} us the longest stage, from "
+        f"{longest.stage} to {longest.until}, takes {float(longest.takes_ns) / 1000:.1f}."
     )
 
 
@@ -147,7 +148,9 @@ def draw(figure: Figure, found: Sequence[Row]) -> None:
             label = f"from {row.stage}" if at == 0 else None
             axes.barh(at, width, left=left, color=colors[row.stage], label=label)
     axes.legend(ncols=4, loc="lower center", bbox_to_anchor=(0.45, 1.0), frameon=False)
-    axes.set(yticks=range(len(names)), yticklabels=[f"{v}, card {c}" for v, c in names], xlabel="[us]")
+    axes.set(
+        yticks=range(len(names)), yticklabels=[f"{v}, card {c}" for v, c in names], xlabel="[us]"
+    )
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
 

@@ -12,7 +12,7 @@ static void write_data(unsigned char *data, int bytes, int trip)
 int main(int argc, char **argv)
 {
     int rank, trips = argc > 1 ? atoi(argv[1]) : 1, bytes = argc > 2 ? atoi(argv[2]) : 4,
-        pause = argc > 3 ? atoi(argv[3]) : 0;
+              pause = argc > 3 ? atoi(argv[3]) : 0;
     unsigned char *sent = malloc((size_t)bytes + 1), *got = malloc((size_t)bytes + 1);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -331,10 +331,7 @@ static void mcp_ask(const struct chasqui_mpinp_request *request)
 }
 
 /* There is room for a claim, and so many besides. */
-static bool mcp_may_claim(uint32_t more)
-{
-    return receives + more < CHASQUI_MPINP_RECEIVES && mcp_names_left() > more;
-}
+static bool mcp_may_claim(uint32_t more) { return receives + more < CHASQUI_MPINP_RECEIVES && mcp_names_left() > more; }
 
 /* CLAIM or DRAIN: a message with a name. False: there is none. */
 static bool mcp_claim_into(struct mcp_held *message, struct chasqui_mpinp_request *request)
