@@ -152,7 +152,7 @@ impl Board {
                 }
                 CardStep::Moves(end) => c.at(end, BoardEvent::Moved.into()),
                 CardStep::Waits(limit) => c.at(limit, BoardEvent::Limit.into()),
-                CardStep::Done => self.happened(np::EVENT_HOST),
+                CardStep::Done => self.happened(np::EVENT_HOST, c),
             }
         }
         self.grant(c);
