@@ -266,14 +266,12 @@ impl Board {
                     self.local.processor.loaded(c.now, events, self.register_latency);
                 }
             }
-            Some(DeviceAccess::Load { address, .. }) => {
-                match self.np_loads(address, c.now) {
-                    Some(value) => self.local.processor.loaded(c.now, value, self.register_latency),
-                    None => {
-                        return self.broken(&format!("a load from {address:#x}, where no register is"), c);
-                    }
+            Some(DeviceAccess::Load { address, .. }) => match self.np_loads(address, c.now) {
+                Some(value) => self.local.processor.loaded(c.now, value, self.register_latency),
+                None => {
+                    return self.broken(&format!("a load from {address:#x}, where no register is"), c);
                 }
-            }
+            },
             None => {}
         }
         self.local.told();
