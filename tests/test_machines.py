@@ -22,7 +22,11 @@ from chasqui import simulation
 pytestmark = pytest.mark.core
 
 
-@pytest.mark.parametrize("machine", machines())
+# test_mpinp_mcp.py runs them, on nodes that are shared, too; it takes the host longest.
+HAS_OWN = "mpinp/mcp"
+
+
+@pytest.mark.parametrize("machine", [name for name in machines() if SWEEP or name != HAS_OWN])
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_examples(chasqui: Run, examples: Path, machine: str, name: str) -> None:
     ranks, arguments = EXAMPLES[name]

@@ -5,12 +5,17 @@ Use this when the thin firmware, device.c or the card's registers change.
 
 from __future__ import annotations
 
+import csv
+from itertools import pairwise
 from pathlib import Path
 
+import pages
 import pytest
 from conftest import ROOT, Compiler, Run
 from simulated import command
 from test_determinism import differences
+
+from chasqui.experiment import running
 
 pytestmark = pytest.mark.core
 
@@ -113,3 +118,34 @@ def test_results_do_not_depend_on_how_it_is_simulated(compile_c: Compiler, tmp_p
     for name, options in variations.items():
         found = differences(tmp_path / "one", tmp_path / name, [*options, "--threads"])
         assert found in ([], ["resolved.toml"]), name
+
+
+@pytest.mark.parametrize("name", running.choose(["mpinp"]))
+def test_experiments_on_mpinp(tmp_path: Path, name: str) -> None:
+    """Shorter, in the same columns; what is measured apart agrees."""
+    running.carry_out(name, tmp_path, quick=True, jobs=1, progress=lambda _done, _of: None)
+    pages.check_shape(name, tmp_path)
+    with (tmp_path / "results.csv").open(newline="") as file:
+        found = list(csv.DictReader(file))
+    if name == "mpinp/latency":
+        halves = {row["variant"]: float(row["half_round_trip_ns"]) for row in found}
+        assert set(halves) == {"mcp", "bip"}
+        for row in found:
+            share = float(row["np_ns"]) / float(row["half_round_trip_ns"])
+            assert float(row["np_share"]) == pytest.approx(share, abs=2e-3)
+            # At least the link and the switch (network.link_latency, routing_delay).
+            assert float(row["wire_ns"]) > 350
+        return
+    for before, after in pairwise(found):
+        if before["variant"] == after["variant"] and before["card"] == after["card"]:
+            end = float(before["begins_ns"]) + float(before["takes_ns"])
+            assert before["until"] == after["stage"]
+            assert end == pytest.approx(float(after["begins_ns"]), abs=0.01)
+    # An idle card takes no longer.
+    accepted = {
+        (row["variant"], row["card"]): float(row["takes_ns"])
+        for row in found
+        if row["stage"] == "ready"
+    }
+    for variant in ("mcp", "bip"):
+        assert accepted[variant, "idle"] <= 1.01 * accepted[variant, "busy"]

@@ -10,7 +10,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_MPINP_INTERFACE 0x86c3f3d9u /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_MPINP_INTERFACE 0x8c650034u /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 
@@ -72,9 +72,17 @@ _Static_assert(offsetof(struct chasqui_mpinp_end, sent) == 60, "chasqui_mpinp_en
 #define CHASQUI_MPINP_ENTRY 0x7ull /* Kind of a request: an entry of `name`'s table is valid again. */
 #define CHASQUI_MPINP_LISTEN 0x8ull /* Kind of a request: UNCLAIMED is wanted; with flag 1, also if messages are there that no receive has got. */
 #define CHASQUI_MPINP_DRAIN 0x9ull /* Kind of a request: CLAIM of the first message from `rank` that no receive has got, whatever its context and tag. */
+#define CHASQUI_MPINP_PRESS 0xaull /* Kind of a request: what was sent to `rank` up to now holds room that other sends need. Its receiver is told that it is */
+#define CHASQUI_MPINP_NOTE 0xbull /* Kind of a request: a note for `rank`, `flags` says which, about message `sequence`. A process has one note to each other */
+#define CHASQUI_MPINP_FORGET 0xcull /* Kind of a request: the message that PROBED has shown may be cancelled again, as after any other request but CLAIM. */
 #define CHASQUI_MPINP_SYNCHRONOUS 0x1ull /* Flag of a send: it completes when it has met its receive. */
 #define CHASQUI_MPINP_READY 0x2ull /* Flag of a send: its receive is posted. */
 #define CHASQUI_MPINP_IN_WINDOW 0x4ull /* Flag of a send: its data are in the window. */
+#define CHASQUI_MPINP_DRAINED 0x1ull /* Flag of FETCH: the message's send awaits its receive, which has not come. SENT says so to the sender, and NOTE_MET follows */
+#define CHASQUI_MPINP_NOTE_ANSWER 0x0ull /* A note: the answer to the last. */
+#define CHASQUI_MPINP_NOTE_MET 0x1ull /* A note: the message that was drained has met its receive. */
+#define CHASQUI_MPINP_NOTE_CANCEL 0x2ull /* A note: the message that was drained is to be cancelled. NOTE_GONE follows, or NOTE_MET. */
+#define CHASQUI_MPINP_NOTE_GONE 0x3ull /* A note: it is. */
 #define CHASQUI_MPINP_SENT 0x1ull /* Kind of an event: a send is over. */
 #define CHASQUI_MPINP_RECEIVED 0x2ull /* Kind of an event: a receive is. */
 #define CHASQUI_MPINP_ENTRY_DONE 0x3ull /* Kind of an event: entry `entry` of the table of `name` has been taken, or filled. */
@@ -82,6 +90,7 @@ _Static_assert(offsetof(struct chasqui_mpinp_end, sent) == 60, "chasqui_mpinp_en
 #define CHASQUI_MPINP_CLAIMED 0x5ull /* Kind of an event: the answer to CLAIM. */
 #define CHASQUI_MPINP_UNCLAIMED 0x6ull /* Kind of an event: a message has come that no receive has got. */
 #define CHASQUI_MPINP_CROWDED 0x7ull /* Kind of an event: many messages from `rank` have come that no receive has got. The next follows when one is drained. */
+#define CHASQUI_MPINP_NOTED 0x8ull /* Kind of an event: a note from `rank`, which `result` names. */
 #define CHASQUI_MPINP_COMPLETE 0x0ull /* Result: of SENT and RECEIVED, all is well; of PROBED and CLAIMED, there is one. */
 #define CHASQUI_MPINP_TRUNCATED 0x1ull /* Result: the message was longer than the receive. */
 #define CHASQUI_MPINP_CANCELLED 0x2ull /* Result: it was taken back. */
@@ -118,25 +127,25 @@ _Static_assert(offsetof(struct chasqui_mpinp_request, address) == 24, "chasqui_m
 struct chasqui_mpinp_event {
     uint8_t kind; /* What has happened. */
     uint8_t result; /* What came of it. */
-    uint16_t rank; /* World rank of the message's source. */
     uint16_t name; /* Which request it is about. */
+    uint16_t rank; /* World rank of the message's source; of NOTED, of the other process. */
     uint16_t context; /* Context of the communicator, of CLAIMED. */
     int32_t tag; /* Tag of the message. */
-    uint32_t bytes; /* Length of the message [bytes]. */
-    uint32_t sequence; /* Number of the message among all that its source has sent. */
-    uint32_t entry; /* Of ENTRY_DONE: which. Of CLAIMED: 1, if the message's send awaits its receive. */
+    uint32_t sequence; /* Number of the message among all that its source has sent; 0: of none. */
+    uint32_t bytes; /* Length of the message [bytes]; of NOTED, the number of the message. */
+    uint32_t entry; /* Of ENTRY_DONE: which. Of CLAIMED: 1, if the message's send awaits its receive. Of SENT: 1, if it was drained and does. */
     uint32_t taken; /* Requests that have been taken, of all. */
     uint32_t number; /* Number of the event, from 1 on: it is there. */
 };
 _Static_assert(sizeof(struct chasqui_mpinp_event) == 32, "chasqui_mpinp_event");
 _Static_assert(offsetof(struct chasqui_mpinp_event, kind) == 0, "chasqui_mpinp_event.kind");
 _Static_assert(offsetof(struct chasqui_mpinp_event, result) == 1, "chasqui_mpinp_event.result");
-_Static_assert(offsetof(struct chasqui_mpinp_event, rank) == 2, "chasqui_mpinp_event.rank");
-_Static_assert(offsetof(struct chasqui_mpinp_event, name) == 4, "chasqui_mpinp_event.name");
+_Static_assert(offsetof(struct chasqui_mpinp_event, name) == 2, "chasqui_mpinp_event.name");
+_Static_assert(offsetof(struct chasqui_mpinp_event, rank) == 4, "chasqui_mpinp_event.rank");
 _Static_assert(offsetof(struct chasqui_mpinp_event, context) == 6, "chasqui_mpinp_event.context");
 _Static_assert(offsetof(struct chasqui_mpinp_event, tag) == 8, "chasqui_mpinp_event.tag");
-_Static_assert(offsetof(struct chasqui_mpinp_event, bytes) == 12, "chasqui_mpinp_event.bytes");
-_Static_assert(offsetof(struct chasqui_mpinp_event, sequence) == 16, "chasqui_mpinp_event.sequence");
+_Static_assert(offsetof(struct chasqui_mpinp_event, sequence) == 12, "chasqui_mpinp_event.sequence");
+_Static_assert(offsetof(struct chasqui_mpinp_event, bytes) == 16, "chasqui_mpinp_event.bytes");
 _Static_assert(offsetof(struct chasqui_mpinp_event, entry) == 20, "chasqui_mpinp_event.entry");
 _Static_assert(offsetof(struct chasqui_mpinp_event, taken) == 24, "chasqui_mpinp_event.taken");
 _Static_assert(offsetof(struct chasqui_mpinp_event, number) == 28, "chasqui_mpinp_event.number");

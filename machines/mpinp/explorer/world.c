@@ -251,6 +251,14 @@ void environment_deliver(struct protocol *p, const struct protocol_receive *rece
     begin_delivery(receive, body);
 }
 
+/* Whatever lands is looked at then. */
+void environment_claim(struct protocol *p, const struct protocol_receive *receive, unsigned slot)
+{
+    (void)p;
+    (void)receive;
+    (void)slot;
+}
+
 void environment_release(struct protocol *p, unsigned channel, unsigned slot)
 {
     uint8_t *place = &world->bodies[find_end(p, channel)][slot];

@@ -25,6 +25,12 @@ static inline void carry(const volatile void *envelope)
     __asm__ volatile("slti x0, %0, %1" : : "r"(envelope), "i"((int)CHASQUI_MARK_CARRY));
 }
 
+/* For the records: a request has been taken, or a message has met its receive. */
+#define MARK_TAKEN(envelope) \
+    __asm__ volatile("slti x0, %0, %1" : : "r"(envelope), "i"((int)CHASQUI_MARK_TAKEN) : "memory")
+#define MARK_MATCHED(envelope) \
+    __asm__ volatile("slti x0, %0, %1" : : "r"(envelope), "i"((int)CHASQUI_MARK_MATCH) : "memory")
+
 /* Stops the simulation with a message that names this place. */
 static inline void check(bool right)
 {

@@ -56,9 +56,14 @@
 #define CHASQUI_NP_SETTING_EAGER 0x160ull /* Loaded: longest message that is sent without credit [bytes]. */
 #define CHASQUI_NP_SETTING_SLOTS 0x168ull /* Loaded: slots of a channel's message table. */
 #define CHASQUI_NP_SETTING_BUFFER 0x170ull /* Loaded: longest receive buffer of a channel [bytes]. */
+#define CHASQUI_NP_SETTING_QUEUE 0x178ull /* Loaded: headers that may wait for the wire. */
 #define CHASQUI_NP_PROCESSES_MAX 0x40ull /* Processes of a node, at most: a bit each of DOORBELLS. */
 #define CHASQUI_NP_PEER_BYTES 0x10ull /* Bytes that the thin firmware needs behind its image for each process of the node and each of the machine. */
 #define CHASQUI_NP_PROCESS_BYTES 0x7000ull /* Bytes that the firmware that matches needs behind its image for each process of the node, at most. */
 #define CHASQUI_NP_CHANNEL_BYTES 0x1260ull /* Bytes that it needs besides for each channel: of its receive buffer, and what goes with it (specs/mpinp.md: 4.5 KB). */
+#define CHASQUI_NP_OFF_CHANNEL 0x22ull /* What it may have to put off while the queue to the wire is full (README.md): for each channel two for each entry of both */
+#define CHASQUI_NP_OFF_PROCESS 0x168ull /* The same, for each process of the node: of each receive, ACK and two grants. */
+#define CHASQUI_NP_OFF_RANK 0x78ull /* The same, for each rank: of each of its receives, the answer to SEND_REQ. */
+#define CHASQUI_NP_OFF_BYTES 0x6ull /* Bytes of each. */
 
 #endif

@@ -89,6 +89,8 @@ void mcp_card_post(const struct chasqui_mpinp_request *request)
     *(volatile uint32_t *)(window + CHASQUI_MPINP_DOORBELL) = filled;
 }
 
+uint32_t mcp_card_posted(void) { return filled; }
+
 const struct chasqui_mpinp_event *mcp_card_event(void)
 {
     const struct chasqui_mpinp_event *event =

@@ -21,6 +21,7 @@ void mcp_look(void)
             break;
         case CHASQUI_MPINP_UNCLAIMED: mcp_unclaimed(&copy); break;
         case CHASQUI_MPINP_CROWDED: mcp_crowded(copy.rank); break;
+        case CHASQUI_MPINP_NOTED: mcp_noted(&copy); break;
         default: mcp_answered(&copy); break;
         }
     }
@@ -43,6 +44,7 @@ static void mcp_init(void)
     chq_set_network(mcp_look);
     mcp_send_init();
     mcp_receive_init();
+    mcp_notes_init();
 }
 
 static const struct transport mcp_transport = {

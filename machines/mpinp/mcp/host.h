@@ -15,6 +15,7 @@ bool mcp_card_open(const struct chasqui_ni_identification *ni, int ni_fd);
 uint32_t mcp_card_room(void);
 /* Posts a request; its data are stored. */
 void mcp_card_post(const struct chasqui_mpinp_request *request);
+uint32_t mcp_card_posted(void); /* requests, up to now */
 /* The next event, until the next call; null: none has come. */
 const struct chasqui_mpinp_event *mcp_card_event(void);
 
@@ -36,6 +37,8 @@ struct mcp_name {
     struct mcp_held *held; /* a message that was claimed before */
     uint8_t kind; /* of the request to the card: SEND, RECEIVE, CLAIM */
     bool is_in_window, is_synchronous;
+    bool is_met; /* a synchronous send: drained, and has met its receive since */
+    bool is_withdrawn; /* likewise: it is to be cancelled */
     uint8_t owed; /* entries that are valid, which the card has yet to hear of */
     uint16_t rank;   /* of a send: destination */
     uint16_t places; /* of a receive: in the card's expected lists */
@@ -48,7 +51,7 @@ struct mcp_name {
 #define MCP_NONE UINT32_MAX
 #define NAMES_LEFT 8u /* to messages that are drained or claimed */
 uint32_t mcp_name_take(uint32_t left); /* MCP_NONE: more than `left` are not there */
-bool mcp_names_left(void);
+uint32_t mcp_names_left(void);
 void mcp_name_give(uint32_t name);
 struct mcp_name *mcp_name_of(uint32_t name);
 bool mcp_table_take(struct mcp_name *name, enum mcp_memory memory, uint32_t left);
@@ -69,6 +72,15 @@ void mcp_send_cancel(struct request *request);
 void mcp_sent(const struct chasqui_mpinp_event *event);
 void mcp_send_entry(const struct chasqui_mpinp_event *event);
 
+/* A synchronous send that was drained has met its receive, or is cancelled. */
+void mcp_drained_over(uint32_t sequence, bool is_cancelled);
+
+/* --- notes.c --- */
+
+void mcp_notes_init(void);
+void mcp_note(uint32_t rank, uint8_t what, uint32_t sequence); /* posts it, at once or later */
+void mcp_noted(const struct chasqui_mpinp_event *event);
+
 /* --- receive.c --- */
 
 void mcp_receive_init(void);
@@ -83,6 +95,8 @@ void mcp_receive(struct request *request, struct message *message);
 /* Answers to PROBE and CLAIM, which one function waits for. */
 void mcp_answered(const struct chasqui_mpinp_event *event);
 void mcp_crowded(uint32_t rank);
+/* Its sender wants a message back that was drained. */
+void mcp_drained_cancel(uint32_t rank, uint32_t sequence);
 /* What receives and messages that wait ask of the card. */
 void mcp_receives_look(void);
 

@@ -10,13 +10,11 @@ static uint32_t unused_count, used_once;
 static uint8_t owing[OWING];
 static uint32_t owing_first, owing_next;
 
-static uint32_t mcp_names_count(void) { return unused_count + CHASQUI_MPINP_NAMES - used_once; }
-
-bool mcp_names_left(void) { return mcp_names_count() > 0; }
+uint32_t mcp_names_left(void) { return unused_count + CHASQUI_MPINP_NAMES - used_once; }
 
 uint32_t mcp_name_take(uint32_t left)
 {
-    if (mcp_names_count() <= left)
+    if (mcp_names_left() <= left)
         return MCP_NONE;
     if (unused_count > 0)
         return unused[--unused_count];

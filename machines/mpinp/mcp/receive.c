@@ -8,27 +8,31 @@
 /* Of the card's receives, names and memory: what is left to messages that are drained or claimed. */
 #define CLAIMED 20u
 #define BLOCKS_LEFT 4u
+#define CLAIMS_LEFT 4u /* with fewer, messages that are claimed are taken into the host's memory */
 
 /* A message that was found by a probe, claimed or drained. */
 struct mcp_held {
     struct message message; /* what probing shows */
-    struct mcp_held *next[2]; /* by list */
+    struct mcp_held *next[3]; /* by list */
     uint32_t name; /* that claimed it; MCP_NONE: it is the card's, or its data are here */
     bool is_fetched;
+    bool is_awaited; /* its send awaits its receive */
+    bool is_gone; /* it was cancelled while it was fetched */
     struct request *request; /* that has met it */
     char *data; /* null: the request's memory takes them */
 };
 
-/* A message may be in both. */
-enum mcp_place { HELD, FETCHES };
+/* A message may be in several. */
+enum mcp_place { HELD, FETCHES, CLAIMS };
 
 struct mcp_list {
     struct mcp_held *first, *last;
 };
 
 static struct request *kept_first, *kept_last; /* receives that wait here: linked by their nodes */
-/* Messages that do, in the order of each source; and those that are to be fetched and wait for room. */
-static struct mcp_list lists[2];
+/* Messages that do, in the order of each source; those that are to be fetched and wait for room; those that were claimed, of
+ * which the card has the data. */
+static struct mcp_list lists[3];
 static uint32_t receives, places; /* that the card has */
 static bool listens; /* UNCLAIMED is to come */
 static bool is_new; /* receives were kept since the card was asked last */
@@ -36,6 +40,9 @@ static bool *crowded; /* by rank: messages are to be drained */
 static uint32_t crowded_count;
 static bool is_draining;
 
+/* The card keeps a message that it has shown from being cancelled until the next request. */
+static bool is_shown;
+static uint32_t shown_at; /* requests posted by then */
 static bool is_asking, is_answered; /* one question at a time */
 static struct chasqui_mpinp_event answer; /* the last */
 
@@ -204,7 +211,9 @@ static bool mcp_fetch(struct mcp_held *message)
     *name = (struct mcp_name){.request = request, .held = message, .kind = CHASQUI_MPINP_RECEIVE, .bytes = bytes};
     if (mcp_card_room() == 0 || !mcp_table_take(name, MCP_RECEIVES, 0))
         return false;
-    struct chasqui_mpinp_request fetch = {.kind = CHASQUI_MPINP_FETCH};
+    bool is_drained = !request && message->is_awaited;
+    struct chasqui_mpinp_request fetch = {.kind = CHASQUI_MPINP_FETCH,
+                                          .flags = is_drained ? (uint8_t)CHASQUI_MPINP_DRAINED : 0};
     mcp_fill(&fetch, message->name);
     message->is_fetched = true;
     if (!request)
@@ -238,8 +247,11 @@ static void mcp_take_held(struct request *request, struct mcp_held *message)
 /* ... which is in no list. */
 static void mcp_meet(struct request *request, struct mcp_held *message)
 {
+    const struct chasqui_envelope *envelope = &message->message.envelope;
     request->posted = false;
     request->stamp = MCP_NONE; /* It can not be cancelled. */
+    if (message->is_awaited && message->is_fetched)
+        mcp_note(envelope->source, CHASQUI_MPINP_NOTE_MET, envelope->sequence);
     if (message->name == MCP_NONE) {
         mcp_take_held(request, message);
         return;
@@ -318,13 +330,14 @@ static void mcp_ask(const struct chasqui_mpinp_request *request)
     is_asking = false;
 }
 
+/* There is room for a claim, and so many besides. */
+static bool mcp_may_claim(uint32_t more) { return receives + more < CHASQUI_MPINP_RECEIVES && mcp_names_left() > more; }
+
 /* CLAIM or DRAIN: a message with a name. False: there is none. */
 static bool mcp_claim_into(struct mcp_held *message, struct chasqui_mpinp_request *request)
 {
-    uint32_t number = receives < CHASQUI_MPINP_RECEIVES ? mcp_name_take(0) : MCP_NONE;
+    uint32_t number = mcp_name_take(0);
     message->name = MCP_NONE;
-    if (number == MCP_NONE)
-        return false;
     *mcp_name_of(number) = (struct mcp_name){.kind = CHASQUI_MPINP_CLAIM};
     request->name = (uint16_t)number;
     mcp_ask(request);
@@ -339,7 +352,9 @@ static bool mcp_claim_into(struct mcp_held *message, struct chasqui_mpinp_reques
                                                       .source = answer.rank,
                                                       .destination = (uint16_t)chq.rank,
                                                       .tag = answer.tag,
-                                                      .bytes = answer.bytes}};
+                                                      .sequence = answer.sequence,
+                                                      .bytes = answer.bytes},
+                                 .is_awaited = answer.entry};
     return true;
 }
 
@@ -352,20 +367,32 @@ static struct request *mcp_kept_for(const struct mcp_held *message)
     return request;
 }
 
-/* Takes messages of `rank` from the card. One that is synchronous has its place there until it meets its receive. False:
- * there may be more. */
+static void mcp_drain_claimed(uint32_t rank)
+{
+    struct mcp_held *next = lists[CLAIMS].first;
+    while (next) {
+        struct mcp_held *message = next;
+        next = message->next[CLAIMS];
+        if (message->message.envelope.source != rank)
+            continue;
+        mcp_remove(CLAIMS, message);
+        mcp_want(message);
+    }
+}
+
+/* Takes messages of `rank` from the card. False: there may be more. */
 static bool mcp_drain(uint32_t rank)
 {
+    mcp_drain_claimed(rank);
     for (;;) {
         struct chasqui_mpinp_request request = {.kind = CHASQUI_MPINP_DRAIN, .rank = (uint16_t)rank};
-        if (receives == CHASQUI_MPINP_RECEIVES || !mcp_names_left())
+        if (!mcp_may_claim(1)) /* MPI_Mprobe finds room. */
             return false;
         struct mcp_held *message = chq_malloc(sizeof *message);
         if (!mcp_claim_into(message, &request)) {
             free(message);
             return true;
         }
-        bool is_synchronous = answer.entry;
         struct request *receive = mcp_kept_for(message);
         if (receive) {
             mcp_kept_remove(receive);
@@ -374,9 +401,23 @@ static bool mcp_drain(uint32_t rank)
         }
         MARK_QUEUED(&message->message.envelope);
         mcp_append(HELD, message);
-        if (!is_synchronous)
-            mcp_want(message);
+        mcp_want(message);
     }
+}
+
+void mcp_drained_cancel(uint32_t rank, uint32_t sequence)
+{
+    struct mcp_held *message = lists[HELD].first;
+    while (message && (message->message.envelope.source != rank || message->message.envelope.sequence != sequence))
+        message = message->next[HELD];
+    if (!message)
+        return; /* It has met its receive: NOTE_MET is on its way. */
+    mcp_remove(HELD, message);
+    if (message->name == MCP_NONE)
+        mcp_held_free(message);
+    else
+        message->is_gone = true;
+    mcp_note(rank, CHASQUI_MPINP_NOTE_GONE, sequence);
 }
 
 void mcp_crowded(uint32_t rank)
@@ -396,10 +437,23 @@ void mcp_unclaimed(const struct chasqui_mpinp_event *event)
             mcp_crowded(rank);
 }
 
+/* Probing may have been all. */
+static void mcp_show_no_more(void)
+{
+    if (!is_shown || (mcp_card_posted() == shown_at && mcp_card_room() == 0))
+        return;
+    is_shown = false;
+    if (mcp_card_posted() != shown_at)
+        return;
+    struct chasqui_mpinp_request request = {.kind = CHASQUI_MPINP_FORGET};
+    mcp_card_post(&request);
+}
+
 void mcp_receives_look(void)
 {
-    if (likely(!kept_first && crowded_count == 0) || is_draining || is_asking)
+    if (likely(!kept_first && crowded_count == 0 && !is_shown) || is_draining || is_asking)
         return;
+    mcp_show_no_more();
     is_draining = true;
     for (uint32_t rank = 0; rank < chq.size && crowded_count > 0; rank++) {
         if (!crowded[rank])
@@ -437,6 +491,8 @@ struct message *mcp_probe(uint64_t key, int pattern)
         vain.is_valid = listens = true;
         return NULL;
     }
+    is_shown = true;
+    shown_at = mcp_card_posted();
     if (!spare)
         spare = chq_malloc(sizeof *spare);
     *spare = (struct mcp_held){.name = MCP_NONE,
@@ -461,14 +517,22 @@ void mcp_claim(struct message *message)
     struct chasqui_mpinp_request request = mcp_request_for(
         CHASQUI_MPINP_CLAIM, match_key(envelope->context, envelope->source, envelope->tag), PATTERN_EXACT);
     if (!mcp_claim_into(found, &request))
-        chq_die(
-            "mpinp: a message that was probed for can not be claimed: its send was cancelled, or too many are claimed");
+        chq_die("mpinp: a message that was shown is gone");
+    if (mcp_may_claim(CLAIMS_LEFT))
+        mcp_append(CLAIMS, found);
+    else
+        mcp_want(found);
+    while (!mcp_may_claim(0)) {
+        chq_pause();
+        mcp_look();
+    }
 }
 
 void mcp_receive(struct request *request, struct message *message)
 {
     request->node.key = match_envelope_key(&message->envelope);
     MARK_POST(request);
+    mcp_remove(CLAIMS, (struct mcp_held *)(void *)message);
     mcp_meet(request, (struct mcp_held *)(void *)message);
 }
 
@@ -510,7 +574,9 @@ static void mcp_held_came(struct mcp_name *name, struct mcp_held *message)
         mcp_part_out(name, name->bytes);
     MARK_COPIED(&message->message.envelope);
     message->name = MCP_NONE;
-    if (message->request)
+    if (message->is_gone)
+        mcp_held_free(message);
+    else if (message->request)
         mcp_take_held(message->request, message);
 }
 

@@ -1,5 +1,8 @@
 /* Sends: short data are stored to the window, others copied into memory that the card may read; a long message goes through
- * two entries of a table, which are filled again as they are done. */
+ * two entries of a table, which are filled again as they are done.
+ *
+ * What is sent keeps its name, its place in a ring and its memory until it has left, which may be long if its receive comes
+ * late. So that it is in nobody's way it is *pressed* where others wait for these: its receiver drains it. */
 #include "host.h"
 #include "mpi/runtime/memory.h"
 
@@ -8,12 +11,16 @@
 /* By destination. The card's ring gives places back in order. */
 struct destination {
     uint16_t oldest, newest; /* numbers of messages */
+    uint16_t pressed; /* messages before this were pressed, if any was */
+    bool is_pressed; /* some of them are not over */
     bool is_over[RING];
     struct request *first, *last; /* sends that wait for room */
 };
 
 static struct destination *destinations;
 static uint32_t waiting; /* destinations for which sends wait */
+static struct request *drained; /* synchronous sends that await their receives, which the card does not know any more */
+static enum { ROOM_CARD, ROOM_RING, ROOM_COMMON } lacking; /* what the last send that found no room lacked */
 
 void mcp_send_init(void)
 {
@@ -55,8 +62,13 @@ static bool mcp_place_data(struct mcp_name *name, const void *payload)
 static uint32_t mcp_send_post(const struct chasqui_envelope *envelope, const void *payload, enum send_mode mode)
 {
     struct destination *to = &destinations[envelope->destination];
-    if ((uint16_t)(to->newest - to->oldest) == RING || mcp_card_room() == 0)
+    lacking = ROOM_RING;
+    if ((uint16_t)(to->newest - to->oldest) == RING)
         return MCP_NONE;
+    lacking = ROOM_CARD;
+    if (mcp_card_room() == 0)
+        return MCP_NONE;
+    lacking = ROOM_COMMON;
     uint32_t number = mcp_name_take(NAMES_LEFT);
     if (number == MCP_NONE)
         return MCP_NONE;
@@ -117,6 +129,35 @@ static bool mcp_send_request(struct request *request)
 
 /* --- sends that wait for room, by destination --- */
 
+static void mcp_press(uint32_t rank)
+{
+    struct destination *to = &destinations[rank];
+    if (to->is_pressed || to->oldest == to->newest || mcp_card_room() == 0)
+        return;
+    to->is_pressed = true;
+    to->pressed = to->newest;
+    struct chasqui_mpinp_request request = {.kind = CHASQUI_MPINP_PRESS, .rank = (uint16_t)rank};
+    mcp_card_post(&request);
+}
+
+/* The oldest message has been overtaken. One that has not may just be on its way, or its receiver is crowded with all. */
+static bool mcp_is_stuck(const struct destination *to)
+{
+    for (unsigned i = 0; i < RING; i++)
+        if (to->is_over[i])
+            return true;
+    return false;
+}
+
+/* A send to `rank` has found no room. */
+static void mcp_make_room(uint32_t rank)
+{
+    if (lacking == ROOM_RING && mcp_is_stuck(&destinations[rank]))
+        mcp_press(rank);
+    for (uint32_t other = 0; lacking == ROOM_COMMON && other < chq.size; other++)
+        mcp_press(other);
+}
+
 static bool mcp_sends_step(struct blocked *blocked)
 {
     (void)blocked;
@@ -124,8 +165,10 @@ static bool mcp_sends_step(struct blocked *blocked)
         struct destination *to = &destinations[rank];
         while (to->first) {
             struct request *request = to->first, *next = mcp_next_of(request);
-            if (!mcp_send_request(request))
+            if (!mcp_send_request(request)) {
+                mcp_make_room(rank);
                 break;
+            }
             to->first = next;
             if (!next)
                 waiting--;
@@ -201,30 +244,82 @@ void mcp_send_cancel(struct request *request)
         mcp_look();
     if (request->complete)
         return;
+    if (request->stamp == MCP_NONE) {
+        mcp_note(request->envelope.destination, CHASQUI_MPINP_NOTE_CANCEL, request->envelope.sequence);
+        return;
+    }
+    mcp_name_of((uint32_t)request->stamp)->is_withdrawn = true;
     struct chasqui_mpinp_request cancel = {.kind = CHASQUI_MPINP_CANCEL, .name = (uint16_t)request->stamp};
     mcp_card_post(&cancel);
 }
 
 /* --- events --- */
 
+/* The card has forgotten it; its receiver's host has it. */
+static void mcp_send_drained(const struct mcp_name *name, struct request *request)
+{
+    if (name->is_met) {
+        request_complete(request);
+        return;
+    }
+    request->stamp = MCP_NONE;
+    request->node.next = drained ? &drained->node : NULL;
+    drained = request;
+    if (name->is_withdrawn)
+        mcp_note(name->rank, CHASQUI_MPINP_NOTE_CANCEL, request->envelope.sequence);
+}
+
+/* It may come before the event of the send. */
+static void mcp_met_early(uint32_t sequence)
+{
+    for (uint32_t number = 0; number < CHASQUI_MPINP_NAMES; number++) {
+        struct mcp_name *name = mcp_name_of(number);
+        if (name->kind == CHASQUI_MPINP_SEND && name->request && name->request->envelope.sequence == sequence)
+            name->is_met = true;
+    }
+}
+
+void mcp_drained_over(uint32_t sequence, bool is_cancelled)
+{
+    struct request *before = NULL, *request = drained;
+    for (; request && request->envelope.sequence != sequence; request = mcp_next_of(request))
+        before = request;
+    if (!request) {
+        mcp_met_early(sequence);
+        return;
+    }
+    if (before)
+        before->node.next = request->node.next;
+    else
+        drained = mcp_next_of(request);
+    if (is_cancelled)
+        chq_cancelled(request);
+    else
+        request_complete(request);
+}
+
 void mcp_sent(const struct chasqui_mpinp_event *event)
 {
     uint32_t number = event->name;
-    struct mcp_name *name = mcp_name_of(number);
-    struct destination *to = &destinations[name->rank];
-    struct request *request = name->request;
-    to->is_over[name->number % RING] = true;
-    while (to->oldest != to->newest && to->is_over[to->oldest % RING])
-        to->oldest++;
-    if (name->is_in_window)
-        mcp_memory_give(MCP_WINDOW, name->address[0], name->bytes);
+    struct mcp_name name = *mcp_name_of(number);
+    struct destination *to = &destinations[name.rank];
+    struct request *request = name.request;
+    to->is_over[name.number % RING] = true;
+    while (to->oldest != to->newest && to->is_over[to->oldest % RING]) {
+        to->is_over[to->oldest++ % RING] = false;
+        to->is_pressed = to->is_pressed && to->oldest != to->pressed;
+    }
+    if (name.is_in_window)
+        mcp_memory_give(MCP_WINDOW, name.address[0], name.bytes);
     else
-        mcp_table_give(name, MCP_SENDS);
+        mcp_table_give(&name, MCP_SENDS);
     mcp_name_give(number);
     if (!request)
         return;
     if (event->result == CHASQUI_MPINP_CANCELLED)
         chq_cancelled(request);
+    else if (event->entry)
+        mcp_send_drained(&name, request);
     else
         request_complete(request);
 }

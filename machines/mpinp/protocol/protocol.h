@@ -237,6 +237,7 @@ struct protocol_status {
     uint16_t channel; /* source */
     int32_t tag;
     uint32_t bytes; /* of the message */
+    uint32_t message; /* its number */
 };
 
 /* An unclaimed message that the receive would get. */
@@ -263,6 +264,9 @@ void environment_discard(struct protocol *p, unsigned channel, const struct prot
 /* What lies in the buffer (or is still arriving there) goes to receive->slot's receive, up to its capacity. Then
  * protocol_delivered. */
 void environment_deliver(struct protocol *p, const struct protocol_receive *receive);
+/* The receive has got a message that was announced, which will land: that of the slot, or, PROTOCOL_TABLE_SLOTS, of the header
+ * that arrives. */
+void environment_claim(struct protocol *p, const struct protocol_receive *receive, unsigned slot);
 void environment_release(struct protocol *p, unsigned channel, unsigned slot); /* its room in the receive buffer */
 
 /* An envelope is in the channel's table. */

@@ -102,6 +102,7 @@ static void add_claim(struct turn *t)
     t->receive->next = PROTOCOL_NONE;
     t->receive->channel = (uint16_t)t->channel;
     t->receive->message = t->message;
+    environment_claim(t->p, t->receive, t->header ? PROTOCOL_TABLE_SLOTS : t->slot);
 }
 
 static void add_claim_and_ask(struct turn *t)
@@ -346,6 +347,13 @@ bool protocol_post_receive(struct protocol *p, const struct protocol_receive_req
     return true;
 }
 
+static struct protocol_status status_of(const struct turn *t)
+{
+    const struct protocol_slot *slot = &t->c->slots[t->slot];
+    return (struct protocol_status){
+        .channel = (uint16_t)t->channel, .tag = slot->tag, .bytes = slot->bytes, .message = slot->message};
+}
+
 bool protocol_claim(struct protocol *p, const struct protocol_receive_request *request, uint32_t *number,
                     struct protocol_status *status)
 {
@@ -355,9 +363,8 @@ bool protocol_claim(struct protocol *p, const struct protocol_receive_request *r
     receive_event(&t, HOLD);
     if (t.receive->state != RECEIVE_HELD)
         return false;
-    const struct protocol_slot *slot = &t.c->slots[t.slot];
     *number = t.receive->number;
-    *status = (struct protocol_status){.channel = (uint16_t)t.channel, .tag = slot->tag, .bytes = slot->bytes};
+    *status = status_of(&t);
     return true;
 }
 
@@ -399,7 +406,6 @@ bool protocol_probe(struct protocol *p, const struct protocol_receive_request *r
     struct turn t = {.p = p};
     if (!search_unclaimed(&t, request->process, request->source, request->context, request->tag))
         return false;
-    const struct protocol_slot *slot = &t.c->slots[t.slot];
-    *status = (struct protocol_status){.channel = (uint16_t)t.channel, .tag = slot->tag, .bytes = slot->bytes};
+    *status = status_of(&t);
     return true;
 }

@@ -29,7 +29,7 @@ chasqui_config::parameters! {
     /// The network processor's program.
     pub struct Control {
         /// Which it is.
-        image: Image = "bip", source "ours: the one that is finished";
+        image: Image = "mcp", source "MPI-NP, chapter 3";
         /// Longest message whose data the host stores to the card; longer ones are fetched (`mcp`).
         pio: Bytes = "128 B", range "8 B" ..= "4 KiB", source "assumption";
         /// Longest message that goes without credit when there is none (`mcp`).
@@ -38,6 +38,8 @@ chasqui_config::parameters! {
         slots: Count = 32, range 1 ..= 32, source "MPI-NP, section 3.1";
         /// Longest receive buffer of a channel; with many channels there is less (`mcp`).
         buffer: Bytes = "8 KiB", range "128 B" ..= "8 KiB", source "ours: what an entry of a page table is for";
+        /// Headers that wait for the wire, at most; while half of them do no request is taken (`mcp`).
+        queue: Count = 128, range 16 ..= 128, source "assumption: 7 KiB";
     }
 }
 
@@ -89,6 +91,7 @@ impl Program {
             (np::SETTING_EAGER, control.eager.bytes()),
             (np::SETTING_SLOTS, control.slots),
             (np::SETTING_BUFFER, control.buffer.bytes()),
+            (np::SETTING_QUEUE, control.queue),
         ];
         Ok(Program { control, credit, settings })
     }
@@ -170,7 +173,10 @@ impl Control {
             Image::Mcp => Room {
                 bytes: layout.windows,
                 name: format!("mpinp.card.sram: there are {} B below the windows", layout.windows),
-                tables: processes * (np::PROCESS_BYTES + u64::from(ranks) * np::CHANNEL_BYTES),
+                tables: processes * (np::PROCESS_BYTES + u64::from(ranks) * np::CHANNEL_BYTES)
+                    + np::OFF_BYTES
+                        * (processes * (np::OFF_PROCESS + u64::from(ranks) * np::OFF_CHANNEL)
+                            + u64::from(ranks) * np::OFF_RANK),
             },
         }
     }

@@ -22,7 +22,7 @@ use chasqui_node::NodeConfiguration;
 use chasqui_placement::Placement;
 
 use board::{Board, BoardPlan};
-use control::{Control, Program, Room};
+use control::{Control, Image, Program, Room};
 use layout::Layout;
 use parameters::{Card, Pci, Processor, Shared};
 
@@ -77,9 +77,13 @@ impl Machine for MpinpMachine {
         resolved.read::<Shared>("mpinp.shared").processes as u32
     }
 
-    /// Each message takes a slot at least of the window and of the ring on the host.
+    /// With the thin firmware each message takes a slot at least of the window and of the ring on the host; with the other one
+    /// it has an event at each end.
     fn warm_up(&self, resolved: &Resolved, bytes: u64) -> u64 {
         let shared: Shared = resolved.read("mpinp.shared");
+        if resolved.read::<Control>("mpinp.control").image == Image::Mcp {
+            return requests::EVENTS;
+        }
         let slots = shared.window.bytes().max(shared.host.bytes()) / registers::SLOT_BYTES;
         slots.div_ceil(bytes.div_ceil(registers::SLOT_DATA_BYTES).max(1))
     }

@@ -101,6 +101,8 @@ chasqui_abi::guest_constants! {
     pub const SETTING_SLOTS: u64 = 0x168;
     /// Loaded: longest receive buffer of a channel [bytes].
     pub const SETTING_BUFFER: u64 = 0x170;
+    /// Loaded: headers that may wait for the wire.
+    pub const SETTING_QUEUE: u64 = 0x178;
 
     /// Processes of a node, at most: a bit each of DOORBELLS.
     pub const PROCESSES_MAX: u64 = 64;
@@ -110,6 +112,15 @@ chasqui_abi::guest_constants! {
     pub const PROCESS_BYTES: u64 = 28672;
     /// Bytes that it needs besides for each channel: of its receive buffer, and what goes with it (specs/mpinp.md: 4.5 KB).
     pub const CHANNEL_BYTES: u64 = 4704;
+    /// What it may have to put off while the queue to the wire is full (README.md): for each channel two for each entry of both
+    /// send rings, and two for an eager message.
+    pub const OFF_CHANNEL: u64 = 34;
+    /// The same, for each process of the node: of each receive, ACK and two grants.
+    pub const OFF_PROCESS: u64 = 360;
+    /// The same, for each rank: of each of its receives, the answer to SEND_REQ.
+    pub const OFF_RANK: u64 = 120;
+    /// Bytes of each.
+    pub const OFF_BYTES: u64 = 6;
 }
 
 /// Text of `firmware/np.h`.

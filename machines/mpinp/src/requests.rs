@@ -1,6 +1,7 @@
 //! What the host's software and the firmware that matches (`firmware/mcp`) agree on: requests in the window, events in the
 //! memory on the host. What both firmwares have in common is in `registers.rs`.
 
+use chasqui_abi::Envelope;
 use chasqui_abi::header::{GuestStruct, defines};
 
 chasqui_abi::guest_constants! {
@@ -46,6 +47,14 @@ chasqui_abi::guest_constants! {
     pub const LISTEN: u64 = 8;
     /// Kind of a request: CLAIM of the first message from `rank` that no receive has got, whatever its context and tag.
     pub const DRAIN: u64 = 9;
+    /// Kind of a request: what was sent to `rank` up to now holds room that other sends need. Its receiver is told that it is
+    /// crowded with it.
+    pub const PRESS: u64 = 10;
+    /// Kind of a request: a note for `rank`, `flags` says which, about message `sequence`. A process has one note to each other
+    /// one that is not answered; NOTE_ANSWER answers one that has come, once.
+    pub const NOTE: u64 = 11;
+    /// Kind of a request: the message that PROBED has shown may be cancelled again, as after any other request but CLAIM.
+    pub const FORGET: u64 = 12;
 
     /// Flag of a send: it completes when it has met its receive.
     pub const SYNCHRONOUS: u64 = 1;
@@ -53,6 +62,18 @@ chasqui_abi::guest_constants! {
     pub const READY: u64 = 2;
     /// Flag of a send: its data are in the window.
     pub const IN_WINDOW: u64 = 4;
+    /// Flag of FETCH: the message's send awaits its receive, which has not come. SENT says so to the sender, and NOTE_MET follows
+    /// when it has.
+    pub const DRAINED: u64 = 1;
+
+    /// A note: the answer to the last.
+    pub const NOTE_ANSWER: u64 = 0;
+    /// A note: the message that was drained has met its receive.
+    pub const NOTE_MET: u64 = 1;
+    /// A note: the message that was drained is to be cancelled. NOTE_GONE follows, or NOTE_MET.
+    pub const NOTE_CANCEL: u64 = 2;
+    /// A note: it is.
+    pub const NOTE_GONE: u64 = 3;
 
     /// Kind of an event: a send is over.
     pub const SENT: u64 = 1;
@@ -69,6 +90,8 @@ chasqui_abi::guest_constants! {
 
     /// Kind of an event: many messages from `rank` have come that no receive has got. The next follows when one is drained.
     pub const CROWDED: u64 = 7;
+    /// Kind of an event: a note from `rank`, which `result` names.
+    pub const NOTED: u64 = 8;
 
     /// Result: of SENT and RECEIVED, all is well; of PROBED and CLAIMED, there is one.
     pub const COMPLETE: u64 = 0;
@@ -116,25 +139,25 @@ chasqui_abi::guest_struct! {
 }
 
 chasqui_abi::guest_struct! {
-    /// What has come of a request.
+    /// What has come of a request. Records find the message's name in it, as in an envelope.
     pub struct MpinpEvent {
         /// What has happened.
         pub kind: u8,
         /// What came of it.
         pub result: u8,
-        /// World rank of the message's source.
-        pub rank: u16,
         /// Which request it is about.
         pub name: u16,
+        /// World rank of the message's source; of NOTED, of the other process.
+        pub rank: u16,
         /// Context of the communicator, of CLAIMED.
         pub context: u16,
         /// Tag of the message.
         pub tag: i32,
-        /// Length of the message [bytes].
-        pub bytes: u32,
-        /// Number of the message among all that its source has sent.
+        /// Number of the message among all that its source has sent; 0: of none.
         pub sequence: u32,
-        /// Of ENTRY_DONE: which. Of CLAIMED: 1, if the message's send awaits its receive.
+        /// Length of the message [bytes]; of NOTED, the number of the message.
+        pub bytes: u32,
+        /// Of ENTRY_DONE: which. Of CLAIMED: 1, if the message's send awaits its receive. Of SENT: 1, if it was drained and does.
         pub entry: u32,
         /// Requests that have been taken, of all.
         pub taken: u32,
@@ -142,6 +165,11 @@ chasqui_abi::guest_struct! {
         pub number: u32,
     }
 }
+
+const _: () = {
+    assert!(std::mem::offset_of!(MpinpEvent, rank) == std::mem::offset_of!(Envelope, source));
+    assert!(std::mem::offset_of!(MpinpEvent, sequence) == std::mem::offset_of!(Envelope, sequence));
+};
 
 /// Their part of `registers.h`.
 pub fn text() -> String {

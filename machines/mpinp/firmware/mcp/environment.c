@@ -4,11 +4,13 @@
 void environment_transmit(struct protocol *p, unsigned channel, const struct protocol_header *header,
                           const struct protocol_send *send)
 {
-    struct wire *wire = out_put(channel, WIRE_PROTOCOL, send ? send->request : NONE);
     (void)p;
-    wire->header = *header;
-    if (!send)
+    if (!send) {
+        out_control(channel, header);
         return;
+    }
+    struct wire *wire = out_put(channel, WIRE_PROTOCOL, send->request);
+    wire->header = *header;
     struct transfer *transfer = transfer_of(send->request);
     transfer->number = header->message;
     transfer->granted = 1;
@@ -24,8 +26,14 @@ void environment_deliver(struct protocol *p, const struct protocol_receive *rece
     struct transfer *transfer = transfer_of(receive->request);
     (void)p;
     transfer->number = receive->number;
-    transfer->sequence = stored[receive->channel][receive->slot].sequence;
+    matched(receive, stored[receive->channel][receive->slot].sequence);
     host_deliver(receive->request);
+}
+
+void environment_claim(struct protocol *p, const struct protocol_receive *receive, unsigned slot)
+{
+    (void)p;
+    matched(receive, slot == PROTOCOL_TABLE_SLOTS ? in_sequence() : stored[receive->channel][slot].sequence);
 }
 
 void environment_release(struct protocol *p, unsigned channel, unsigned slot)
@@ -41,30 +49,41 @@ static uint32_t crowd(const struct protocol *p)
     return few - few / 4;
 }
 
+void tell_crowded(unsigned channel)
+{
+    if (peers[channel].is_crowded)
+        return;
+    peers[channel].is_crowded = true;
+    host_event(protocol.channels[channel].process,
+               &(struct chasqui_mpinp_event){.kind = CHASQUI_MPINP_CROWDED, .rank = peers[channel].rank});
+}
+
 void environment_unclaimed(struct protocol *p, unsigned channel, unsigned slot)
 {
     const struct protocol_channel *c = &p->channels[channel];
     struct process *process = &processes[c->process];
     stored[channel][slot].is_synchronous = in_is_synchronous();
+    stored[channel][slot].sequence = in_sequence();
     if (process->listens)
         host_event(c->process,
                    &(struct chasqui_mpinp_event){.kind = CHASQUI_MPINP_UNCLAIMED, .rank = peers[channel].rank});
     process->has_missed = !process->listens;
     process->listens = false;
-    if (p->settings.table_slots - c->free_slots < crowd(p) || peers[channel].is_crowded)
-        return;
-    peers[channel].is_crowded = true;
-    host_event(c->process, &(struct chasqui_mpinp_event){.kind = CHASQUI_MPINP_CROWDED, .rank = peers[channel].rank});
+    bool is_pressed = (int32_t)(c->slots[slot].message - peers[channel].pressed) < 0;
+    if (is_pressed || p->settings.table_slots - c->free_slots >= crowd(p))
+        tell_crowded(channel);
 }
 
 void environment_send_complete(struct protocol *p, unsigned channel, uint32_t request, enum protocol_result result)
 {
+    struct transfer *transfer = transfer_of(request);
     (void)p;
     (void)channel;
-    transfer_of(request)->kind = 0;
+    transfer->kind = 0;
     host_event(request >> 8, &(struct chasqui_mpinp_event){.kind = CHASQUI_MPINP_SENT,
                                                            .result = (uint8_t)result,
-                                                           .name = (uint16_t)(request & 0xff)});
+                                                           .name = (uint16_t)(request & 0xff),
+                                                           .entry = transfer->is_drained});
 }
 
 void environment_receive_complete(struct protocol *p, const struct protocol_receive *receive,

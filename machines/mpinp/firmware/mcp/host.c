@@ -112,6 +112,7 @@ static SELDOM void start_event(void)
             continue;
         moves = EVENTS;
         event_count -= moved;
+        carry(&process->events[first + moved - 1]);
         move(process->host + CHASQUI_MPINP_HOST_EVENTS + first * sizeof *process->events,
              local(&process->events[first]), moved * sizeof *process->events | CHASQUI_NP_HOST_TO_HOST);
         return;

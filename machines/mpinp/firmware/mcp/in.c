@@ -79,14 +79,14 @@ static void grant(uint32_t request, const struct protocol_receive *receive)
     if (until <= transfer->granted)
         return;
     transfer->granted = until;
-    out_grant(request, receive, false);
+    out_grant(receive);
 }
 
 /* The last part for which there is room has come: the rest stays where it is. */
 static void end_parts(uint32_t request, const struct protocol_receive *receive, uint32_t part)
 {
     if (part + 1 == transfer_of(request)->parts && parts_of(receive->bytes) > transfer_of(request)->parts)
-        out_grant(request, receive, true);
+        out_drop(receive->channel, receive->message);
 }
 
 static void landed(struct landing *landing)
@@ -126,7 +126,7 @@ void environment_land(struct protocol *p, const struct protocol_header *header, 
     (void)p;
     (void)header;
     transfer->number = receive->number;
-    transfer->sequence = wire.sequence;
+    matched(receive, wire.sequence);
     transfer->parts = parts_of(least(receive->bytes, transfer->bytes));
     transfer->granted = 1;
     transfer->done = transfer->told = 0;
@@ -148,26 +148,27 @@ void environment_store(struct protocol *p, unsigned channel, unsigned slot, cons
     body.unit = buffer_take(channel, header->bytes);
     body.stored->first = (uint16_t)body.unit;
     body.stored->is_here = header->bytes == 0;
-    body.stored->sequence = wire.sequence;
 }
 
 void environment_discard(struct protocol *p, unsigned channel, const struct protocol_header *header)
 {
     (void)p;
     body.how = DISCARD;
-    if (header->bytes <= PART)
-        return;
-    struct wire *answer = out_put(channel, WIRE_GRANT, NONE);
-    answer->is_dropped = true;
-    answer->header.message = header->message;
+    if (header->bytes > PART)
+        out_drop(channel, header->message);
 }
 
 /* --- headers --- */
 
+/* Of the message that a header is about, at its sender. */
+static uint32_t request_sent(void)
+{
+    return protocol.channels[wire.channel].sends[wire.header.message % PROTOCOL_RING_ENTRIES].request;
+}
+
 static void granted(void)
 {
-    const struct protocol_channel *channel = &protocol.channels[wire.channel];
-    uint32_t request = channel->sends[wire.header.message % PROTOCOL_RING_ENTRIES].request;
+    uint32_t request = request_sent();
     struct transfer *transfer = transfer_of(request);
     transfer->is_dropped = wire.is_dropped;
     if (!wire.is_dropped)
@@ -181,6 +182,26 @@ static void part_comes(void)
     const struct protocol_receive *receive = &protocol.receives[wire.header.receive];
     land(receive->request, wire.part);
     end_parts(receive->request, receive, wire.part);
+}
+
+/* Those that have come, and those that come. */
+static void pressed(void)
+{
+    peers[wire.channel].pressed = wire.header.message;
+    if (protocol.channels[wire.channel].free_slots < protocol.settings.table_slots)
+        tell_crowded(wire.channel);
+}
+
+static void noted(void)
+{
+    struct peer *peer = &peers[wire.channel];
+    if (wire.note == CHASQUI_MPINP_NOTE_ANSWER)
+        peer->is_noted = false;
+    else
+        peer->owes_answer = true;
+    host_event(protocol.channels[wire.channel].process,
+               &(struct chasqui_mpinp_event){
+                   .kind = CHASQUI_MPINP_NOTED, .result = wire.note, .rank = peer->rank, .bytes = wire.part});
 }
 
 /* Where a body may go, if it is for a receive. */
@@ -203,13 +224,19 @@ static void deliver_empty(void)
 
 static SELDOM bool take_header(void)
 {
-    if (!out_has_room(8) || (wire.body && !find_landing()))
+    if (wire.body && !find_landing())
         return false;
     body.filled = 0;
     body.how = DISCARD;
     switch (wire.kind) {
-    case WIRE_PROTOCOL: protocol_arrived(&protocol, wire.channel, &wire.header); break;
+    case WIRE_PROTOCOL:
+        if (wire.header.kind != RETRACT || !requests_hold(wire.channel, &wire.header))
+            protocol_arrived(&protocol, wire.channel, &wire.header);
+        break;
     case WIRE_GRANT: granted(); break;
+    case WIRE_DRAINED: transfer_of(request_sent())->is_drained = true; break;
+    case WIRE_PRESS: pressed(); break;
+    case WIRE_NOTE: noted(); break;
     default: part_comes(); break;
     }
     if (wire.body)
@@ -225,6 +252,8 @@ bool in_go_on(void) { return state == IN_WAITS && take_header(); }
 /* --- the receiver --- */
 
 bool in_is_synchronous(void) { return wire.header.flags & FLAG_SYNCHRONOUS; }
+
+uint32_t in_sequence(void) { return wire.header.kind == RECV_REQ ? wire.part : wire.sequence; }
 
 bool in_is_receiving(void) { return state != IN_WAITS; }
 

@@ -48,6 +48,7 @@ static void begin(void)
     char *heap = (char *)(((uintptr_t)_end + 63) & ~(uintptr_t)63);
     processes = (struct process *)(void *)heap;
     heap += process_count * sizeof *processes;
+    heap = out_begin(heap, per_node);
     check(heap < (char *)at(windows));
     /* Buffers are as long on all cards. */
     buffers_begin(heap, at(windows), per_node * ranks);
@@ -82,10 +83,10 @@ static bool has_happened(void)
     return started & ~np_load(CHASQUI_NP_BUSY);
 }
 
-/* Requests, one at a time: engines come first. Answers to what arrives must find room in the queue besides. */
+/* Requests, one at a time: engines come first. */
 static void take_requests(void)
 {
-    while (requests_wait() && out_has_room(REQUESTS_ROOM) && !has_happened()) {
+    while (requests_wait() && out_has_room() && !has_happened()) {
         requests_take();
         go_on();
     }

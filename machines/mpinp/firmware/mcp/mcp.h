@@ -13,11 +13,15 @@
 /* What is on the wire before a body. Its beginning is that of an envelope as far as records look at it: `source`, `sequence`. */
 struct wire {
     uint8_t kind; /* enum wire_kind */
-    uint8_t is_dropped; /* of WIRE_GRANT: nothing more is wanted */
+    union {
+        uint8_t is_dropped; /* of WIRE_GRANT: nothing more is wanted */
+        uint8_t note; /* of WIRE_NOTE: which */
+    };
     uint16_t channel; /* at the receiver */
     uint16_t source; /* rank of the message's sender */
     uint16_t unused;
-    uint32_t part; /* of WIRE_PART: which; of WIRE_GRANT: those before it may come */
+    /* Of WIRE_PART: which; of WIRE_GRANT: those before it may come; of WIRE_NOTE and RECV_REQ: the message's `sequence`. */
+    uint32_t part;
     uint32_t sequence; /* of the message among all of its source; 0: no message */
     struct protocol_header header;
     uint32_t body; /* [bytes] that follow */
@@ -31,20 +35,27 @@ enum wire_kind {
     WIRE_PROTOCOL, /* the protocol's, of a message with its first part */
     WIRE_GRANT, /* from a receiver: there is room for more parts of the message */
     WIRE_PART, /* a part after the first */
+    WIRE_DRAINED, /* from a receiver, before its answer to a synchronous message: that has not met its receive */
+    WIRE_PRESS, /* from a sender: messages before `header.message` are to be drained */
+    WIRE_NOTE, /* of a process for the other */
 };
 
-/* A request of a process and its data: parts of `PART` bytes, part i where address[i % 2] says. */
+/* A request of a process and its data: parts of `PART` bytes, part i where address[i % 2] says. As in struct wire, records
+ * find the message's name in it. */
 struct transfer {
     uint8_t kind; /* of the request: SEND, RECEIVE, CLAIM (until it is fetched); 0: the name is free */
     bool is_in_window;
     bool is_under_way; /* a part is in the queue to the wire */
     bool is_dropped; /* the receiver wants no more */
+    uint16_t source; /* of the message: world rank */
     bool is_leaving; /* not all parts that it wants have left */
+    /* A synchronous send: it has not met its receive. A receive: of a message that its host has claimed, and matches. */
+    bool is_drained;
     uint16_t channel;
     uint16_t places; /* in expected lists */
+    uint32_t sequence;
     uint32_t address[2];
     uint32_t bytes; /* of the message to be sent, or room for it */
-    uint32_t sequence;
     uint32_t number; /* of the message; of the receive */
     uint32_t parts; /* of the message; that the receive has room for */
     uint32_t valid; /* parts whose entries were valid up to now */
@@ -53,6 +64,10 @@ struct transfer {
     uint32_t told; /* parts that the host has been told are done */
     uint32_t next; /* of a receive: request that is delivered after it; of a send: the receive that has it */
 };
+
+_Static_assert(offsetof(struct transfer, sequence) == offsetof(struct chasqui_envelope, sequence) &&
+                   offsetof(struct transfer, source) == offsetof(struct chasqui_envelope, source),
+               "struct transfer");
 
 struct process {
     volatile char *window;
@@ -64,6 +79,13 @@ struct process {
     uint32_t produced, taken, told; /* requests: posted, taken, and those it knows were */
     uint32_t made, moved; /* events */
     uint32_t receives, places; /* that it has */
+    /* The message that it was shown last, until its next request: a RETRACT of that waits, as it may be claimed. */
+    struct {
+        bool is_valid, is_retracted;
+        uint16_t channel;
+        uint32_t message;
+        struct protocol_header retract;
+    } shown;
     struct transfer transfers[NAMES];
     struct chasqui_mpinp_event events[CHASQUI_MPINP_EVENTS]; /* of which the host has a copy */
 };
@@ -76,6 +98,9 @@ struct peer {
     uint16_t channel; /* its number there */
     uint16_t rank;
     bool is_crowded; /* its process was told so */
+    bool is_noted; /* its note has no answer */
+    bool owes_answer; /* to one that has come */
+    uint32_t pressed; /* messages before this number are to be drained */
 };
 
 /* A message in a channel's table, and, but for those that were announced, in its receive buffer. */
@@ -122,13 +147,19 @@ char *buffer_run(unsigned *unit, uint32_t bytes, uint32_t *run);
 
 /* --- requests.c --- */
 
+/* A receive has met message `sequence` of its channel, for the records. */
+void matched(const struct protocol_receive *receive, uint32_t sequence);
 void requests_rung(void); /* doorbells */
 bool requests_wait(void);
 void requests_take(void); /* one, of the next process that has some */
+/* A RETRACT has come: whether it waits until its message is claimed or no longer shown. */
+bool requests_hold(unsigned channel, const struct protocol_header *header);
 void refuse(unsigned process, uint64_t why); /* nothing more of it is taken */
 
 /* --- host.c: the host's DMA --- */
 
+/* Its process is told that many messages from there are to be drained, unless it was. */
+void tell_crowded(unsigned channel);
 /* An event is on its way, but for what the card adds. */
 void host_event(unsigned process, const struct chasqui_mpinp_event *event);
 void host_fetch(uint64_t from, char *to, uint32_t bytes); /* then out_fetched */
@@ -143,13 +174,15 @@ void host_go_on(void);
 
 /* --- out.c: the queue to the wire --- */
 
-#define REQUESTS_ROOM 256 /* that a request needs to be taken, most of it for what arrives (ours) */
-bool out_has_room(uint32_t items);
+char *out_begin(char *heap, uint32_t per_node); /* the end of what it has taken there */
+bool out_has_room(void); /* for what a request leads to */
 bool out_is_sending(void);
 /* The header is to be filled in, but for `channel`; what is not about a message of the request's (NONE) has no name and no
  * body yet. */
 struct wire *out_put(unsigned channel, unsigned kind, uint32_t request);
-void out_grant(uint32_t request, const struct protocol_receive *receive, bool is_dropped);
+void out_control(unsigned channel, const struct protocol_header *header);
+void out_grant(const struct protocol_receive *receive); /* as many parts as its transfer says */
+void out_drop(unsigned channel, uint32_t message); /* no more of it is wanted */
 void out_fetched(uint32_t bytes);
 void out_sent(void);
 void out_go_on(void);
@@ -162,6 +195,7 @@ void in_received(void);
 bool in_go_on(void); /* false: nothing was to be done */
 bool in_is_receiving(void);
 bool in_is_synchronous(void); /* what the protocol is told of */
+uint32_t in_sequence(void); /* its name */
 void in_moved(unsigned landing);
 void receive_go_on(uint32_t request); /* an entry of its table is valid again */
 

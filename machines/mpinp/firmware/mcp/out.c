@@ -1,7 +1,11 @@
-/* The queue to the wire: in the order of the protocol's calls. A body in the host's memory is fetched while it leaves. */
+/* The queue to the wire: in the order of the protocol's calls. A body in the host's memory is fetched while it leaves.
+ *
+ * What arrives is taken whether there is room in the queue for what it leads to or not: else cards could wait for each other.
+ * Where there is none it is *put off*: a few bytes, from which the header is made again. Of these there is room for all that
+ * the other cards can ask for (README.md, "What the queue holds"). */
 #include "mcp.h"
 
-#define QUEUE 512 /* a power of two */
+#define QUEUE 128 /* a power of two, and the most that mpinp.control.queue may be */
 
 struct item {
     struct wire wire;
@@ -10,18 +14,50 @@ struct item {
 };
 
 static struct item queue[QUEUE];
-static uint32_t queued, gone;
+static uint32_t queued, gone, limit;
+
+/* What was put off, in order: `what` is kind, flags (4 bits each) and channel; `number` the header's message or receive, of a
+ * grant the receive's place, of a part the request. */
+enum { PUT_OFF_GRANT = 14, PUT_OFF_PART = 15 }; /* of kinds, beside enum protocol_kind */
+static struct {
+    uint16_t *what;
+    uint32_t *number;
+    uint32_t size, count, first;
+} off;
 static enum { IDLE, HEADER, BODY } sends;
 static uint64_t staging[PART / 8]; /* of a body from the host */
 static uint32_t fetched; /* [bytes] of it */
 
 bool out_is_sending(void) { return sends != IDLE; }
 
-bool out_has_room(uint32_t items) { return queued - gone + items <= QUEUE; }
+char *out_begin(char *heap, uint32_t per_node)
+{
+    limit = (uint32_t)np_load(CHASQUI_NP_SETTING_QUEUE);
+    check(limit <= QUEUE && PROTOCOL_CHANNELS <= 1 << 8 && RETRACTED < PUT_OFF_GRANT);
+    off.size = per_node * (CHASQUI_NP_OFF_PROCESS + ranks * CHASQUI_NP_OFF_CHANNEL) + ranks * CHASQUI_NP_OFF_RANK;
+    off.number = (uint32_t *)(void *)heap;
+    off.what = (uint16_t *)(void *)(off.number + off.size);
+    return (char *)(((uintptr_t)(off.what + off.size) + 7) & ~(uintptr_t)7);
+}
+
+bool out_has_room(void) { return (queued - gone) * 2 <= limit && off.count == 0; }
+
+/* Also what would overtake such. */
+static bool is_put_off(void) { return off.count > 0 || queued - gone == limit; }
+
+static SELDOM void put_off(unsigned kind, unsigned flags, unsigned channel, uint32_t number)
+{
+    check(off.count < off.size);
+    uint32_t place = off.first + off.count++;
+    if (place >= off.size)
+        place -= off.size;
+    off.what[place] = (uint16_t)(kind | flags << 4 | channel << 8);
+    off.number[place] = number;
+}
 
 struct wire *out_put(unsigned channel, unsigned kind, uint32_t request)
 {
-    check(queued - gone < QUEUE);
+    check(queued - gone < limit);
     struct item *item = &queue[queued++ % QUEUE];
     struct wire *wire = &item->wire;
     item->request = request;
@@ -39,13 +75,51 @@ struct wire *out_put(unsigned channel, unsigned kind, uint32_t request)
     return wire;
 }
 
-void out_grant(uint32_t request, const struct protocol_receive *receive, bool is_dropped)
+void out_control(unsigned channel, const struct protocol_header *header)
+{
+    struct protocol_channel *c = &protocol.channels[channel];
+    if (is_put_off()) {
+        c->owed_slots += header->credit_slots;
+        c->owed_units += header->credit_units;
+        bool is_about_receive = header->kind == SEND_REQ || header->kind == NACK_REQUEST;
+        put_off(header->kind, header->flags, channel, is_about_receive ? header->receive : header->message);
+        return;
+    }
+    struct wire *wire = out_put(channel, WIRE_PROTOCOL, NONE);
+    wire->header = *header;
+    if (header->kind == RECV_REQ)
+        wire->part = transfer_of(c->sends[header->message % PROTOCOL_RING_ENTRIES].request)->sequence;
+}
+
+static void put_grant(const struct protocol_receive *receive)
 {
     struct wire *wire = out_put(receive->channel, WIRE_GRANT, NONE);
-    wire->is_dropped = is_dropped;
-    wire->part = transfer_of(request)->granted;
+    wire->part = transfer_of(receive->request)->granted;
     wire->header.message = receive->message;
     wire->header.receive = (uint32_t)(receive - protocol.receives);
+}
+
+void out_grant(const struct protocol_receive *receive)
+{
+    if (is_put_off())
+        put_off(PUT_OFF_GRANT, false, receive->channel, (uint32_t)(receive - protocol.receives));
+    else
+        put_grant(receive);
+}
+
+static void put_drop(unsigned channel, uint32_t message)
+{
+    struct wire *wire = out_put(channel, WIRE_GRANT, NONE);
+    wire->is_dropped = true;
+    wire->header.message = message;
+}
+
+void out_drop(unsigned channel, uint32_t message)
+{
+    if (is_put_off())
+        put_off(PUT_OFF_GRANT, true, channel, message);
+    else
+        put_drop(channel, message);
 }
 
 /* The next part after the first, if the receiver has room for it and the host has made it ready. */
@@ -80,8 +154,64 @@ void send_go_on(uint32_t request)
     if (transfer->is_dropped || transfer->done == transfer->parts) {
         transfer->is_leaving = false;
         protocol_left(&protocol, transfer->channel, transfer->number);
-    } else if (transfer->done < least(transfer->granted, transfer->valid))
+    } else if (transfer->done < least(transfer->granted, transfer->valid)) {
+        if (is_put_off()) {
+            transfer->is_under_way = true;
+            put_off(PUT_OFF_PART, 0, transfer->channel, request);
+        } else
+            put_part(request);
+    }
+}
+
+/* --- what was put off --- */
+
+static void put_part_now(uint32_t request)
+{
+    struct transfer *transfer = transfer_of(request);
+    transfer->is_under_way = false;
+    if (transfer->is_dropped)
+        send_go_on(request);
+    else
         put_part(request);
+}
+
+static void put_control_now(unsigned channel, unsigned kind, unsigned flags, uint32_t number)
+{
+    struct protocol_channel *c = &protocol.channels[channel];
+    struct protocol_header header = {.kind = (uint8_t)kind,
+                                     .flags = (uint8_t)flags,
+                                     .credit_slots = (uint16_t)c->owed_slots,
+                                     .credit_units = c->owed_units,
+                                     .message = number};
+    c->owed_slots = c->owed_units = 0;
+    if (kind == SEND_REQ) {
+        /* Of what was announced: the receive awaits it. */
+        const struct protocol_receive *receive = &protocol.receives[number % PROTOCOL_RECEIVES];
+        header.message = receive->message;
+        header.context = receive->context;
+        header.tag = receive->tag;
+    }
+    if (kind == SEND_REQ || kind == NACK_REQUEST)
+        header.receive = number;
+    out_put(channel, WIRE_PROTOCOL, NONE)->header = header;
+}
+
+static SELDOM void put_what_was_off(void)
+{
+    while (off.count > 0 && queued - gone < limit) {
+        unsigned what = off.what[off.first], kind = what & 15, flags = what >> 4 & 15, channel = what >> 8;
+        uint32_t number = off.number[off.first];
+        off.first = off.first + 1 < off.size ? off.first + 1 : 0;
+        off.count--;
+        if (kind == PUT_OFF_PART)
+            put_part_now(number);
+        else if (kind != PUT_OFF_GRANT)
+            put_control_now(channel, kind, flags, number);
+        else if (flags)
+            put_drop(channel, number);
+        else
+            put_grant(&protocol.receives[number]);
+    }
 }
 
 /* --- the sender --- */
@@ -103,6 +233,8 @@ static void begin_fetch(const struct item *item, const struct transfer *transfer
 
 static SELDOM void start_next(void)
 {
+    if (off.count > 0)
+        put_what_was_off();
     while (queued == gone)
         if (!protocol_serve(&protocol))
             return;

@@ -86,6 +86,15 @@ static void fill_transfer(struct transfer *transfer, const struct chasqui_mpinp_
                                   .parts = parts_of(request->bytes)};
 }
 
+void matched(const struct protocol_receive *receive, uint32_t sequence)
+{
+    struct transfer *transfer = transfer_of(receive->request);
+    transfer->source = peers[receive->channel].rank;
+    transfer->sequence = sequence;
+    if (!transfer->is_drained)
+        MARK_MATCHED(transfer);
+}
+
 /* --- requests; false: it may not --- */
 
 static bool post_send(unsigned process, struct transfer *transfer, const struct chasqui_mpinp_request *request)
@@ -94,6 +103,8 @@ static bool post_send(unsigned process, struct transfer *transfer, const struct 
         return false;
     fill_transfer(transfer, request);
     transfer->channel = (uint16_t)(process * ranks + request->rank);
+    transfer->source = processes[process].rank;
+    MARK_TAKEN(transfer);
     return protocol_post_send(&protocol, transfer->channel,
                               &(struct protocol_send){.flags = request->flags & (SEND_IS_SYNCHRONOUS | SEND_IS_READY),
                                                       .context = request->context,
@@ -137,18 +148,43 @@ static struct chasqui_mpinp_event event_of(const struct protocol_status *status)
                                         .bytes = status->bytes};
 }
 
+/* --- the message that a process was shown --- */
+
+bool requests_hold(unsigned channel, const struct protocol_header *header)
+{
+    struct process *process = &processes[protocol.channels[channel].process];
+    if (!process->shown.is_valid || process->shown.channel != channel || process->shown.message != header->message)
+        return false;
+    process->shown.is_retracted = true;
+    process->shown.retract = *header;
+    return true;
+}
+
+static SELDOM void end_showing(struct process *process)
+{
+    process->shown.is_valid = false;
+    if (!process->shown.is_retracted)
+        return;
+    process->shown.is_retracted = false;
+    protocol_arrived(&protocol, process->shown.channel, &process->shown.retract);
+}
+
 static bool probe(unsigned process, const struct chasqui_mpinp_request *request)
 {
+    struct process *of = &processes[process];
     if (request->rank >= ranks && request->rank != CHASQUI_MPINP_ANY_SOURCE)
         return false;
     struct protocol_receive_request receive = receive_request(process, request);
     struct protocol_status status;
     if (protocol_probe(&protocol, &receive, &status)) {
+        of->shown.is_valid = true;
+        of->shown.channel = status.channel;
+        of->shown.message = status.message;
         struct chasqui_mpinp_event found = event_of(&status);
         answer(process, CHASQUI_MPINP_PROBED, request->name, &found);
         return true;
     }
-    processes[process].listens = true;
+    of->listens = true;
     answer(process, CHASQUI_MPINP_PROBED, request->name, NULL);
     return true;
 }
@@ -167,8 +203,10 @@ static bool claim(unsigned process, struct transfer *transfer, const struct chas
     *transfer = (struct transfer){.kind = CHASQUI_MPINP_CLAIM, .number = number};
     processes[process].receives++;
     struct chasqui_mpinp_event found = event_of(&status);
+    const struct stored *message = &stored[status.channel][protocol.receives[number % PROTOCOL_RECEIVES].slot];
     found.context = (uint16_t)request->context;
-    found.entry = stored[status.channel][protocol.receives[number % PROTOCOL_RECEIVES].slot].is_synchronous;
+    found.sequence = message->sequence;
+    found.entry = message->is_synchronous;
     answer(process, CHASQUI_MPINP_CLAIMED, request->name, &found);
     return true;
 }
@@ -190,6 +228,13 @@ static bool drain(unsigned process, struct transfer *transfer, struct chasqui_mp
     return claim(process, transfer, request);
 }
 
+/* Its sender is told before it is told that the message is taken. */
+static void tell_drained(const struct protocol_receive *receive)
+{
+    struct wire *wire = out_put(receive->channel, WIRE_DRAINED, NONE);
+    wire->header.message = protocol.channels[receive->channel].slots[receive->slot].message;
+}
+
 static bool fetch(unsigned process, struct transfer *transfer, const struct chasqui_mpinp_request *request)
 {
     if (transfer->kind != CHASQUI_MPINP_CLAIM || !has_memory(request))
@@ -199,6 +244,9 @@ static bool fetch(unsigned process, struct transfer *transfer, const struct chas
     transfer->kind = CHASQUI_MPINP_RECEIVE;
     transfer->is_in_window = false;
     transfer->number = number;
+    transfer->is_drained = true;
+    if (request->flags & CHASQUI_MPINP_DRAINED)
+        tell_drained(&protocol.receives[number % PROTOCOL_RECEIVES]);
     protocol_receive_claimed(&protocol, number, request->bytes, request_of(process, request->name));
     return true;
 }
@@ -249,6 +297,31 @@ static bool listen(unsigned process, const struct chasqui_mpinp_request *request
     return true;
 }
 
+static bool press(unsigned process, const struct chasqui_mpinp_request *request)
+{
+    if (request->rank >= ranks)
+        return false;
+    unsigned channel = process * ranks + request->rank;
+    out_put(channel, WIRE_PRESS, NONE)->header.message = protocol.channels[channel].newest;
+    return true;
+}
+
+/* One without an answer each way: so the other process's events have room. */
+static bool note(unsigned process, const struct chasqui_mpinp_request *request)
+{
+    if (request->rank >= ranks)
+        return false;
+    unsigned channel = process * ranks + request->rank;
+    bool *may = request->flags == CHASQUI_MPINP_NOTE_ANSWER ? &peers[channel].owes_answer : &peers[channel].is_noted;
+    if (*may != (request->flags == CHASQUI_MPINP_NOTE_ANSWER))
+        return false;
+    *may = !*may;
+    struct wire *wire = out_put(channel, WIRE_NOTE, NONE);
+    wire->note = request->flags;
+    wire->part = request->sequence;
+    return true;
+}
+
 static bool take(unsigned process, struct chasqui_mpinp_request *request)
 {
     if (request->name >= NAMES)
@@ -263,6 +336,9 @@ static bool take(unsigned process, struct chasqui_mpinp_request *request)
     case CHASQUI_MPINP_CANCEL: return cancel(process, transfer, request);
     case CHASQUI_MPINP_ENTRY: return entry(process, transfer, request);
     case CHASQUI_MPINP_DRAIN: return drain(process, transfer, request);
+    case CHASQUI_MPINP_PRESS: return press(process, request);
+    case CHASQUI_MPINP_FORGET: return true; /* As any other ends the showing. */
+    case CHASQUI_MPINP_NOTE: return note(process, request);
     case CHASQUI_MPINP_LISTEN: return listen(process, request);
     default: return false;
     }
@@ -281,8 +357,12 @@ void requests_take(void)
         process->taken++;
         waiting--;
         host_taken(served);
+        if (process->shown.is_valid && request.kind != CHASQUI_MPINP_CLAIM)
+            end_showing(process);
         if (!take(served, &request))
             refuse(served, CHASQUI_NP_FAULT_REQUEST);
+        else if (process->shown.is_valid && request.kind == CHASQUI_MPINP_CLAIM)
+            end_showing(process);
         return;
     }
 }

@@ -122,7 +122,7 @@ impl Board {
                 host.address
             ));
         }
-        self.records.moves = self.records.take_named(&mut self.local.processor, c.now);
+        self.records.moves = self.records.take_named(&mut self.local.processor, c);
         let host = &mut self.host;
         host.dma.begin(HostBlock { host: host.address, bytes, to_host }, &mut host.bus, c.now);
         self.dma_steps(c);
@@ -152,7 +152,7 @@ impl Board {
                 }
                 CardStep::Moves(end) => c.at(end, BoardEvent::Moved.into()),
                 CardStep::Waits(limit) => c.at(limit, BoardEvent::Limit.into()),
-                CardStep::Done => self.happened(np::EVENT_HOST),
+                CardStep::Done => self.happened(np::EVENT_HOST, c),
             }
         }
         self.grant(c);

@@ -4,6 +4,7 @@
 //! the way to the link, `records.rs` the messages' names. What the firmware stores and loads is here.
 
 mod events;
+mod happened;
 mod host;
 mod io;
 mod local;
@@ -31,6 +32,7 @@ use crate::layout::Layout;
 use crate::parameters::{Card, Pci};
 use crate::{np_registers as np, registers};
 use events::{BoardEvent, Unit};
+use happened::Happened;
 use host::HostSide;
 use local::{Local, PROCESSOR, Purpose};
 use records::Records;
@@ -104,9 +106,9 @@ pub(crate) struct Board {
     register_latency: Time,
     retry: Time,
     /// What has happened that the firmware has yet to hear of.
-    events: u64,
+    events: Happened,
     /// Processes whose doorbells have been stored to.
-    doorbells: u64,
+    doorbells: Happened,
     /// What the firmware has stored.
     send_to: u64,
     send_local: u64,
@@ -153,8 +155,8 @@ impl Board {
             pipeline,
             packet_bytes: (header as u32, card.packet_tail.bytes() as u32),
             register_latency: clock.edge(card.register.cycles()),
-            events: 0,
-            doorbells: 0,
+            events: Happened::default(),
+            doorbells: Happened::default(),
             send_to: 0,
             send_local: 0,
             receive_local: 0,
@@ -197,9 +199,9 @@ impl Board {
                 Purpose::Load => self.loaded(&data, c),
                 Purpose::Store(0) => {}
                 Purpose::Store(doorbells) => {
-                    self.doorbells |= doorbells;
+                    self.doorbells.add(doorbells, c.now);
                     self.counters.doorbells += u64::from(doorbells.count_ones());
-                    self.happened(np::EVENT_DOORBELL);
+                    self.happened(np::EVENT_DOORBELL, c);
                 }
                 Purpose::Send => {
                     self.send.read(data);
@@ -214,18 +216,18 @@ impl Board {
     // --- the firmware -----------------------------------------------------------------------------------
 
     /// Something has happened that the firmware wants to hear of.
-    fn happened(&mut self, event: u64) {
-        self.events |= event;
+    fn happened(&mut self, event: u64, c: &Context<'_, '_>) {
+        self.events.add(event, c.now);
     }
 
     /// The end of every call of the card: the firmware hears what has happened, and goes on.
     fn go_on(&mut self, c: &mut Context<'_, '_>) {
-        if let Some(DeviceAccess::Load { address: np::EVENT, .. }) = self.local.processor.held()
-            && self.events != 0
-        {
-            let events = std::mem::take(&mut self.events);
-            self.local.processor.loaded(c.now, events, self.register_latency);
-            self.local.told();
+        if let Some(DeviceAccess::Load { address: np::EVENT, .. }) = self.local.processor.held() {
+            let events = self.events.take_first();
+            if events != 0 {
+                self.local.processor.loaded(c.now, events, self.register_latency);
+                self.local.told();
+            }
         }
         if let Err(text) = self.local.go_on(false, c) {
             c.outputs.broken = Some((c.now, text));
@@ -258,29 +260,36 @@ impl Board {
                 }
                 self.local.processor.stored(c.now);
             }
-            Some(DeviceAccess::Load { address, .. }) if address != np::EVENT => {
-                match self.np_loads(address, c.now) {
-                    Some(value) => self.local.processor.loaded(c.now, value, self.register_latency),
-                    None => {
-                        return self.broken(&format!("a load from {address:#x}, where no register is"), c);
-                    }
+            Some(DeviceAccess::Load { address: np::EVENT, .. }) => {
+                let events = self.events.take_before(c.now);
+                if events != 0 {
+                    self.local.processor.loaded(c.now, events, self.register_latency);
                 }
             }
-            _ => {}
+            Some(DeviceAccess::Load { address, .. }) => match self.np_loads(address, c.now) {
+                Some(value) => self.local.processor.loaded(c.now, value, self.register_latency),
+                None => {
+                    return self.broken(&format!("a load from {address:#x}, where no register is"), c);
+                }
+            },
+            None => {}
         }
         self.local.told();
     }
 
     /// What the firmware loads from a register.
     fn np_loads(&mut self, address: u64, now: Time) -> Option<u64> {
-        let bit = |is_busy: bool, bit: u64| if is_busy { bit } else { 0 };
+        let events = &self.events;
+        let bit = |is_busy: bool, bit: u64, ended: u64| {
+            if is_busy || events.is_now(ended, now) { bit } else { 0 }
+        };
         Some(match address {
             np::BUSY => {
-                bit(self.host.dma.is_busy(), np::BUSY_HOST)
-                    | bit(self.send.is_busy(), np::BUSY_SEND)
-                    | bit(self.receive.is_busy(), np::BUSY_RECEIVE)
+                bit(self.host.dma.is_busy(), np::BUSY_HOST, np::EVENT_HOST)
+                    | bit(self.send.is_busy(), np::BUSY_SEND, np::EVENT_SENT)
+                    | bit(self.receive.is_busy(), np::BUSY_RECEIVE, np::EVENT_RECEIVED)
             }
-            np::DOORBELLS => std::mem::take(&mut self.doorbells),
+            np::DOORBELLS => self.doorbells.take_before(now),
             np::TIME => self.local.clock().edge_at_or_after(now),
             np::RECEIVED => self.filled,
             _ => self.program.settings.iter().find(|&&(at, _)| at == address)?.1,

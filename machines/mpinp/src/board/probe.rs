@@ -211,7 +211,7 @@ fn run(resolved: &Resolved, code: &[Insn], scripts: [Vec<(Time, Access)>; 2]) ->
     let attachments = (0..2).map(|partition| Attachment { partition, target: 0 }).collect();
     let fabric = Fabric::new(&network, VirtualNetworks::ONE, attachments, 4).unwrap();
     let configuration = NodeConfiguration::read(resolved);
-    let firmware: Firmware = [("bip".to_string(), image(code))].into_iter().collect();
+    let firmware: Firmware = [("mcp".to_string(), image(code))].into_iter().collect();
     let placement = Placement::new(vec![4], 2, MapBy::Slot);
     let logs = [Log::default(), Log::default()];
     for (rank, script) in scripts.into_iter().enumerate() {

@@ -27,7 +27,7 @@ impl Board {
             return Err(format!("SEND_START to node {}, which is not there", self.send_to));
         }
         if !self.send.is_within() {
-            self.records.sends = self.records.take_named(&mut self.local.processor, c.now);
+            self.records.sends = self.records.take_named(&mut self.local.processor, c);
             c.stamp(PROCESS, self.records.sends, Stage::Accept, c.now);
         }
         let is_last = value & np::SEND_LAST != 0;
@@ -59,7 +59,7 @@ impl Board {
             self.counters.flits_sent += 1;
             self.counters.worms_sent += u64::from(flit.is_last);
             if !self.send.is_busy() {
-                self.happened(np::EVENT_SENT);
+                self.happened(np::EVENT_SENT, c);
             }
         }
         while let Some((address, bytes)) = self.send.ask() {
@@ -106,7 +106,7 @@ impl Board {
         if let Some(Filled { bytes, is_last }) = filled {
             self.counters.worms_received += u64::from(is_last);
             self.filled = u64::from(bytes) | if is_last { np::RECEIVED_LAST } else { 0 };
-            self.happened(np::EVENT_RECEIVED);
+            self.happened(np::EVENT_RECEIVED, c);
         }
         self.go_on_receiving(c);
     }
