@@ -35,10 +35,7 @@ use events::{BoardEvent, Unit};
 use happened::Happened;
 use host::HostSide;
 use local::{Local, PROCESSOR, Purpose};
-use records::Records;
-
-/// Messages are recorded as the node's first process's.
-const PROCESS: ProcessId = ProcessId(0);
+use records::{PROCESS, Records};
 
 counters! {
     /// Counters of the card, beside those of its buses, its processor and its link.

@@ -6,9 +6,11 @@ use std::collections::VecDeque;
 use chasqui_abi::{Envelope, mark};
 use chasqui_engine::Time;
 use chasqui_ni::{Context, FIRMWARE_MEMORY, FirmwareProcessor, MessageKey, SharedSram};
+use chasqui_placement::ProcessId;
 use chasqui_record::Stage;
 
-use super::PROCESS;
+/// Messages are recorded as the node's first process's.
+pub(super) const PROCESS: ProcessId = ProcessId(0);
 
 /// Messages that the firmware has named, and those that engines move.
 #[derive(Default)]
