@@ -29,8 +29,8 @@ CIRCLES: dict[str, str] = {
     ),
     "machines/netcache: nic, nic::deliver, nic::receive, nic::transmit": "the same",
     "machines/netcache: via, via::complete, via::receive, via::transmit": "the same",
-    "machines/voyager: nes, nes::accesses, nes::command, nes::control, nes::delays, nes::dma, nes::drain, "
-    "nes::express, nes::onepoll, nes::receive, nes::refusal, nes::rings, nes::senders, "
+    "machines/voyager: nes, nes::accesses, nes::command, nes::control, nes::delays, nes::dma, "
+    "nes::drain, nes::express, nes::onepoll, nes::receive, nes::refusal, nes::rings, nes::senders, "
     "nes::service, nes::transmit": ("the same, of the NES"),
 }
 

@@ -34,8 +34,8 @@ pytestmark = pytest.mark.core
 ONE_THREAD = {"1 thread": ["--threads", "1"]}
 THREADS = {f"{count} threads": ["--threads", str(count)] for count in (2, 4, "auto")}
 EXECUTED = {"loops executed": ["--set", "check.spin_skip=false"]}
-# How far nodes run before they meet, where they could: a call or so, some instructions. Threads that
-# meet as often take ten times as long.
+# How far nodes run before they meet, where they could: a call or so, some instructions. Threads
+# that meet as often take ten times as long.
 WINDOWS = {
     "window 1 us": ["--set", "check.window=1 us"],
     "window 30 ns": ["--set", "check.window=30 ns", "--threads", "2" if SWEEP else "1"],
