@@ -111,7 +111,7 @@ def _check_name(root: Path, name: str) -> None:
 
 def _free_device(root: Path) -> int:
     """A number that no device has."""
-    pattern = re.compile(r"pub const DEVICE: u64 = (\d+);")
+    pattern = re.compile(r"pub const (?:\w+_)?DEVICE: u64 = (\d+);")
     found = [
         int(number)
         for path in (root / "machines").glob("*/src/**/*.rs")

@@ -73,15 +73,22 @@ static void expect(bool right, const char *condition, int line)
     failed |= !right;
 }
 
-/* So many packets of `job` are taken, each with others behind it. */
-static void take(unsigned job, unsigned packets)
+enum { OTHER = SITES - 1 }; /* a site that is not held up, for fewer than LIMIT wait when its packets are taken */
+
+/* So many packets of `job` from `site` are taken, each with others behind it. */
+static void take_from(unsigned site, unsigned job, unsigned packets)
 {
-    while (packets-- > 0)
+    while (packets-- > 0) {
+        hold_if_full(job, site, LIMIT - 1);
         missed_is_taken(job, false);
+    }
 }
+
+static void take(unsigned job, unsigned packets) { take_from(OTHER, job, packets); }
 
 static void begin(void)
 {
+    forget_sources(5);
     __builtin_memset(heard, 0, sizeof heard);
     missed = (struct chasqui_voyager_packet){.kind = CHASQUI_SP_PACKET_EXPRESS};
     has_room = true;
@@ -116,6 +123,36 @@ static void one_of_which_there_always_are_packets_goes_on_after_so_many(void)
     EXPECT(heard[2] == CHASQUI_SP_HOLD_JOB);
     take(5, 1);
     EXPECT(heard[2] == CHASQUI_SP_RELEASE_JOB);
+}
+
+static void what_a_site_had_sent_before_it_heard_does_not_count(void)
+{
+    begin();
+    hold_if_full(5, 1, LIMIT);
+    take_from(1, 5, 10 * HELD_FOR);
+    EXPECT(heard[1] == CHASQUI_SP_HOLD_JOB);
+    missed_is_taken(5, true);
+    EXPECT(heard[1] == CHASQUI_SP_RELEASE_JOB);
+}
+
+static void sites_that_have_sent_since_are_held_with_the_next_one(void)
+{
+    begin();
+    for (unsigned site = 1; site <= 3; site++)
+        hold_if_full(5, site, LIMIT);
+    take_from(1, 5, 1);
+    take_from(2, 5, 1);
+    missed_is_taken(5, true);
+    EXPECT(heard[1] == CHASQUI_SP_RELEASE_JOB && heard[3] == CHASQUI_SP_RELEASE_JOB);
+    hold_if_full(5, 4, LIMIT);
+    EXPECT(heard[1] == CHASQUI_SP_HOLD_JOB && heard[2] == CHASQUI_SP_HOLD_JOB && heard[4] == CHASQUI_SP_HOLD_JOB);
+    EXPECT(heard[3] == CHASQUI_SP_RELEASE_JOB);
+    missed_is_taken(5, true);
+    /* Of one that is over none is. */
+    forget_sources(5);
+    hold_if_full(5, 4, LIMIT);
+    EXPECT(heard[1] == CHASQUI_SP_RELEASE_JOB && heard[4] == CHASQUI_SP_HOLD_JOB);
+    missed_is_taken(5, true);
 }
 
 static void without_room_in_the_own_queue_all_is_told_later(void)
@@ -160,14 +197,14 @@ static void answers_of_an_sp_hold_nobody_up(void)
 static void there_are_places_for_so_many(void)
 {
     begin();
-    for (unsigned site = 1; site <= HELD_MAX + 1; site++)
+    for (unsigned site = 1; site <= SOURCES_MAX + 1; site++)
         hold_if_full(5, site, LIMIT);
-    EXPECT(heard[HELD_MAX] == CHASQUI_SP_HOLD_JOB && heard[HELD_MAX + 1] == 0);
+    EXPECT(heard[SOURCES_MAX] == CHASQUI_SP_HOLD_JOB && heard[SOURCES_MAX + 1] == 0);
     missed_is_taken(5, true);
     unsigned released = 0;
     for (unsigned site = 0; site < SITES; site++)
         released += heard[site] == CHASQUI_SP_RELEASE_JOB;
-    EXPECT(released == HELD_MAX);
+    EXPECT(released == SOURCES_MAX);
 }
 
 static void a_job_goes_on_when_nobody_holds_it_any_more(void)
@@ -187,6 +224,8 @@ int main(void)
     hold_begin();
     a_job_is_held_until_its_last_packet_is_taken();
     one_of_which_there_always_are_packets_goes_on_after_so_many();
+    what_a_site_had_sent_before_it_heard_does_not_count();
+    sites_that_have_sent_since_are_held_with_the_next_one();
     without_room_in_the_own_queue_all_is_told_later();
     a_hold_that_begins_before_another_is_told_its_end_lasts_as_long();
     answers_of_an_sp_hold_nobody_up();
