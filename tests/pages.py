@@ -181,6 +181,11 @@ def tables_of(name: str) -> list[Path]:
     return [kept.path_of(DOCS, name, table) for table in kept.tables_of(DOCS, name)]
 
 
+def table_of(name: str, path: Path) -> str:
+    """The experiment's name of the table that a file in docs has."""
+    return path.stem.removeprefix(name.partition("/")[2]).removeprefix("-") or "results"
+
+
 # Whole numbers that are results, and the first such of their tables: they move with what moves a
 # time, where points do not. (That all points are there is told by the stamp, too: test_pages.)
 RESULTS = ("run_time_ns", "network_replacements", "predictions")
@@ -191,7 +196,7 @@ def check_shape(name: str, quick: Path) -> None:
     results have today's points, by the columns before the first result: with a fraction, or one of
     RESULTS."""
     for path in tables_of(name):
-        table = path.stem.removeprefix(name.partition("/")[2]).removeprefix("-") or "results"
+        table = table_of(name, path)
         with path.open(newline="") as old, (quick / f"{table}.csv").open(newline="") as new:
             (columns, *before), (columns_now, *now) = csv.reader(old), csv.reader(new)
         assert columns == columns_now, f"{path.name}: columns are not today's"

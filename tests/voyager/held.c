@@ -192,6 +192,14 @@ static void answers_of_an_sp_hold_nobody_up(void)
     missed.flags = CHASQUI_SP_PACKET_OWN;
     hold_if_full(5, 1, LIMIT);
     EXPECT(heard[1] == 0);
+    /* Nor do they come to an end when the job is held up at their site. */
+    missed.flags = 0;
+    hold_if_full(5, 1, LIMIT);
+    missed.flags = CHASQUI_SP_PACKET_OWN;
+    take_from(1, 5, HELD_FOR - 1);
+    EXPECT(heard[1] == CHASQUI_SP_HOLD_JOB);
+    take_from(1, 5, 1);
+    EXPECT(heard[1] == CHASQUI_SP_RELEASE_JOB);
 }
 
 static void there_are_places_for_so_many(void)

@@ -128,9 +128,10 @@ void missed_is_taken(unsigned process, bool is_last)
     release_on();
 }
 
-/* An answer of a site's sP: its job sends no such packets. */
-static bool is_of_sp(struct chasqui_voyager_packet header)
+/* The packet is an answer of a site's sP: its job sends no such packets, and is not held up for them, nor do they end. */
+static bool is_of_sp(void)
 {
+    struct chasqui_voyager_packet header = header_of(nes_load(CHASQUI_SP_MISSED));
     return header.kind == CHASQUI_SP_PACKET_EXPRESS && header.flags & CHASQUI_SP_PACKET_OWN;
 }
 
@@ -150,14 +151,14 @@ static struct source *place_for_source(void)
 static void note(unsigned site, unsigned job, bool gather)
 {
     struct source *source = source_of(site, job);
-    if (!source && gather && !is_of_sp(header_of(nes_load(CHASQUI_SP_MISSED)))) {
+    if (!source && gather && !is_of_sp()) {
         source = place_for_source();
         if (source)
             *source = (struct source){.site = site, .job = job};
     }
     if (source)
         source->has_sent = true;
-    held_for[job] += !source || source->state != HELD;
+    held_for[job] += !source || source->state != HELD || is_of_sp();
 }
 
 /* Apart: what each packet goes through must not save registers for it. */
