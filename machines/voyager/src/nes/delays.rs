@@ -71,7 +71,7 @@ impl Nes {
         match event {
             NesEvent::Start if !self.waits_for_link() => &delays.nothing,
             NesEvent::Received if !self.may_be_full() => &delays.received,
-            NesEvent::Received | NesEvent::PagesIn => &delays.finish,
+            NesEvent::Received | NesEvent::Aside => &delays.finish,
             NesEvent::Landed => &delays.release,
             NesEvent::Service => &delays.any_store,
             _ => &delays.other,

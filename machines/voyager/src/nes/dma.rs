@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use chasqui_engine::Time;
 use chasqui_memory::PAGE_BYTES;
 use chasqui_ni::{BusRequest, Context, DmaReader, MessageKey, Piece, Ring, SlotQueue};
 use chasqui_placement::{JobId, ProcessId};
@@ -36,7 +37,7 @@ enum State {
     Idle,
     /// The request is read from the cache (Reclaim).
     Fetching,
-    /// Control of a new request, or pages being brought in.
+    /// Control of a new request.
     Preparing,
     /// The next piece can be read when there is a buffer for it.
     Ready,
@@ -56,8 +57,10 @@ struct Transfer {
     message: MessageKey,
     /// Its process, or the one that it is for, is over: no more is read, and what has been read is not sent.
     is_broken: bool,
-    /// Its destination's site has had a piece of it, or will, or may have told it to go on: that is told when it breaks off.
+    /// Its destination's site has had a piece of it, or will.
     is_known: bool,
+    /// The operating system brings in a page of it until then.
+    pages_in: Option<Time>,
 }
 
 /// A part of a block that has been read, and has not left.
@@ -147,12 +150,10 @@ impl DmaEngine {
 
     #[inline]
     pub fn go_on(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        while let Some((site, job)) = s.waiting.released() {
-            self.go_on_to(site, job, s);
-        }
         if !self.is_empty() || !self.pieces.is_empty() {
             self.serve(s, c);
         }
+        self.end_turns(s);
     }
 
     fn serve(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
@@ -182,7 +183,7 @@ impl DmaEngine {
             self.end(s);
         }
         if self.gives_way(s) {
-            self.park(self.waits(s));
+            self.park();
         }
         // At once, as is the next read: nothing that happens in the NES later need have to do with what is left.
         if self.state == State::Idle {
@@ -271,13 +272,10 @@ impl DmaEngine {
         self.state == State::Ready && (self.waits(s) || self.has_had_its_turn(s))
     }
 
-    /// The transfer waits for its process's next turn, or until it may go on if it was told to wait.
-    fn park(&mut self, was_told: bool) {
-        self.parked[self.current.index()] = self.transfer.take().map(|transfer| Transfer {
-            earlier: transfer.read,
-            is_known: transfer.is_known || was_told,
-            ..transfer
-        });
+    /// The transfer waits for its process's next turn, or until it may go on if it was told to wait or a page is brought in.
+    fn park(&mut self) {
+        let transfer = self.transfer.take();
+        self.parked[self.current.index()] = transfer.map(|t| Transfer { earlier: t.read, ..t });
         self.state = State::Idle;
     }
 
@@ -298,18 +296,33 @@ impl DmaEngine {
 
     /// It has, its job is not held up, and the one that it goes on with need not wait.
     fn may_serve(&self, process: ProcessId, s: &Shared) -> bool {
-        let waits = || self.parked[process.index()].is_some_and(|t| s.waits(t.to));
+        let waits = || self.parked[process.index()].is_some_and(|t| t.pages_in.is_some() || s.waits(t.to));
         self.has_requests(process) && !s.homes.sends_nothing(process) && !waits()
     }
 
-    /// `site` has told `job`'s blocks to go on. If there are none it is told that.
-    fn go_on_to(&self, site: u32, job: JobId, s: &mut Shared) {
-        let goes_on =
-            |t: &Transfer| t.is_known && t.to.site == site && s.homes.job_of_queue(t.to.queue) == job;
-        if !self.parked.iter().flatten().chain(&self.transfer).any(goes_on) {
+    /// Sites that have told a job to go on are told when it has nothing more for them.
+    #[inline]
+    fn end_turns(&self, s: &mut Shared) {
+        let is_over = |&(site, job): &(u32, JobId)| !self.has_block_for(site, job, s);
+        let over: Vec<_> = s.told.going_on().filter(is_over).collect();
+        for (site, job) in over {
+            s.told.ended(site, job);
             let process = s.homes.first_process(job);
             s.control.push_back(Control::Ended { site, process });
         }
+    }
+
+    /// A block of `job` for `site` is under way, or a request of the job of which it is not known yet for which site it is.
+    fn has_block_for(&self, site: u32, job: JobId, s: &Shared) -> bool {
+        let is_to = |t: &Transfer| t.to.site == site && s.homes.job_of_queue(t.to.queue) == job;
+        let may_be = |process: ProcessId| match &self.parked[process.index()] {
+            _ if process == self.current && self.state != State::Idle => {
+                self.transfer.as_ref().map_or(s.homes.job_of(process) == job, is_to)
+            }
+            Some(parked) => is_to(parked),
+            None => s.homes.job_of(process) == job && self.may_serve(process, s),
+        };
+        (0..self.queues.len() as u32).map(ProcessId).any(may_be)
     }
 
     /// The owner's turn ends. If it is one of those that are alive, a bit each of `live`, its requests go on in its next turn.
@@ -330,9 +343,9 @@ impl DmaEngine {
     pub fn resume(&mut self, process: ProcessId) {
         (self.owner, self.is_held) = (Some(process), false);
         if self.state == State::Ready && self.current != process {
-            self.park(false);
+            self.park();
         }
-        if self.state == State::Idle && self.parked[process.index()].is_some() {
+        if self.state == State::Idle && self.parked[process.index()].is_some_and(|t| t.pages_in.is_none()) {
             self.current = process;
             self.unpark();
         }
@@ -430,18 +443,22 @@ impl DmaEngine {
             message,
             is_broken,
             is_known: false,
+            pages_in: None,
         });
-        self.prepare(s, c, self.setup_cycles);
-    }
-
-    fn prepare(&mut self, s: &Shared, c: &mut Context<'_, '_>, cycles: u64) {
         self.state = State::Preparing;
-        c.at(s.clock.after(c.now, cycles), NesEvent::Prepared.into());
+        c.at(s.clock.after(c.now, self.setup_cycles), NesEvent::Prepared.into());
     }
 
-    /// A request's control, or pages, are ready.
+    /// A request's control is ready.
     pub fn prepared(&mut self) {
         self.state = self.after_a_piece();
+    }
+
+    /// Pages have been brought in.
+    pub fn pages_in(&mut self, now: Time) {
+        for transfer in self.parked.iter_mut().flatten() {
+            transfer.pages_in = transfer.pages_in.filter(|&at| at > now);
+        }
     }
 
     /// There is more to read, or not.
@@ -481,7 +498,14 @@ impl DmaEngine {
             return self.serve(s, c);
         }
         s.counters.pages_in += 1;
-        self.prepare(s, c, self.page_in_cycles);
+        let at = s.clock.after(c.now, self.page_in_cycles);
+        c.at(at, NesEvent::PagesIn.into());
+        // Others go on meanwhile.
+        self.park();
+        if let Some(transfer) = &mut self.parked[self.current.index()] {
+            transfer.pages_in = Some(at);
+        }
+        self.serve(s, c);
     }
 
     pub fn line_read(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
@@ -542,9 +566,9 @@ impl DmaEngine {
 
 /// The transfer ends before its end, which may be what others wait for.
 fn tell_end(transfer: Transfer, s: &mut Shared) {
-    if transfer.is_known && s.waiting.ends_are_told {
-        let process = s.homes.names.process(transfer.to.queue);
-        s.control.push_back(Control::Ended { site: transfer.to.site, process });
+    let Destination { site, queue, .. } = transfer.to;
+    if transfer.is_known && s.told.tells_break(site, s.homes.job_of_queue(queue)) {
+        s.control.push_back(Control::Ended { site, process: s.homes.names.process(queue) });
     }
 }
 

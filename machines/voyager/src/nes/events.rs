@@ -11,14 +11,16 @@ chasqui_ni::events! {
         Landed: unseen,
         /// A packet has crossed the I-bus from the RxU.
         Received,
-        /// The DMA engine has prepared a request, or its pages.
+        /// The DMA engine has prepared a request.
         Prepared,
+        /// A page of a block that is to be sent has been brought in.
+        PagesIn,
         /// A piece of a block has crossed the I-bus.
         Crossed,
         /// The DMA engine sees that a credit has made room in the TxU.
         Room,
-        /// The pages that a received DMA packet goes to are there.
-        PagesIn,
+        /// Pieces of blocks that wait aside may go on: their pages are there, or there may be room for a notice.
+        Aside,
         /// An Express message has crossed the I-bus into the TxU.
         ExpressTransmitted,
         /// An access of the sP to the NES.

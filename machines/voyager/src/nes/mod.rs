@@ -10,6 +10,7 @@
 
 mod accesses;
 mod address;
+mod aside;
 mod command;
 mod control;
 mod delays;
@@ -69,7 +70,7 @@ pub(crate) use plan::NesPlan;
 use queues::{Homes, QueueName, QueueNames};
 use receive::Receiver;
 use rings::{Layout, OwnRings, Rings};
-use senders::WaitingBlocks;
+use senders::ToldBlocks;
 use service::Service;
 use table::DestinationTable;
 use transmit::Transmitter;
@@ -138,7 +139,7 @@ struct Shared {
     /// What other sites are to be told.
     control: VecDeque<Control>,
     /// Jobs of which the blocks wait for other sites'.
-    waiting: WaitingBlocks,
+    told: ToldBlocks,
     /// Packets that wait for the link, by priority.
     txu: [VecDeque<Box<Packet>>; PRIORITIES],
     counters: NesStatistics,
@@ -261,7 +262,7 @@ impl Nes {
         let turns_from = is_drained.then_some(ProcessId(0));
         let reader = DmaEngine::reader(plan.line_bytes, plan.dma_lines());
         let dma = DmaEngine::new(&rings(|own| own.requests), homes.jobs(), &plan.dma, reader, turns_from);
-        let (limits, waiting) = (plan.job_limits(), WaitingBlocks::new(plan.blocks_take_turns()));
+        let (limits, told) = (plan.job_limits(), ToldBlocks::new(plan.blocks_take_turns()));
         let service = plan.processor.map(|processor| {
             let sites = (plan.placement.nodes(), plan.port.node());
             let settings =
@@ -309,7 +310,7 @@ impl Nes {
                 ibus_free: Time::ZERO,
                 link,
                 control: VecDeque::new(),
-                waiting,
+                told,
                 txu: Default::default(),
                 counters: NesStatistics::default(),
             },
@@ -644,8 +645,9 @@ impl NetworkInterface for Nes {
                 self.service_mut().result = result;
             }
             NesEvent::Received => self.receiver.received(&mut self.shared, c),
-            NesEvent::PagesIn => self.receiver.pages_in(&mut self.shared, c),
+            NesEvent::Aside => self.receiver.go_on(&mut self.shared, c),
             NesEvent::Prepared => self.dma.prepared(),
+            NesEvent::PagesIn => self.dma.pages_in(c.now),
             NesEvent::Crossed => self.dma.crossed(&mut self.shared),
             NesEvent::Room => self.dma.sees_room(),
             NesEvent::Told => self.control.crossed(&mut self.shared),

@@ -5,14 +5,15 @@ use std::collections::VecDeque;
 
 use chasqui_engine::{Packet, Time};
 use chasqui_ni::{BusOperation, BusRequest, Context, DmaWriter, MessageKey, Portions, Ring, SlotQueue};
-use chasqui_placement::ProcessId;
+use chasqui_placement::{JobId, ProcessId};
 use chasqui_record::Stage;
 
+use super::aside::{self, Aside};
 use super::inbox::{Inbox, OwnQueue, came, composed};
 use super::missed::MissQueue;
 use super::queues::{Homes, QueueName, SP};
 use super::refusal::{self, Refuser};
-use super::senders::{BlockSenders, Word};
+use super::senders::{BlockSenders, FromSender, Word};
 use super::tags::TagSlots;
 use super::transmit::HEADER;
 use super::{NesEvent, NesPlan, Owner, Rings, SLOT, Shared};
@@ -30,8 +31,6 @@ enum State {
     Crossing,
     /// It has crossed, and waits for pieces of blocks before it to be written.
     Waiting,
-    /// Its pages are brought in.
-    Paging,
 }
 
 /// Pieces of blocks that have crossed the I-bus and are being written: one while the next comes, so that the bus or the
@@ -42,6 +41,9 @@ const WRITERS: usize = 2;
 fn part_tag<const WRITER: usize>(number: usize) -> u64 {
     Owner::DmaWrite.tag(number * WRITERS + WRITER)
 }
+
+/// Bytes of a piece's address, before its data.
+const PIECE_ADDRESS: u64 = 8;
 
 /// Writes pieces of blocks, one at a time.
 struct Writer {
@@ -96,7 +98,10 @@ pub(super) struct Receiver {
     lines: Portions,
     /// Priority of the packet that is dealt with.
     current: usize,
+    /// The packet has been dealt with before, and found no room.
+    is_again: bool,
     page_in_cycles: u64,
+    aside: Aside,
     refuser: Refuser,
     senders: BlockSenders,
 }
@@ -137,7 +142,9 @@ impl Receiver {
                 .map(|tag| Writer { lines: DmaWriter::new(tag, plan.line_bytes), piece: None }),
             lines: Portions::of(plan.dma_lines().saturating_mul(WRITERS)),
             current: 0,
+            is_again: false,
             page_in_cycles: plan.dma.page_in.cycles(),
+            aside: Aside::new(jobs, plan.dma.aside.bytes()),
             refuser: Refuser::default(),
             senders: BlockSenders::new(jobs, plan),
         }
@@ -168,6 +175,7 @@ impl Receiver {
         self.current = priority;
         let control = s.nes.receive.cycles();
         let lane = &mut self.lanes[priority];
+        self.is_again = matches!(lane.oldest, Oldest::Again(_));
         let end = match std::mem::take(&mut lane.oldest) {
             Oldest::Again(at) => s.clock.after(c.now.max(at), control),
             _ => {
@@ -194,20 +202,29 @@ impl Receiver {
     /// The packet has crossed the I-bus: it goes to its queue, or to the miss queue (section 4.2).
     pub fn received(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         self.state = State::Waiting;
-        self.settle(s, c);
+        self.go_on(s, c);
     }
 
-    /// A packet that has crossed goes on when a writer is free for it, or, unless it is a piece of a block, all are: what
-    /// comes behind a block finds it in memory.
+    /// What has crossed goes on, and else what waits aside.
+    pub fn go_on(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        self.settle(s, c);
+        if self.state != State::Waiting {
+            self.go_on_aside(s, c);
+        }
+    }
+
+    /// A packet that has crossed goes on when writers are free for it.
     fn settle(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         if self.state != State::Waiting {
             return;
         }
-        let is_piece = u64::from(self.packet().bytes[0]) == PACKET_DMA;
-        let busy = self.writers.iter().filter(|writer| writer.piece.is_some()).count();
-        if busy <= if is_piece { WRITERS - 1 } else { 0 } {
+        if self.free_writers() >= writers_for(self.packet()) {
             self.take(s, c);
         }
+    }
+
+    fn free_writers(&self) -> usize {
+        self.writers.iter().filter(|writer| writer.piece.is_none()).count()
     }
 
     /// The packet goes where it belongs.
@@ -220,57 +237,67 @@ impl Receiver {
             self.pop();
             return self.finish(s, c);
         }
-        let packet = self.packet();
-        let lives = s.homes.receives(queue);
-        let receives = lives && !self.refuser.has_refused(packet);
         // The table may lead to a queue that nobody has: then the memory is nobody's either, nor a message.
         let has_process = s.homes.all().contains(&queue);
         s.counters.dropped += u64::from(!has_process && queue != SP);
-        if has_process && matches!(kind, PACKET_DMA | PACKET_NOTICE) {
-            // A notice that finds no room is seen again: its block has ended all the same.
-            let bytes = (kind == PACKET_DMA).then(|| self.piece(s).2.len() as u64);
-            self.senders.came(s.homes.job_of(process), source, bytes, s);
-        }
-        if kind == PACKET_DMA && has_process && receives {
-            return self.place(s, c);
+        let job = s.homes.job_of_queue(queue);
+        let of_block = of_block(self.packet()).filter(|_| has_process);
+        if let Some(what) = of_block
+            && !self.is_again
+        {
+            self.senders.came(job, source, what, s);
         }
         let packet = self.pop();
+        let waits = of_block.is_some() && self.aside.has(job);
         if kind == PACKET_REFUSAL {
             c.fault(process, refusal::text(&packet, &packet.bytes[HEADER..]));
-        } else if !lives {
-            s.counters.late += 1;
-            self.refuser.is_over(source, process, s);
+        } else if waits {
+            if let Err(packet) = self.aside.put(job, packet) {
+                return self.hold(packet, s, c);
+            }
+        } else if !self.refuser.drops(&packet, s) && (has_process || queue == SP) {
+            match kind {
+                PACKET_DMA => self.place(job, packet, s, c),
+                _ => {
+                    if let Err(packet) = self.put(packet, s, c) {
+                        return self.hold(packet, s, c);
+                    }
+                }
+            }
         }
-        if matches!(kind, PACKET_DMA | PACKET_REFUSAL) || !receives {
-            return self.finish(s, c);
-        }
+        self.finish(s, c);
+    }
+
+    /// A message goes into its queue, or the miss queue.
+    ///
+    /// # Errors
+    /// There is no room: the packet.
+    fn put(
+        &mut self,
+        packet: Box<Packet>,
+        s: &mut Shared,
+        c: &mut Context<'_, '_>,
+    ) -> Result<(), Box<Packet>> {
+        let (queue, message) = (VoyagerPacket::from_bytes(&packet.bytes).queue, packet.message);
         if queue == SP {
             let (word, _) = express_parts(&packet.bytes);
             let source = VoyagerPacket::from_bytes(&packet.bytes).source;
-            return match self.own.push(word, source) {
-                true => self.finish(s, c),
-                false => self.hold(packet, s, c),
-            };
+            return self.own.push(word, source).then_some(()).ok_or(packet);
         }
-        if !has_process {
-            return self.finish(s, c);
-        }
-        if let Some(slot) = s.homes.accepts(queue)
-            && self.deliver((queue, slot), &packet.bytes, packet.message, s, c)
-        {
-            c.stamp(s.homes.names.process(queue), packet.message, Stage::Land, c.now);
-            return self.finish(s, c);
-        }
-        if self.missed.has_room(self.current) {
-            let message = packet.message;
+        let is_delivered = s
+            .homes
+            .accepts(queue)
+            .is_some_and(|slot| self.deliver((queue, slot), &packet.bytes, message, s, c));
+        if !is_delivered {
+            if !self.missed.has_room(usize::from(packet.priority)) {
+                return Err(packet);
+            }
             self.missed.put(packet, &s.homes);
             s.homes.divert(queue, message);
             s.counters.missed += 1;
-            c.stamp(s.homes.names.process(queue), message, Stage::Land, c.now);
-            self.finish(s, c);
-        } else {
-            self.hold(packet, s, c);
         }
+        c.stamp(s.homes.names.process(queue), message, Stage::Land, c.now);
+        Ok(())
     }
 
     /// What the NES of site `source` tells this one, if the packet is that. The process, or job, that it names by its `queue` is
@@ -279,9 +306,9 @@ impl Receiver {
         let job = s.homes.job_of_queue(queue);
         match kind {
             PACKET_ABSENT => s.table.lose(source, s.homes.names.process(queue)),
-            PACKET_WAIT => s.waiting.told(source, job, Word::Wait),
-            PACKET_GO_ON => s.waiting.told(source, job, Word::GoOn),
-            PACKET_ENDED => self.senders.came(job, source, None, s),
+            PACKET_WAIT => s.told.told(source, job, Word::Wait),
+            PACKET_GO_ON => s.told.told(source, job, Word::GoOn),
+            PACKET_ENDED => self.senders.came(job, source, FromSender::Ended, s),
             _ => return false,
         }
         true
@@ -432,18 +459,29 @@ impl Receiver {
 
     /// There may be room for the packets that wait: in `cycles` they are tried again.
     fn retry(&mut self, cycles: u64, s: &mut Shared, c: &mut Context<'_, '_>) {
-        for lane in &mut self.lanes {
-            if let Oldest::Full(since) = lane.oldest {
-                s.counters.ring_full_ps += (c.now - since).0;
-                lane.oldest = Oldest::Again(s.clock.after(c.now, cycles));
-            }
+        let at = s.clock.after(c.now, cycles);
+        self.retry_lanes(at, s, c);
+        let looked_at = s.clock.after(at, s.nes.receive.cycles());
+        for since in self.aside.again(looked_at) {
+            s.counters.ring_full_ps += (c.now - since).0;
+            c.at(looked_at, NesEvent::Aside.into());
         }
         self.next(s, c);
     }
 
+    /// The same, of packets that have not left the receive buffer, from `at` on.
+    fn retry_lanes(&mut self, at: Time, s: &mut Shared, c: &Context<'_, '_>) {
+        for lane in &mut self.lanes {
+            if let Oldest::Full(since) = lane.oldest {
+                s.counters.ring_full_ps += (c.now - since).0;
+                lane.oldest = Oldest::Again(at);
+            }
+        }
+    }
+
     /// A packet waits for room in its ring or queue.
     pub fn is_full(&self) -> bool {
-        self.lanes.iter().any(|lane| matches!(lane.oldest, Oldest::Full(_)))
+        self.lanes.iter().any(|lane| matches!(lane.oldest, Oldest::Full(_))) || self.aside.is_full()
     }
 
     // --- DMA data -------------------------------------------------------------------------------
@@ -453,56 +491,97 @@ impl Receiver {
         self.writers[number % WRITERS].lines.granted(number / WRITERS, c);
     }
 
-    /// Destination of the packet, a piece of a block: process, virtual address, and data.
-    fn piece(&self, s: &Shared) -> (ProcessId, u64, &[u8]) {
-        let packet = &self.packet().bytes;
-        let data = &packet[HEADER..];
-        let address = u64::from_le_bytes(data[..8].try_into().expect("eight bytes"));
-        (s.process_of(packet), address, &data[8..])
-    }
-
-    /// Writes the packet to memory, once its pages are there.
-    fn place(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let (process, address, data) = self.piece(s);
-        let bytes = data.len() as u64;
-        match c.bring_in(process, address, bytes, true) {
-            Ok(0) => self.write(s, c),
-            Ok(missing) => {
-                s.counters.pages_in += missing;
-                self.state = State::Paging;
-                let end = s.clock.after(c.now, missing * self.page_in_cycles);
-                c.at(end, NesEvent::PagesIn.into());
+    /// A piece of a block goes to memory, or waits aside for its pages.
+    fn place(&mut self, job: JobId, packet: Box<Packet>, s: &mut Shared, c: &mut Context<'_, '_>) {
+        match self.bring_in(&packet, s, c) {
+            Ok(None) => self.write(packet, s, c),
+            Ok(Some(at)) => {
+                self.aside.put_back(job, packet, aside::Oldest::Present(at));
+                self.senders.pause(job, s);
             }
-            Err(at) => self.refuse(at, s, c),
+            Err(at) => self.refuser.refuse(&packet, at, s),
         }
     }
 
-    /// The packet, a piece of a block, can't be written to `address`.
-    fn refuse(&mut self, address: u64, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let packet = self.pop();
-        self.refuser.refuse(&packet, address, s);
-        self.finish(s, c);
+    /// The pages of `packet`, a piece of a block, are brought in: when they will be there, if they are not.
+    ///
+    /// # Errors
+    /// The address to which it can't be written.
+    fn bring_in(
+        &self,
+        packet: &Packet,
+        s: &mut Shared,
+        c: &mut Context<'_, '_>,
+    ) -> Result<Option<Time>, u64> {
+        let (process, address, data) = piece(packet, s);
+        let missing = c.bring_in(process, address, data.len() as u64, true)?;
+        s.counters.pages_in += missing;
+        let at = s.clock.after(c.now, missing * self.page_in_cycles);
+        Ok((missing > 0).then(|| {
+            c.at(at, NesEvent::Aside.into());
+            at
+        }))
     }
 
-    pub fn pages_in(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        self.write(s, c);
+    /// What waits aside goes on, of jobs in turn, as far as pages, writers and room are there.
+    fn go_on_aside(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        loop {
+            let free = self.free_writers();
+            let may = |known, packet: &Packet| match known {
+                aside::Oldest::New(at) => at <= c.now && (is_piece(packet) || free >= writers_for(packet)),
+                aside::Oldest::Present(at) => at <= c.now && free >= writers_for(packet),
+                aside::Oldest::Full(_) => false,
+            };
+            let Some(job) = self.aside.turn(may) else { break };
+            let packet = self.aside.pop(job);
+            if let Err((packet, known)) = self.take_aside(packet, s, c) {
+                self.aside.put_back(job, packet, known);
+                continue;
+            }
+            self.retry_lanes(c.now, s, c);
+            if !self.aside.has(job) {
+                self.senders.resume(job, s);
+            }
+        }
+        self.next(s, c);
     }
 
-    fn write(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let (process, address, data) = self.piece(s);
-        let (message, data) = (self.packet().message, data.to_vec());
+    /// A packet that waited aside goes where it belongs.
+    ///
+    /// # Errors
+    /// It waits on: the packet, and for what.
+    fn take_aside(
+        &mut self,
+        packet: Box<Packet>,
+        s: &mut Shared,
+        c: &mut Context<'_, '_>,
+    ) -> Result<(), (Box<Packet>, aside::Oldest)> {
+        if self.refuser.drops(&packet, s) {
+            return Ok(());
+        }
+        if !is_piece(&packet) {
+            return self.put(packet, s, c).map_err(|packet| (packet, aside::Oldest::Full(c.now)));
+        }
+        match self.bring_in(&packet, s, c) {
+            Ok(None) if self.free_writers() > 0 => self.write(packet, s, c),
+            Ok(at) => return Err((packet, aside::Oldest::Present(at.unwrap_or(c.now)))),
+            Err(at) => self.refuser.refuse(&packet, at, s),
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, packet: Box<Packet>, s: &mut Shared, c: &mut Context<'_, '_>) {
+        let (process, address, data) = piece(&packet, s);
         let writer = self.writers.iter_mut().find(|writer| writer.piece.is_none()).expect("a writer is free");
         // A page may have gone while others were brought in.
-        if let Err(at) = writer.lines.add(BusOperation::Write, (process, address), &data, c) {
-            return self.refuse(at, s, c);
+        if let Err(at) = writer.lines.add(BusOperation::Write, (process, address), data, c) {
+            return self.refuser.refuse(&packet, at, s);
         }
         if writer.lines.start_by(|request| self.lines.ask(request, c)) {
-            writer.piece = Some((process, message));
+            writer.piece = Some((process, packet.message));
         } else {
-            c.stamp(process, message, Stage::Land, c.now);
+            c.stamp(process, packet.message, Stage::Land, c.now);
         }
-        self.pop();
-        self.finish(s, c);
     }
 
     /// Line `number` of a piece is in memory.
@@ -515,12 +594,39 @@ impl Receiver {
         if let Some((process, message)) = writer.piece.take() {
             c.stamp(process, message, Stage::Land, c.now);
         }
-        self.settle(s, c);
+        self.go_on(s, c);
     }
 }
 
 fn is_express(packet: &[u8]) -> bool {
     u64::from(packet[0]) == PACKET_EXPRESS
+}
+
+/// What the packet is of a block, if it is of one.
+fn of_block(packet: &Packet) -> Option<FromSender> {
+    let bytes = (packet.bytes.len() - HEADER) as u64;
+    match u64::from(packet.bytes[0]) {
+        PACKET_DMA => Some(FromSender::Piece(bytes - PIECE_ADDRESS)),
+        PACKET_NOTICE => Some(FromSender::Notice(bytes)),
+        _ => None,
+    }
+}
+
+/// The packet is a piece of a block.
+fn is_piece(packet: &Packet) -> bool {
+    u64::from(packet.bytes[0]) == PACKET_DMA
+}
+
+/// Writers that must be free for the packet: any for a piece; else all, so that what comes behind a block finds it in memory.
+fn writers_for(packet: &Packet) -> usize {
+    if is_piece(packet) { 1 } else { WRITERS }
+}
+
+/// A piece of a block: whose memory it goes to, where, and its data.
+fn piece<'a>(packet: &'a Packet, s: &Shared) -> (ProcessId, u64, &'a [u8]) {
+    let (address, data) = packet.bytes[HEADER..].split_at(PIECE_ADDRESS as usize);
+    let address = u64::from_le_bytes(address.try_into().expect("eight bytes"));
+    (s.process_of(&packet.bytes), address, data)
 }
 
 /// An Express message's 37 bits, and what was tagged on to it.

@@ -66,15 +66,19 @@ impl Refuser {
         }
     }
 
-    /// A packet from `site` is for `process`, which is over.
-    pub fn is_over(&mut self, site: u32, process: ProcessId, s: &mut Shared) {
-        if self.told.insert((site, process)) {
-            s.control.push_back(Control::Absent { site, process });
+    /// Nobody takes `packet`: the process that it is for is over, which the sender's site is told, or it has been refused.
+    pub fn drops(&mut self, packet: &Packet, s: &mut Shared) -> bool {
+        let queue = VoyagerPacket::from_bytes(&packet.bytes).queue;
+        let (lives, process) = (s.homes.receives(queue), s.homes.names.process(queue));
+        s.counters.late += u64::from(!lives);
+        if !lives && self.told.insert((packet.source, process)) {
+            s.control.push_back(Control::Absent { site: packet.source, process });
         }
+        !lives || self.has_refused(packet)
     }
 
     /// `packet` belongs to a block of which something was refused, or to a later one of that sender.
-    pub fn has_refused(&self, packet: &Packet) -> bool {
+    fn has_refused(&self, packet: &Packet) -> bool {
         !self.refused.is_empty() && sender(packet).is_some_and(|sender| self.refused.contains(&sender))
     }
 }

@@ -1,8 +1,9 @@
 //! Blocks of a job that come to a site from several ones (ours: the memo serves what comes). Of one priority the network is first
 //! come first served, and those that send blocks fill it, back to nodes of other jobs. So where there are several jobs a NES has
 //! the sites of each take turns, `voyager.dma.sites` at a time: it tells the others to wait, by a packet each, and the next one
-//! to go on when a block of one that sends has ended, or that has sent its turn. A site that is told to go on and has nothing
-//! that waits says so. So a block that waits does so for one that goes on, or for a packet that is under way.
+//! to go on when one that sends has ended, or has sent its turn. A site that was told to go on keeps its turn over the ends of its
+//! blocks, however short they are, and says when it has no more; of one that was told nothing, a block's end is the end. So a
+//! block that waits does so for one that goes on, or for a packet that is under way.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -12,13 +13,35 @@ use super::control::Control;
 use super::table::Destination;
 use super::{NesPlan, Shared};
 
+/// A site whose turn it is.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    site: u32,
+    /// What it has sent in it [bytes].
+    sent: u64,
+    /// It was told to go on: it says when it has no more.
+    was_told: bool,
+}
+
 /// Of a job: who sends blocks to this site.
 #[derive(Clone, Debug, Default)]
 struct Senders {
-    /// The sites whose turn it is, and what each has sent in it [bytes].
-    current: Vec<(u32, u64)>,
+    current: Vec<Turn>,
     /// Sites that have been told to wait, in their order.
     waiting: VecDeque<u32>,
+    /// All are to wait.
+    is_paused: bool,
+}
+
+/// What comes from a site that sends blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FromSender {
+    /// A piece of a block, of so many bytes.
+    Piece(u64),
+    /// The notice behind a block, of so many bytes.
+    Notice(u64),
+    /// It has no more.
+    Ended,
 }
 
 /// What a site is told.
@@ -29,31 +52,59 @@ pub(super) enum Word {
 }
 
 impl Senders {
-    /// `bytes` of a block have come from `site`. `tell`: a site is to be told.
-    fn came(&mut self, site: u32, bytes: u64, turns: Turns, mut tell: impl FnMut(u32, Word)) {
-        if let Some((_, sent)) = self.current.iter_mut().find(|(current, _)| *current == site) {
-            *sent += bytes;
-            if *sent >= turns.bytes && !self.waiting.is_empty() {
-                tell(site, Word::Wait);
-                self.waiting.push_back(site);
+    /// What has come from `site`. `tell`: a site is to be told.
+    fn came(&mut self, site: u32, what: FromSender, turns: Turns, mut tell: impl FnMut(u32, Word)) {
+        let has_room = self.current.len() < turns.sites && !self.is_paused;
+        let current = self.current.iter_mut().find(|turn| turn.site == site);
+        match (current, what) {
+            (Some(Turn { was_told: false, .. }), FromSender::Notice(_)) | (Some(_), FromSender::Ended) => {
                 self.ended(site, tell);
             }
-        } else if self.current.len() < turns.sites {
-            self.current.push((site, bytes));
-        } else if !self.waiting.contains(&site) {
-            tell(site, Word::Wait);
-            self.waiting.push_back(site);
+            (Some(turn), FromSender::Piece(bytes) | FromSender::Notice(bytes)) => {
+                turn.sent += bytes;
+                if turn.sent >= turns.bytes && !self.waiting.is_empty() {
+                    tell(site, Word::Wait);
+                    self.waiting.push_back(site);
+                    self.ended(site, tell);
+                }
+            }
+            (None, FromSender::Piece(sent)) if has_room => {
+                self.current.push(Turn { site, sent, was_told: false });
+            }
+            (None, FromSender::Piece(_)) if !self.waiting.contains(&site) => {
+                tell(site, Word::Wait);
+                self.waiting.push_back(site);
+            }
+            (None, _) => {}
         }
     }
 
-    /// A block from `site` has ended, or none of it waits: the next one's turn begins.
-    fn ended(&mut self, site: u32, mut tell: impl FnMut(u32, Word)) {
-        let Some(place) = self.current.iter().position(|&(current, _)| current == site) else { return };
-        self.current.remove(place);
-        if let Some(next) = self.waiting.pop_front() {
-            self.current.push((next, 0));
-            tell(next, Word::GoOn);
+    /// The turn of `site` ends: the next one's begins.
+    fn ended(&mut self, site: u32, tell: impl FnMut(u32, Word)) {
+        self.current.retain(|turn| turn.site != site);
+        self.next(tell);
+    }
+
+    fn next(&mut self, mut tell: impl FnMut(u32, Word)) {
+        if let Some(site) = self.waiting.pop_front() {
+            self.current.push(Turn { site, sent: 0, was_told: true });
+            tell(site, Word::GoOn);
         }
+    }
+
+    /// All are to wait. Those whose turn it was are the next.
+    fn pause(&mut self, mut tell: impl FnMut(u32, Word)) {
+        self.is_paused = true;
+        for Turn { site, .. } in self.current.drain(..).rev() {
+            tell(site, Word::Wait);
+            self.waiting.push_front(site);
+        }
+    }
+
+    /// They go on.
+    fn resume(&mut self, turns: Turns, mut tell: impl FnMut(u32, Word)) {
+        self.is_paused = false;
+        (0..turns.sites).for_each(|_| self.next(&mut tell));
     }
 }
 
@@ -79,58 +130,88 @@ impl BlockSenders {
         BlockSenders { of_job: vec![Senders::default(); jobs], turns }
     }
 
-    /// A piece of `job`'s, of `bytes`, has come from `site`, or (`None`) the end of a block.
-    pub fn came(&mut self, job: JobId, site: u32, bytes: Option<u64>, s: &mut Shared) {
-        let Some(senders) = self.of_job.get_mut(job.index()) else { return };
-        let process = s.homes.first_process(job);
-        let tell = |site, word| {
-            s.counters.block_waits += u64::from(word == Word::Wait);
-            s.control.push_back(Control::Turn { site, process, word });
-        };
-        match bytes {
-            Some(bytes) => senders.came(site, bytes, self.turns, tell),
-            None => senders.ended(site, tell),
+    /// What of `job`'s has come from `site`.
+    pub fn came(&mut self, job: JobId, site: u32, what: FromSender, s: &mut Shared) {
+        if let Some(senders) = self.of_job.get_mut(job.index()) {
+            senders.came(site, what, self.turns, tell(job, s));
+        }
+    }
+
+    /// All of `job`'s sites are to wait.
+    pub fn pause(&mut self, job: JobId, s: &mut Shared) {
+        if let Some(senders) = self.of_job.get_mut(job.index()) {
+            senders.pause(tell(job, s));
+        }
+    }
+
+    /// They go on.
+    pub fn resume(&mut self, job: JobId, s: &mut Shared) {
+        if let Some(senders) = self.of_job.get_mut(job.index()) {
+            senders.resume(self.turns, tell(job, s));
         }
     }
 }
 
-/// Of a site that sends blocks: those of which job wait, for whose sake.
-pub(super) struct WaitingBlocks {
-    /// There are several jobs: a site is told when a block breaks off, for others may wait for its end.
-    pub ends_are_told: bool,
-    jobs: BTreeSet<(u32, JobId)>,
-    /// They have just been told to go on.
-    released: Vec<(u32, JobId)>,
+/// Tells sites what `job`'s blocks there are to do.
+fn tell(job: JobId, s: &mut Shared) -> impl FnMut(u32, Word) {
+    let process = s.homes.first_process(job);
+    move |site, word| {
+        s.counters.block_waits += u64::from(word == Word::Wait);
+        s.control.push_back(Control::Turn { site, process, word });
+    }
 }
 
-impl WaitingBlocks {
-    pub fn new(ends_are_told: bool) -> WaitingBlocks {
-        WaitingBlocks { ends_are_told, jobs: BTreeSet::new(), released: Vec::new() }
+/// Of a site that sends blocks: what it has been told, by whom, of which job.
+pub(super) struct ToldBlocks {
+    /// There are several jobs: a site is told when blocks end, for others may wait for it.
+    ends_are_told: bool,
+    waiting: BTreeSet<(u32, JobId)>,
+    going_on: BTreeSet<(u32, JobId)>,
+}
+
+impl ToldBlocks {
+    pub fn new(ends_are_told: bool) -> ToldBlocks {
+        ToldBlocks { ends_are_told, waiting: BTreeSet::new(), going_on: BTreeSet::new() }
     }
 
     /// Site `site` tells `job` here to wait, or to go on.
     pub fn told(&mut self, site: u32, job: JobId, word: Word) {
-        if word == Word::Wait {
-            self.jobs.insert((site, job));
-        } else {
-            self.jobs.remove(&(site, job));
-            self.released.push((site, job));
-        }
+        let [to, from] = match word {
+            Word::Wait => [&mut self.waiting, &mut self.going_on],
+            Word::GoOn => [&mut self.going_on, &mut self.waiting],
+        };
+        to.insert((site, job));
+        from.remove(&(site, job));
     }
 
-    /// A site that has told a job here to go on since this was asked last.
+    /// Blocks of `job` for `site` wait.
     #[inline]
-    pub fn released(&mut self) -> Option<(u32, JobId)> {
-        self.released.pop()
+    pub fn wait(&self, site: u32, job: JobId) -> bool {
+        !self.waiting.is_empty() && self.waiting.contains(&(site, job))
+    }
+
+    /// A block of `job` for `site`, of which that has had pieces, has broken off: whether it is told that at once. If it told this
+    /// one to go on, it is told when there are no more.
+    pub fn tells_break(&self, site: u32, job: JobId) -> bool {
+        self.ends_are_told && !self.going_on.contains(&(site, job))
+    }
+
+    /// The sites that have told this one to go on, and the jobs of which they did.
+    #[inline]
+    pub fn going_on(&self) -> impl Iterator<Item = (u32, JobId)> {
+        self.going_on.iter().copied()
+    }
+
+    /// There are no more blocks of `job` for `site`, which is to be told.
+    pub fn ended(&mut self, site: u32, job: JobId) {
+        self.going_on.remove(&(site, job));
     }
 }
 
 impl Shared {
     /// A block for `to` waits until that site tells it to go on. One for a process that is over need not.
     pub fn waits(&self, to: Destination) -> bool {
-        !self.waiting.jobs.is_empty()
-            && self.waiting.jobs.contains(&(to.site, self.homes.job_of_queue(to.queue)))
-            && self.table.reaches(to)
+        self.told.wait(to.site, self.homes.job_of_queue(to.queue)) && self.table.reaches(to)
     }
 }
 
@@ -142,15 +223,16 @@ mod tests {
 
     const TURNS: Turns = Turns { sites: 1, bytes: 100 };
 
-    /// What sites are told when pieces of so many bytes come, or ends (0).
+    /// What sites are told when pieces of so many bytes come, notices (1 byte), or ends (0).
     fn told(senders: &mut Senders, what: &[(u32, u64)]) -> Vec<(u32, Word)> {
         let mut words = vec![];
         for &(site, bytes) in what {
-            let tell = |site, word| words.push((site, word));
-            match bytes {
-                0 => senders.ended(site, tell),
-                bytes => senders.came(site, bytes, TURNS, tell),
-            }
+            let what = match bytes {
+                0 => FromSender::Ended,
+                1 => FromSender::Notice(1),
+                bytes => FromSender::Piece(bytes),
+            };
+            senders.came(site, what, TURNS, |site, word| words.push((site, word)));
         }
         words
     }
@@ -158,18 +240,26 @@ mod tests {
     #[test]
     fn one_that_sends_alone_is_told_nothing() {
         let mut senders = Senders::default();
-        assert!(told(&mut senders, &[(1, 80), (1, 80), (1, 0), (2, 80), (2, 0), (1, 500)]).is_empty());
+        assert!(told(&mut senders, &[(1, 80), (1, 80), (1, 1), (2, 80), (2, 1), (1, 500)]).is_empty());
     }
 
     #[test]
     fn others_wait_until_its_block_has_ended() {
+        for end in [0, 1] {
+            let mut senders = Senders::default();
+            let words = told(&mut senders, &[(1, 10), (2, 10), (3, 10), (2, 10), (1, 10), (1, end), (2, 10)]);
+            assert_eq!(words, [(2, Word::Wait), (3, Word::Wait), (2, Word::GoOn)]);
+            assert!(told(&mut senders, &[(1, end), (3, end)]).is_empty(), "it is not their turn");
+        }
+    }
+
+    #[test]
+    fn one_that_was_told_to_go_on_says_when_it_has_no_more() {
         let mut senders = Senders::default();
-        let words =
-            told(&mut senders, &[(1, 10), (2, 10), (3, 10), (2, 10), (1, 10), (1, 0), (2, 10), (2, 0)]);
-        let expected = [(2, Word::Wait), (3, Word::Wait), (2, Word::GoOn), (3, Word::GoOn)];
-        assert_eq!(words, expected);
-        assert!(told(&mut senders, &[(1, 0), (2, 0)]).is_empty(), "it is not their turn");
-        assert!(told(&mut senders, &[(3, 0), (2, 10)]).is_empty());
+        told(&mut senders, &[(1, 10), (2, 10), (3, 10), (1, 1)]);
+        assert!(told(&mut senders, &[(2, 10), (2, 1), (2, 10), (2, 1)]).is_empty());
+        assert_eq!(told(&mut senders, &[(2, 0)]), [(3, Word::GoOn)]);
+        assert!(told(&mut senders, &[(3, 0), (1, 10), (1, 1)]).is_empty());
     }
 
     #[test]
@@ -181,30 +271,59 @@ mod tests {
     }
 
     #[test]
+    fn blocks_without_data_are_a_turn_too() {
+        let mut senders = Senders::default();
+        told(&mut senders, &[(1, 10), (2, 10), (1, 1), (3, 10)]);
+        let words = told(&mut senders, &[(2, 1); 100]);
+        assert_eq!(words, [(2, Word::Wait), (3, Word::GoOn)]);
+    }
+
+    #[test]
     fn as_many_at_a_time_as_is_said() {
         let (mut senders, mut words) = (Senders::default(), vec![]);
+        let turns = Turns { sites: 2, ..TURNS };
         for site in 1..=4 {
-            senders.came(site, 10, Turns { sites: 2, ..TURNS }, |site, word| words.push((site, word)));
+            senders.came(site, FromSender::Piece(10), turns, |site, word| words.push((site, word)));
         }
-        senders.ended(2, |site, word| words.push((site, word)));
+        senders.came(2, FromSender::Notice(1), turns, |site, word| words.push((site, word)));
         assert_eq!(words, [(3, Word::Wait), (4, Word::Wait), (3, Word::GoOn)]);
+    }
+
+    #[test]
+    fn all_wait_for_a_page_and_go_on_in_their_order() {
+        let (mut senders, mut words) = (Senders::default(), vec![]);
+        told(&mut senders, &[(1, 10), (2, 10)]);
+        senders.pause(|site, word| words.push((site, word)));
+        assert_eq!(words, [(1, Word::Wait)]);
+        assert_eq!(told(&mut senders, &[(1, 10), (3, 10), (1, 1), (1, 0)]), [(3, Word::Wait)]);
+        words.clear();
+        senders.resume(TURNS, |site, word| words.push((site, word)));
+        assert_eq!(words, [(1, Word::GoOn)]);
+        assert_eq!(told(&mut senders, &[(1, 0)]), [(2, Word::GoOn)]);
     }
 
     /// Random sites, blocks, ends before their time and delays: nobody waits for ever.
     #[test]
     fn whoever_waits_is_told_to_go_on() {
-        for seed in 0..200 {
+        for seed in 0..1000 {
             Sites::new(seed).run();
         }
     }
 
+    const JOB: JobId = JobId(0);
+    /// The site that the blocks are for.
+    const HERE: u32 = 99;
+
     /// Sites, each with blocks for one other, by first-in first-out links to it and back.
     struct Sites {
+        seed: u64,
         senders: Senders,
-        /// Of each: what is left of its blocks [bytes], the first of which may have begun, and whether it waits.
-        blocks: Vec<VecDeque<(u64, bool)>>,
-        waits: Vec<bool>,
-        there: Vec<VecDeque<u64>>,
+        is_paused: bool,
+        /// Of each: what is left of its blocks [bytes]; whether a piece of the first has been sent.
+        blocks: Vec<VecDeque<u64>>,
+        has_begun: Vec<bool>,
+        told: Vec<ToldBlocks>,
+        there: Vec<VecDeque<FromSender>>,
         back: Vec<VecDeque<Word>>,
         turns: Turns,
         random: Random,
@@ -214,12 +333,14 @@ mod tests {
         fn new(seed: u64) -> Sites {
             let mut random = Random::new(seed);
             let sites = 2 + random.below(4) as usize;
-            let mut blocks = || (0..random.below(6)).map(|_| (1 + random.below(300), false)).collect();
-            let blocks = (0..sites).map(|_| blocks()).collect();
+            let mut blocks = || (0..random.below(6)).map(|_| random.below(300)).collect();
             Sites {
+                seed,
                 senders: Senders::default(),
-                blocks,
-                waits: vec![false; sites],
+                is_paused: false,
+                blocks: (0..sites).map(|_| blocks()).collect(),
+                has_begun: vec![false; sites],
+                told: (0..sites).map(|_| ToldBlocks::new(true)).collect(),
                 there: vec![VecDeque::new(); sites],
                 back: vec![VecDeque::new(); sites],
                 turns: Turns { sites: 1 + random.below(3) as usize, ..TURNS },
@@ -228,7 +349,9 @@ mod tests {
         }
 
         fn is_over(&self) -> bool {
-            self.blocks.iter().all(VecDeque::is_empty) && self.there.iter().all(VecDeque::is_empty)
+            self.blocks.iter().all(VecDeque::is_empty)
+                && self.there.iter().all(VecDeque::is_empty)
+                && self.back.iter().all(VecDeque::is_empty)
         }
 
         fn run(&mut self) {
@@ -237,49 +360,67 @@ mod tests {
                     return;
                 }
                 let site = self.random.below(self.blocks.len() as u64) as usize;
-                match self.random.below(4) {
-                    0 => self.hear(site),
-                    1 => self.come(site),
+                match self.random.below(40) {
+                    0 => self.pause_or_resume(),
+                    1..10 => self.hear(site),
+                    10..20 => self.come(site),
                     _ => self.send(site),
                 }
+                self.end_turn(site);
             }
-            panic!("{:?}: {:?} wait for ever", self.senders, self.waits);
+            panic!("seed {}: {:?} wait for ever", self.seed, self.senders);
         }
 
+        fn pause_or_resume(&mut self) {
+            let back = &mut self.back;
+            let tell = |site: u32, word| back[site as usize].push_back(word);
+            match self.is_paused {
+                true => self.senders.resume(self.turns, tell),
+                false => self.senders.pause(tell),
+            }
+            self.is_paused = !self.is_paused;
+        }
+
+        /// A piece or the notice of the first block, unless it waits; or that breaks off.
         fn send(&mut self, site: usize) {
-            let dies = self.random.below(20) == 0;
-            let Some((left, has_begun)) = self.blocks[site].front_mut() else { return };
-            if self.waits[site] && *left > 0 && !dies {
-                *has_begun = true; // It waits for its turn.
+            let (breaks_off, waits) = (self.random.below(20) == 0, self.told[site].wait(HERE, JOB));
+            let Some(left) = self.blocks[site].front_mut() else { return };
+            if !breaks_off && *left > 0 {
+                if !waits {
+                    let bytes = (*left).min(40);
+                    (*left, self.has_begun[site]) = (*left - bytes, true);
+                    self.there[site].push_back(FromSender::Piece(bytes));
+                }
                 return;
             }
-            let bytes = (*left).min(40);
-            if !dies && bytes > 0 {
-                (*left, *has_begun) = (*left - bytes, true);
-                return self.there[site].push_back(bytes);
+            if !breaks_off {
+                self.there[site].push_back(FromSender::Notice(1));
+            } else if self.has_begun[site] && self.told[site].tells_break(HERE, JOB) {
+                self.there[site].push_back(FromSender::Ended);
             }
-            if *has_begun || !dies {
-                self.there[site].push_back(0);
-            }
+            self.has_begun[site] = false;
             self.blocks[site].pop_front();
         }
 
-        fn come(&mut self, site: usize) {
-            let Some(bytes) = self.there[site].pop_front() else { return };
-            let back = &mut self.back;
-            let tell = |site: u32, word| back[site as usize].push_back(word);
-            match bytes {
-                0 => self.senders.ended(site as u32, tell),
-                bytes => self.senders.came(site as u32, bytes, self.turns, tell),
+        /// It says that it has no more, if it was told to go on.
+        fn end_turn(&mut self, site: usize) {
+            let is_over = self.blocks[site].is_empty() && self.told[site].going_on().count() > 0;
+            if is_over {
+                self.told[site].ended(HERE, JOB);
+                self.there[site].push_back(FromSender::Ended);
             }
         }
 
+        fn come(&mut self, site: usize) {
+            let Some(what) = self.there[site].pop_front() else { return };
+            let back = &mut self.back;
+            let tell = |site: u32, word| back[site as usize].push_back(word);
+            self.senders.came(site as u32, what, self.turns, tell);
+        }
+
         fn hear(&mut self, site: usize) {
-            let Some(word) = self.back[site].pop_front() else { return };
-            self.waits[site] = word == Word::Wait;
-            let has_begun = self.blocks[site].front().is_some_and(|&(_, has_begun)| has_begun);
-            if word == Word::GoOn && !has_begun {
-                self.there[site].push_back(0);
+            if let Some(word) = self.back[site].pop_front() {
+                self.told[site].told(HERE, JOB, word);
             }
         }
     }

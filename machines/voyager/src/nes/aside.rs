@@ -1,0 +1,114 @@
+//! Pieces of blocks whose pages the operating system brings in, and what of their job's blocks has come behind them (ours: the memo
+//! does not say what waits for a page). They leave the receive buffer, so that what others have sent goes on. There is room for
+//! what is under way until the senders have heard that they are to wait ([`super::senders`]); what finds none waits as a packet does
+//! that finds no room in its ring.
+
+use std::collections::VecDeque;
+
+use chasqui_engine::{Packet, Time};
+use chasqui_placement::JobId;
+
+/// What is known of a job's oldest packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Oldest {
+    /// Nothing. It may be looked at from then on.
+    New(Time),
+    /// It is a piece. Its pages are there from then on.
+    Present(Time),
+    /// It is a notice, and waits for room in its ring, or in the miss queue, since then.
+    Full(Time),
+}
+
+impl Default for Oldest {
+    fn default() -> Oldest {
+        Oldest::New(Time::ZERO)
+    }
+}
+
+/// A job's packets.
+#[derive(Default)]
+struct OfJob {
+    /// Oldest first.
+    packets: VecDeque<Box<Packet>>,
+    bytes: u64,
+    oldest: Oldest,
+}
+
+/// These packets.
+pub(super) struct Aside {
+    jobs: Vec<OfJob>,
+    /// The job whose turn was the last.
+    latest: usize,
+    /// Bytes of a job's packets at most, or one packet.
+    room: u64,
+}
+
+impl Aside {
+    /// Of so many `jobs`, each with `room` for so many bytes.
+    pub fn new(jobs: usize, room: u64) -> Aside {
+        Aside { jobs: (0..jobs).map(|_| OfJob::default()).collect(), latest: 0, room }
+    }
+
+    /// Something of `job` waits.
+    #[inline]
+    pub fn has(&self, job: JobId) -> bool {
+        !self.jobs[job.index()].packets.is_empty()
+    }
+
+    /// `packet` of `job` waits, behind what does.
+    ///
+    /// # Errors
+    /// There is no room: the packet.
+    pub fn put(&mut self, job: JobId, packet: Box<Packet>) -> Result<(), Box<Packet>> {
+        let of_job = &mut self.jobs[job.index()];
+        let bytes = of_job.bytes + packet.bytes.len() as u64;
+        if bytes > self.room && !of_job.packets.is_empty() {
+            return Err(packet);
+        }
+        of_job.bytes = bytes;
+        of_job.packets.push_back(packet);
+        Ok(())
+    }
+
+    /// The next job, of jobs in turn, whose oldest packet `may` go on.
+    pub fn turn(&mut self, may: impl Fn(Oldest, &Packet) -> bool) -> Option<JobId> {
+        let jobs = self.jobs.len();
+        let may = |&job: &usize| {
+            let OfJob { packets, oldest, .. } = &self.jobs[job];
+            packets.front().is_some_and(|packet| may(*oldest, packet))
+        };
+        self.latest = (1..=jobs).map(|next| (self.latest + next) % jobs).find(may)?;
+        Some(JobId(self.latest as u32))
+    }
+
+    /// Notices wait for room.
+    pub fn is_full(&self) -> bool {
+        self.jobs.iter().any(|job| matches!(job.oldest, Oldest::Full(_)))
+    }
+
+    /// There may be room for them from `at` on: since when each has waited.
+    pub fn again(&mut self, at: Time) -> impl Iterator<Item = Time> {
+        self.jobs.iter_mut().filter_map(move |job| {
+            let Oldest::Full(since) = job.oldest else { return None };
+            job.oldest = Oldest::New(at);
+            Some(since)
+        })
+    }
+
+    /// `packet` is the oldest of `job`, or still is; `known` of it.
+    pub fn put_back(&mut self, job: JobId, packet: Box<Packet>, known: Oldest) {
+        let of_job = &mut self.jobs[job.index()];
+        of_job.bytes += packet.bytes.len() as u64;
+        of_job.packets.push_front(packet);
+        of_job.oldest = known;
+    }
+
+    /// The oldest packet of `job` no longer waits.
+    pub fn pop(&mut self, job: JobId) -> Box<Packet> {
+        let of_job = &mut self.jobs[job.index()];
+        let packet = of_job.packets.pop_front().expect("a packet waits aside");
+        of_job.bytes -= packet.bytes.len() as u64;
+        of_job.oldest = Oldest::default();
+        packet
+    }
+}
