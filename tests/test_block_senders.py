@@ -27,12 +27,15 @@ AT_ONCE = [
     ("long", "voyager", 4, 1, 10**6),
     ("block", "voyager", 8, 4, 10**6),
     ("long", "voyager/reclaim", 8, 1, 10**6),
+    ("short", "voyager-modern", 8, 1, 10**6),
+    ("short", "voyager-modern", 4, 1, 10**6),
+    ("short", "voyager", 8, 1, 10**6),
 ]
 
 
 @pytest.mark.parametrize(
     ("how", "machine", "ranks", "per_node", "ends"),
-    AT_ONCE if SWEEP else AT_ONCE[:5] + AT_ONCE[6:7],
+    AT_ONCE if SWEEP else AT_ONCE[:5] + AT_ONCE[6:7] + AT_ONCE[8:9],
 )
 def test_a_job_beside_blocks_from_several_ranks_to_one(
     compile_c: Compiler,
@@ -61,9 +64,37 @@ def test_a_job_beside_blocks_from_several_ranks_to_one(
     assert sum(waited) == 0
 
 
+@pytest.mark.parametrize(
+    ("machine", "ranks"),
+    [("voyager-modern", 4), ("voyager", 4), *[("voyager-modern", 8)] * SWEEP],
+)
+def test_a_job_beside_blocks_whose_pages_are_absent(
+    compile_c: Compiler, tmp_path: Path, machine: str, ranks: int
+) -> None:
+    """They wait aside until the operating system has brought them in, and their senders with them;
+    without room for them what is behind waits, too: the test could fail."""
+    programs = compile_c("traffic", TRAFFIC), compile_c("neighbour", NEIGHBOUR)
+    options = ("--machine", machine, "--set", "node.harts=2")
+    little = (*options, "--set", "voyager.dma.aside=0 B")
+    beside = {"compute": options, "pages": options, "little": little}
+    times = [
+        time_beside(
+            programs, tmp_path / name, words, "pages" if name == "little" else name, 10**6, ranks
+        )
+        for name, words in beside.items()
+    ]
+    waited = ni_counts(tmp_path / "pages" / "job0", "page_waits")[0]
+    print([f"{time / times[0]:.2f}" for time in times], f"made to wait {waited} times")
+    assert times[1] <= 1.5 * times[0]
+    assert waited > 0
+    assert times[2] > 1.5 * times[0] or machine == "voyager"
+
+
 def waits(programs: tuple[Path, Path], out: Path, *settings: str) -> list[int]:
-    """How often sites were made to wait by node 0, to which three send blocks of 8 MiB."""
+    """How often sites were made to wait by node 0, to which three send blocks of 8 MiB, into
+    pages that take no time."""
     sets = [word for setting in settings for word in ("--set", setting)]
+    sets += ["--set", "voyager.dma.page_in=0 cycles"]
     time_beside(programs, out, ("--machine", "voyager", *sets), "long", 0, ranks=4)
     return ni_counts(out / "job0", "block_waits")
 

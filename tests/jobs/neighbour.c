@@ -10,6 +10,8 @@
  *   fault     as with flood, but rank 0 has a fault after a while
  *   abort     as with flood, but rank 0 aborts after a while
  *   block     has the NES move blocks to rank 0, which exits after a while
+ *   short     the same, but blocks of 4 KiB, and rank 0 stays and takes their notices
+ *   pages     the same, but of 64 bytes, each to a page that rank 0 has not touched
  *   long      has the NES move one block that takes it all the time
  *   away      the same as block, but to the last rank, which takes nothing, from all others
  *   blocks    has the NES move short blocks all the time, from every rank to the next, rank 0 too
@@ -28,6 +30,7 @@
 
 static struct nes nes;
 static _Alignas(64) uint64_t block[1 << 20];
+static _Alignas(4096) char untouched[1 << 28];
 static const char *how;
 static unsigned moves;
 
@@ -70,6 +73,17 @@ static void move(uint32_t to, size_t bytes)
 {
     const uint64_t notice[3] = {0};
     nes_dma_send(&nes, to, block, (uintptr_t)block, bytes, notice);
+}
+
+/* The ranks' pages alternate. */
+static void move_to_page(void)
+{
+    static size_t count;
+    const uint64_t notice[3] = {0};
+    size_t page = count * nes.ranks + nes.rank;
+    if (nes_dma_send(&nes, 0, block, (uintptr_t)&untouched[page * 4096 % sizeof untouched], 64,
+                     notice))
+        count++;
 }
 
 /* From every rank to the next; the notice of one that has come is taken. */
@@ -126,6 +140,10 @@ static void step(void)
         take();
     else if (is("block"))
         move(0, 65536);
+    else if (is("short"))
+        move(0, 4096);
+    else if (is("pages"))
+        move_to_page();
     else if (is("long"))
         move(0, sizeof block);
     else if (is("looks"))

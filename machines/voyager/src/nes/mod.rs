@@ -114,6 +114,8 @@ counters! {
         withheld: "count";
         /// Times that this NES told a site to have a job's blocks wait for those of others.
         block_waits: "times";
+        /// Times that this NES told a site to have a job's blocks wait for a page of their receiver.
+        page_waits: "times";
         /// Times that a job was held up here, since it filled a site's miss queue.
         held_up: "times";
         /// Accesses of the processor that the service processor served.

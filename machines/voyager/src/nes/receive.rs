@@ -516,11 +516,13 @@ impl Receiver {
         let (process, address, data) = piece(packet, s);
         let missing = c.bring_in(process, address, data.len() as u64, true)?;
         s.counters.pages_in += missing;
-        let at = s.clock.after(c.now, missing * self.page_in_cycles);
-        Ok((missing > 0).then(|| {
-            c.at(at, NesEvent::Aside.into());
-            at
-        }))
+        let cycles = missing * self.page_in_cycles;
+        if cycles == 0 {
+            return Ok(None);
+        }
+        let at = s.clock.after(c.now, cycles);
+        c.at(at, NesEvent::Aside.into());
+        Ok(Some(at))
     }
 
     /// What waits aside goes on, of jobs in turn, as far as pages, writers and room are there.

@@ -57,14 +57,17 @@ impl Senders {
         let has_room = self.current.len() < turns.sites && !self.is_paused;
         let current = self.current.iter_mut().find(|turn| turn.site == site);
         match (current, what) {
-            (Some(Turn { was_told: false, .. }), FromSender::Notice(_)) | (Some(_), FromSender::Ended) => {
-                self.ended(site, tell);
-            }
+            (Some(Turn { was_told: false, .. }), FromSender::Notice(_)) => self.ended(site, tell),
+            // It was said before the site heard that all wait. It will say so again.
+            (Some(_), FromSender::Ended) if self.is_paused => {}
+            (Some(_), FromSender::Ended) => self.ended(site, tell),
             (Some(turn), FromSender::Piece(bytes) | FromSender::Notice(bytes)) => {
                 turn.sent += bytes;
                 if turn.sent >= turns.bytes && !self.waiting.is_empty() {
-                    tell(site, Word::Wait);
                     self.waiting.push_back(site);
+                    if !self.is_paused {
+                        tell(site, Word::Wait);
+                    }
                     self.ended(site, tell);
                 }
             }
@@ -72,8 +75,8 @@ impl Senders {
                 self.current.push(Turn { site, sent, was_told: false });
             }
             (None, FromSender::Piece(_)) if !self.waiting.contains(&site) => {
-                tell(site, Word::Wait);
                 self.waiting.push_back(site);
+                tell(site, Word::Wait);
             }
             (None, _) => {}
         }
@@ -85,26 +88,30 @@ impl Senders {
         self.next(tell);
     }
 
+    /// The turn of the first that waits begins: it is told, unless all wait.
     fn next(&mut self, mut tell: impl FnMut(u32, Word)) {
         if let Some(site) = self.waiting.pop_front() {
             self.current.push(Turn { site, sent: 0, was_told: true });
-            tell(site, Word::GoOn);
+            if !self.is_paused {
+                tell(site, Word::GoOn);
+            }
         }
     }
 
-    /// All are to wait. Those whose turn it was are the next.
+    /// All are to wait; turns are whose they were.
     fn pause(&mut self, mut tell: impl FnMut(u32, Word)) {
         self.is_paused = true;
-        for Turn { site, .. } in self.current.drain(..).rev() {
-            tell(site, Word::Wait);
-            self.waiting.push_front(site);
+        for turn in &mut self.current {
+            turn.was_told = true;
+            tell(turn.site, Word::Wait);
         }
     }
 
     /// They go on.
     fn resume(&mut self, turns: Turns, mut tell: impl FnMut(u32, Word)) {
         self.is_paused = false;
-        (0..turns.sites).for_each(|_| self.next(&mut tell));
+        self.current.iter().for_each(|turn| tell(turn.site, Word::GoOn));
+        (self.current.len()..turns.sites).for_each(|_| self.next(&mut tell));
     }
 }
 
@@ -132,32 +139,26 @@ impl BlockSenders {
 
     /// What of `job`'s has come from `site`.
     pub fn came(&mut self, job: JobId, site: u32, what: FromSender, s: &mut Shared) {
-        if let Some(senders) = self.of_job.get_mut(job.index()) {
-            senders.came(site, what, self.turns, tell(job, s));
-        }
+        let Some(senders) = self.of_job.get_mut(job.index()) else { return };
+        senders.came(site, what, self.turns, |site, word| {
+            s.counters.block_waits += u64::from(word == Word::Wait);
+            s.tell(site, job, word);
+        });
     }
 
     /// All of `job`'s sites are to wait.
     pub fn pause(&mut self, job: JobId, s: &mut Shared) {
-        if let Some(senders) = self.of_job.get_mut(job.index()) {
-            senders.pause(tell(job, s));
-        }
+        let Some(senders) = self.of_job.get_mut(job.index()) else { return };
+        senders.pause(|site, word| {
+            s.counters.page_waits += 1;
+            s.tell(site, job, word);
+        });
     }
 
     /// They go on.
     pub fn resume(&mut self, job: JobId, s: &mut Shared) {
-        if let Some(senders) = self.of_job.get_mut(job.index()) {
-            senders.resume(self.turns, tell(job, s));
-        }
-    }
-}
-
-/// Tells sites what `job`'s blocks there are to do.
-fn tell(job: JobId, s: &mut Shared) -> impl FnMut(u32, Word) {
-    let process = s.homes.first_process(job);
-    move |site, word| {
-        s.counters.block_waits += u64::from(word == Word::Wait);
-        s.control.push_back(Control::Turn { site, process, word });
+        let Some(senders) = self.of_job.get_mut(job.index()) else { return };
+        senders.resume(self.turns, |site, word| s.tell(site, job, word));
     }
 }
 
@@ -209,6 +210,12 @@ impl ToldBlocks {
 }
 
 impl Shared {
+    /// `site` is told what `job`'s blocks there are to do.
+    fn tell(&mut self, site: u32, job: JobId, word: Word) {
+        let process = self.homes.first_process(job);
+        self.control.push_back(Control::Turn { site, process, word });
+    }
+
     /// A block for `to` waits until that site tells it to go on. One for a process that is over need not.
     pub fn waits(&self, to: Destination) -> bool {
         self.told.wait(to.site, self.homes.job_of_queue(to.queue)) && self.table.reaches(to)
@@ -290,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn all_wait_for_a_page_and_go_on_in_their_order() {
+    fn all_wait_for_a_page_and_turns_go_on() {
         let (mut senders, mut words) = (Senders::default(), vec![]);
         told(&mut senders, &[(1, 10), (2, 10)]);
         senders.pause(|site, word| words.push((site, word)));
@@ -299,7 +306,19 @@ mod tests {
         words.clear();
         senders.resume(TURNS, |site, word| words.push((site, word)));
         assert_eq!(words, [(1, Word::GoOn)]);
-        assert_eq!(told(&mut senders, &[(1, 0)]), [(2, Word::GoOn)]);
+        assert_eq!(told(&mut senders, &[(1, 80)]), [(1, Word::Wait), (2, Word::GoOn)], "it had sent 21");
+        assert_eq!(told(&mut senders, &[(2, 0)]), [(3, Word::GoOn)]);
+    }
+
+    #[test]
+    fn a_turn_may_end_while_all_wait() {
+        let (mut senders, mut words) = (Senders::default(), vec![]);
+        told(&mut senders, &[(1, 10), (2, 10)]);
+        senders.pause(|_, _| ());
+        assert!(told(&mut senders, &[(1, 100), (1, 10), (2, 10)]).is_empty(), "they have been told");
+        senders.resume(TURNS, |site, word| words.push((site, word)));
+        assert_eq!(words, [(2, Word::GoOn)]);
+        assert_eq!(told(&mut senders, &[(2, 0)]), [(1, Word::GoOn)]);
     }
 
     /// Random sites, blocks, ends before their time and delays: nobody waits for ever.
