@@ -70,6 +70,16 @@ impl Aside {
         Ok(())
     }
 
+    /// More than half of the room for `job` is taken: who sends is to wait, and what is under way finds the rest.
+    pub fn is_high(&self, job: JobId) -> bool {
+        self.jobs[job.index()].bytes > self.room / 2
+    }
+
+    /// So little of it is taken that who sends is to go on, before nothing is left to do.
+    pub fn is_low(&self, job: JobId) -> bool {
+        self.jobs[job.index()].bytes <= self.room / 4
+    }
+
     /// The next job, of jobs in turn, whose oldest packet `may` go on.
     pub fn turn(&mut self, may: impl Fn(Oldest, &Packet) -> bool) -> Option<JobId> {
         let jobs = self.jobs.len();
@@ -110,5 +120,60 @@ impl Aside {
         of_job.bytes -= packet.bytes.len() as u64;
         of_job.oldest = Oldest::default();
         packet
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const JOBS: [JobId; 2] = [JobId(0), JobId(1)];
+
+    /// Of so many bytes.
+    fn packet(bytes: usize) -> Box<Packet> {
+        let bytes = vec![0; bytes];
+        let (source, destination, priority, wire_bytes) = (0, 1, 0, 0);
+        Box::new(Packet { source, destination, priority, wire_bytes, more: false, bytes, message: None })
+    }
+
+    #[test]
+    fn a_job_has_its_own_room_and_one_packet_finds_it_always() {
+        let mut aside = Aside::new(2, 100);
+        assert!(aside.put(JOBS[0], packet(200)).is_ok() && aside.is_high(JOBS[0]));
+        assert!(aside.put(JOBS[0], packet(1)).is_err());
+        assert!(aside.put(JOBS[1], packet(25)).is_ok() && aside.is_low(JOBS[1]));
+        assert!(aside.put(JOBS[1], packet(25)).is_ok() && !aside.is_low(JOBS[1]) && !aside.is_high(JOBS[1]));
+        assert!(aside.put(JOBS[1], packet(1)).is_ok() && aside.is_high(JOBS[1]));
+        assert!(aside.put(JOBS[1], packet(50)).is_err());
+        assert_eq!(aside.pop(JOBS[0]).bytes.len(), 200);
+        assert!(aside.is_low(JOBS[0]) && !aside.has(JOBS[0]));
+    }
+
+    #[test]
+    fn jobs_go_in_turn_each_in_its_order() {
+        let mut aside = Aside::new(2, 100);
+        for (job, bytes) in [(0, 1), (0, 2), (0, 3), (1, 4), (1, 5)] {
+            aside.put(JOBS[job], packet(bytes)).expect("there is room");
+        }
+        let mut next = || {
+            let job = aside.turn(|_, packet| packet.bytes.len() != 3)?;
+            Some(aside.pop(job).bytes.len())
+        };
+        assert_eq!([(); 5].map(|()| next()), [Some(4), Some(1), Some(5), Some(2), None]);
+    }
+
+    #[test]
+    fn what_waits_for_room_is_looked_at_again_from_then_on() {
+        let mut aside = Aside::new(2, 100);
+        aside.put_back(JOBS[0], packet(8), Oldest::Full(Time(3)));
+        aside.put_back(JOBS[1], packet(8), Oldest::Present(Time(4)));
+        assert!(aside.is_full());
+        assert_eq!(aside.again(Time(9)).collect::<Vec<_>>(), [Time(3)]);
+        assert!(!aside.is_full());
+        let known = |aside: &mut Aside, expected| aside.turn(|known, _| known == expected);
+        assert_eq!(known(&mut aside, Oldest::New(Time(9))), Some(JOBS[0]));
+        assert_eq!(known(&mut aside, Oldest::Present(Time(4))), Some(JOBS[1]));
+        assert_eq!(aside.pop(JOBS[1]).bytes.len(), 8);
+        assert!(known(&mut aside, Oldest::Present(Time(4))).is_none());
     }
 }

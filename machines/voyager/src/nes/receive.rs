@@ -255,6 +255,7 @@ impl Receiver {
             if let Err(packet) = self.aside.put(job, packet) {
                 return self.hold(packet, s, c);
             }
+            self.pause(job, s);
         } else if !self.refuser.drops(&packet, s) && (has_process || queue == SP) {
             match kind {
                 PACKET_DMA => self.place(job, packet, s, c),
@@ -497,9 +498,16 @@ impl Receiver {
             Ok(None) => self.write(packet, s, c),
             Ok(Some(at)) => {
                 self.aside.put_back(job, packet, aside::Oldest::Present(at));
-                self.senders.pause(job, s);
+                self.pause(job, s);
             }
             Err(at) => self.refuser.refuse(&packet, at, s),
+        }
+    }
+
+    /// Who sends blocks of `job` is to wait if there will be no room for more.
+    fn pause(&mut self, job: JobId, s: &mut Shared) {
+        if self.aside.is_high(job) {
+            self.senders.pause(job, s);
         }
     }
 
@@ -541,7 +549,7 @@ impl Receiver {
                 continue;
             }
             self.retry_lanes(c.now, s, c);
-            if !self.aside.has(job) {
+            if self.aside.is_low(job) {
                 self.senders.resume(job, s);
             }
         }

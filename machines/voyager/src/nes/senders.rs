@@ -98,18 +98,22 @@ impl Senders {
         }
     }
 
-    /// All are to wait; turns are whose they were.
+    /// All are to wait, if they do not; turns are whose they were.
     fn pause(&mut self, mut tell: impl FnMut(u32, Word)) {
-        self.is_paused = true;
+        if std::mem::replace(&mut self.is_paused, true) {
+            return;
+        }
         for turn in &mut self.current {
             turn.was_told = true;
             tell(turn.site, Word::Wait);
         }
     }
 
-    /// They go on.
+    /// They go on, if they wait.
     fn resume(&mut self, turns: Turns, mut tell: impl FnMut(u32, Word)) {
-        self.is_paused = false;
+        if !std::mem::replace(&mut self.is_paused, false) {
+            return;
+        }
         self.current.iter().for_each(|turn| tell(turn.site, Word::GoOn));
         (self.current.len()..turns.sites).for_each(|_| self.next(&mut tell));
     }
@@ -146,7 +150,7 @@ impl BlockSenders {
         });
     }
 
-    /// All of `job`'s sites are to wait.
+    /// All of `job`'s sites are to wait, if they do not.
     pub fn pause(&mut self, job: JobId, s: &mut Shared) {
         let Some(senders) = self.of_job.get_mut(job.index()) else { return };
         senders.pause(|site, word| {
@@ -155,7 +159,7 @@ impl BlockSenders {
         });
     }
 
-    /// They go on.
+    /// They go on, if they wait.
     pub fn resume(&mut self, job: JobId, s: &mut Shared) {
         let Some(senders) = self.of_job.get_mut(job.index()) else { return };
         senders.resume(self.turns, |site, word| s.tell(site, job, word));
