@@ -341,3 +341,15 @@ def test_memory_that_is_not_there_is_a_fault(
     done = command("run", "-q", "-np", "2", "-m", machine, "--", program, "constants",
                    directory=tmp_path)  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(("timeout", "status"), [("100 ms", 0), ("20 ms", 2)])
+def test_a_timeout_is_longer_than_the_way_there_and_back(
+    examples: Path, tmp_path: Path, timeout: str, status: int
+) -> None:
+    """Shorter ones had all frames sent again before anything was heard of them: no run ended."""
+    sets = ["network.link_latency=10 ms", f"netcache.mvia.timeout={timeout}"]
+    options = [word for each in sets for word in ("--set", each)]
+    done = command("run", "-q", *options, *example(examples, "ring", MVIA), directory=tmp_path)
+    assert done.returncode == status, done.stderr
+    assert status == 0 or "netcache.mvia.timeout: 20 ms; a frame of" in done.stderr

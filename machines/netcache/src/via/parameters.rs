@@ -3,8 +3,10 @@
 use chasqui_config::{Bytes, Count, Cycles, Duration, Flag};
 
 use chasqui_abi::NiIdentification;
+use chasqui_network::{NetworkParameters, TopologyKind};
 
 use super::registers;
+use crate::ethernet::parameters::EthernetUnit;
 use crate::parameters::{MpiUnit, NicUnit};
 
 chasqui_config::parameters! {
@@ -56,8 +58,23 @@ pub(crate) const ENVELOPE_BYTES: u64 = size_of::<chasqui_abi::Envelope>() as u64
 
 impl ViaUnit {
     /// What the kernel, which stands for the NIC, has not, in words.
-    pub fn mistakes_in_software(&self) -> Vec<String> {
+    pub fn mistakes_in_software(
+        &self,
+        mvia: &MviaUnit,
+        ethernet: &EthernetUnit,
+        network: &NetworkParameters,
+    ) -> Vec<String> {
         let mut found = Vec::new();
+        let switches = u32::from(network.topology != TopologyKind::Ideal);
+        let frame = ethernet.shortest() as u32;
+        let there = network.unloaded_head_latency(switches, frame) + network.link().serialization(frame);
+        // All would be sent again before anything is heard of it, and again.
+        if mvia.timeout.ps() <= 2 * there.0 {
+            found.push(format!(
+                "netcache.mvia.timeout: {}; a frame of {frame} bytes and its answer take at least {there} each on this network",
+                mvia.timeout
+            ));
+        }
         if self.zero_copy {
             found
                 .push("netcache.via.zero_copy: the kernel copies; it needs netcache.nic.policy = via".into());
