@@ -81,8 +81,7 @@ static void move_to_page(void)
     static size_t count;
     const uint64_t notice[3] = {0};
     size_t page = count * nes.ranks + nes.rank;
-    if (nes_dma_send(&nes, 0, block, (uintptr_t)&untouched[page * 4096 % sizeof untouched], 64,
-                     notice))
+    if (nes_dma_send(&nes, 0, block, (uintptr_t)&untouched[page * 4096 % sizeof untouched], 64, notice))
         count++;
 }
 
