@@ -104,6 +104,8 @@ pub(super) struct DmaEngine {
     is_held: bool,
     /// By process: the transfer that goes on in its next turn.
     parked: Vec<Option<Transfer>>,
+    /// By process: where its latest request went.
+    latest: Vec<Option<Destination>>,
 }
 
 impl DmaEngine {
@@ -119,6 +121,7 @@ impl DmaEngine {
             owner,
             is_held: false,
             parked: vec![None; rings.len()],
+            latest: vec![None; rings.len()],
             queues: rings.iter().map(|&ring| SlotQueue::new(ring)).collect(),
             current: ProcessId(0),
             turns: JobTurns::new(rings.len(), jobs),
@@ -312,15 +315,20 @@ impl DmaEngine {
         }
     }
 
-    /// A block of `job` for `site` is under way, or a request of the job of which it is not known yet for which site it is.
+    /// A block of `job` for `site` is under way, or comes next, as far as is known: a request that has not been looked at counts
+    /// as going where its process's latest went. So requests that go elsewhere keep no turn.
     fn has_block_for(&self, site: u32, job: JobId, s: &Shared) -> bool {
-        let is_to = |t: &Transfer| t.to.site == site && s.homes.job_of_queue(t.to.queue) == job;
-        let may_be = |process: ProcessId| match &self.parked[process.index()] {
-            _ if process == self.current && self.state != State::Idle => {
-                self.transfer.as_ref().map_or(s.homes.job_of(process) == job, is_to)
+        let is_to = |to: &Destination| to.site == site && s.homes.job_of_queue(to.queue) == job;
+        let may_be = |process: ProcessId| {
+            let is_current = process == self.current && self.state != State::Idle;
+            let transfer = if is_current { &self.transfer } else { &self.parked[process.index()] };
+            match transfer {
+                Some(transfer) => is_to(&transfer.to),
+                None => {
+                    (is_current || self.may_serve(process, s))
+                        && self.latest[process.index()].as_ref().is_some_and(is_to)
+                }
             }
-            Some(parked) => is_to(parked),
-            None => s.homes.job_of(process) == job && self.may_serve(process, s),
         };
         (0..self.queues.len() as u32).map(ProcessId).any(may_be)
     }
@@ -435,6 +443,7 @@ impl DmaEngine {
             true => s.counters.withheld += 1,
             false => s.counters.dma_requests += 1,
         }
+        self.latest[process.index()] = Some(to);
         self.transfer = Some(Transfer {
             request: *request,
             to,

@@ -325,6 +325,29 @@ mod tests {
         assert_eq!(told(&mut senders, &[(2, 0)]), [(1, Word::GoOn)]);
     }
 
+    #[test]
+    fn who_comes_while_all_wait_waits_and_neither_is_said_twice() {
+        let mut senders = Senders::default();
+        let mut words = vec![];
+        senders.pause(|_, _| ());
+        assert_eq!(told(&mut senders, &[(1, 10), (1, 10)]), [(1, Word::Wait)]);
+        senders.resume(TURNS, |site, word| words.push((site, word)));
+        senders.resume(TURNS, |site, word| words.push((site, word)));
+        senders.pause(|site, word| words.push((site, word)));
+        senders.pause(|site, word| words.push((site, word)));
+        assert_eq!(words, [(1, Word::GoOn), (1, Word::Wait)]);
+    }
+
+    #[test]
+    fn a_break_is_told_at_once_unless_the_turn_goes_on() {
+        let mut told = ToldBlocks::new(true);
+        assert!(told.tells_break(HERE, JOB) && !ToldBlocks::new(false).tells_break(HERE, JOB));
+        told.told(HERE, JOB, Word::GoOn);
+        assert!(!told.tells_break(HERE, JOB));
+        told.told(HERE, JOB, Word::Wait);
+        assert!(told.tells_break(HERE, JOB));
+    }
+
     /// Random sites, blocks, ends before their time and delays: nobody waits for ever.
     #[test]
     fn whoever_waits_is_told_to_go_on() {
@@ -406,7 +429,9 @@ mod tests {
 
         /// A piece or the notice of the first block, unless it waits; or that breaks off.
         fn send(&mut self, site: usize) {
-            let (breaks_off, waits) = (self.random.below(20) == 0, self.told[site].wait(HERE, JOB));
+            let waits = self.told[site].wait(HERE, JOB);
+            // One that waits does not: it would hide that it waits for ever.
+            let breaks_off = self.random.below(20) == 0 && !waits;
             let Some(left) = self.blocks[site].front_mut() else { return };
             if !breaks_off && *left > 0 {
                 if !waits {
