@@ -87,7 +87,8 @@ def test_a_job_beside_blocks_whose_pages_are_absent(
     print([f"{time / times[0]:.2f}" for time in times], f"made to wait {waited} times")
     assert times[1] <= 1.5 * times[0]
     assert waited > 0
-    assert times[2] > 1.5 * times[0] or machine == "voyager"
+    if machine == "voyager-modern":
+        assert times[2] > 1.5 * times[0]
 
 
 def waits(programs: tuple[Path, Path], out: Path, *settings: str) -> list[int]:
@@ -198,3 +199,74 @@ def test_such_blocks_all_come_whoever_ends_amid_them(
         assert waited > 0
         found.append((times, waited))
     assert found[1:] == found[:1] * (len(found) - 1)
+
+
+ELSEWHERE = """\
+#include <chasqui/nes.h>
+#include <stdio.h>
+static struct nes nes;
+static _Alignas(64) char block[1 << 17];
+static const uint64_t notice[3];
+
+static void move(uint32_t to, size_t bytes)
+{
+    while (!nes_dma_send(&nes, to, block, (uintptr_t)block, bytes, notice))
+        ;
+}
+
+static uint32_t taken(void)
+{
+    const struct chasqui_voyager_slot *oldest;
+    while (!(oldest = nes_basic_oldest(&nes)))
+        ;
+    uint32_t source = oldest->node;
+    nes_basic_release(&nes, oldest->bytes);
+    return source;
+}
+
+/* Ranks 2, 4 and 5 send rank 0 two long blocks each; then ranks 2 and 3, of one node, send rank 6
+ * short ones, until rank 0, which waits for ten more of rank 4's, tells all to stop. */
+int main(void)
+{
+    const uint32_t stop = 1;
+    if (!nes_open(&nes))
+        return 2;
+    if (nes.rank == 0) {
+        for (int i = 0; i < 16; i++)
+            taken();
+        for (uint32_t rank = 2; rank < 8; rank++)
+            while (!nes_basic_send(&nes, rank, &stop, sizeof stop))
+                ;
+        printf("16 have come\\n");
+    }
+    if (nes.rank == 2 || nes.rank == 4 || nes.rank == 5)
+        for (int i = 0; i < 2; i++)
+            move(0, sizeof block);
+    for (int i = 0; nes.rank == 4 && i < 10; i++)
+        move(0, 4096);
+    while ((nes.rank == 2 || nes.rank == 3) && !nes_basic_oldest(&nes))
+        move(6, 64);
+    while (nes.rank == 6 && taken() != 0)
+        ;
+    while (!nes_dma_is_done(&nes))
+        ;
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("machine", ["voyager-modern", *["voyager"] * SWEEP])
+def test_blocks_that_go_elsewhere_keep_no_turn(
+    compile_c: Compiler, tmp_path: Path, machine: str
+) -> None:
+    """Two processes of a node had always a request that might have been for the site: others
+    waited for ever."""
+    elsewhere, traffic = (
+        compile_c("elsewhere", ELSEWHERE, HEADERS),
+        compile_c("traffic", TRAFFIC),
+    )
+    options = ["-m", machine, *ALONE, "--ranks-per-node", 2, "--set", "node.harts=4"]
+    words = ["-np", 2, "--job", f"-np 8 {elsewhere}", "--", traffic, 1, 1, 10]
+    done = run(tmp_path, "run", *options, "--limit-time", "60 ms", *words)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "run" / "job1" / "stdout.0").read_text() == "16 have come\n"
