@@ -2,6 +2,8 @@
 //! buffers below and its stack above; in the host's memory what the card writes, and nobody else does. What the kernel writes
 //! for the card no process maps: a page table on the host, and behind the windows the addresses of what lies in one page.
 
+use std::ops::Range;
+
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
 use chasqui_ni::Region;
 use chasqui_placement::ProcessId;
@@ -66,6 +68,12 @@ impl Layout {
     /// Address in the card's memory of what lies in one page: a word for each name of the first process; the others' follow.
     pub fn pinned(&self) -> u64 {
         self.windows + u64::from(self.processes) * self.window_bytes
+    }
+
+    /// Physical addresses of what processes and their kernel store to.
+    pub fn stored(&self) -> Range<u64> {
+        let end = self.pinned() + pinned_bytes(self.processes, self.entries);
+        DEVICE_BASE + self.windows..DEVICE_BASE + end
     }
 
     /// Physical address of the page table; each process has its `entries`, one behind the other's.

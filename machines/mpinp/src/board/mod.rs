@@ -483,10 +483,9 @@ impl NetworkInterface for Board {
         None
     }
 
-    /// What is stored to a window is all that the card needs.
-    fn self_contained_stores(&self, process: ProcessId) -> Range<u64> {
-        let window = self.layout.regions(process)[registers::REGION_WINDOW as usize];
-        window.physical..window.physical + window.bytes
+    /// What is stored to a window, or by the kernel behind them, is all that the card needs. Processes may share a hart.
+    fn self_contained_stores(&self, _: ProcessId) -> Range<u64> {
+        self.layout.stored()
     }
 
     fn promises(&self) -> Option<&dyn Promises> {
