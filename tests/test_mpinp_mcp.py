@@ -83,7 +83,9 @@ LATE = {
 }
 
 
-@pytest.mark.parametrize(("what", "tiny"), in_turn(LATE, ["usual", "slot", "pages", "queue", "page"]))
+@pytest.mark.parametrize(
+    ("what", "tiny"), in_turn(LATE, ["usual", "slot", "pages", "queue", "page"])
+)
 def test_late_receives_are_in_no_others_way(
     compile_c: Compiler, tmp_path: Path, what: str, tiny: str
 ) -> None:

@@ -219,7 +219,10 @@ mod tests {
         assert_eq!(control(Image::Bip).check(&placement(200, 4), &shared), Ok(()));
         let few = Shared { pages: 255, ..shared };
         let text = control(Image::Mcp).check(&placement(2, 2), &few).unwrap_err();
-        assert!(text.ends_with("each has 31 entries of the page table; from 32 to 65535 are allowed"), "{text}");
+        assert!(
+            text.ends_with("each has 31 entries of the page table; from 32 to 65535 are allowed"),
+            "{text}"
+        );
     }
 
     #[test]
