@@ -48,8 +48,13 @@ static uint32_t pin(uint32_t name, size_t bytes, uint32_t flags)
 /* Its data move: by a message to itself. */
 static struct chasqui_mpinp_request send_of(uint32_t entry, uint32_t bytes)
 {
-    return (struct chasqui_mpinp_request){
-        .kind = CHASQUI_MPINP_SEND, .rank = 1, .name = 101, .valid = 2, .context = 12345, .bytes = bytes, .entry = entry};
+    return (struct chasqui_mpinp_request){.kind = CHASQUI_MPINP_SEND,
+                                          .rank = 1,
+                                          .name = 101,
+                                          .valid = 2,
+                                          .context = 12345,
+                                          .bytes = bytes,
+                                          .entry = entry};
 }
 
 /* What leads to entries of the page table. */

@@ -15,14 +15,14 @@ struct pin {
     uint64_t address, bytes;
     uint32_t first, last, count; /* of the ring; no entries: all is in one page */
     uint32_t valid; /* entries that have named pages, of all until now */
-    uint32_t next;  /* of the ring: the entry that names others next */
+    uint32_t next; /* of the ring: the entry that names others next */
     bool is_used, is_written;
 };
 
 /* Of the process. */
 static struct pin *pins_of[PROCESSES];
 static struct entries {
-    uint32_t free;         /* the first of entries that came back; each names the next */
+    uint32_t free; /* the first of entries that came back; each names the next */
     uint32_t count, fresh; /* those that are free, and those that never were in use, as far as that */
 } stocks[PROCESSES];
 #define pins (pins_of[process_here])

@@ -60,7 +60,8 @@ struct transfer {
     uint16_t offset; /* of the data in the first page */
     uint32_t first; /* entry; or the data's offset in the window */
     uint32_t entry_count; /* of the ring */
-    uint32_t entry; /* that is here, of all of the message, or NONE; what it names, and the number of the one behind it */
+    uint32_t
+        entry; /* that is here, of all of the message, or NONE; what it names, and the number of the one behind it */
     uint32_t pages[CHASQUI_MPINP_ENTRY_PAGES_MAX];
     uint32_t next_entry;
     uint32_t bytes; /* of the message to be sent, or room for it */

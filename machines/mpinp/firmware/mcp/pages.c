@@ -6,7 +6,8 @@
 static struct chasqui_mpinp_entry fetched;
 static uint32_t fetched_for, fetched_entry; /* request; which of its message's */
 static uint64_t table; /* physical address */
-static uint32_t entries, entry_pages, entry_log; /* entries of all processes; pages of each; bytes of that, as a power of two */
+static uint32_t entries, entry_pages,
+    entry_log; /* entries of all processes; pages of each; bytes of that, as a power of two */
 static volatile uint64_t *pinned; /* by process and name */
 
 void pages_begin(void)

@@ -69,8 +69,8 @@ static struct protocol_receive_request receive_request(unsigned process, const s
 static bool fill_transfer(unsigned process, struct transfer *transfer, const struct chasqui_mpinp_request *request)
 {
     bool is_right;
-    *transfer = (struct transfer){
-        .bytes = request->bytes, .sequence = request->sequence, .parts = parts_of(request->bytes)};
+    *transfer =
+        (struct transfer){.bytes = request->bytes, .sequence = request->sequence, .parts = parts_of(request->bytes)};
     if (request->kind == CHASQUI_MPINP_SEND && request->flags & CHASQUI_MPINP_IN_WINDOW) {
         transfer->is_in_window = true;
         transfer->first = request->entry;
