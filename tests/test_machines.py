@@ -23,10 +23,10 @@ pytestmark = pytest.mark.core
 
 
 # test_mpinp_mcp.py runs them, on nodes that are shared, too; it takes the host longest.
-HAS_OWN = "mpinp/mcp"
+HAS_OWN = ("mpinp/mcp", "mpinp/one-page")
 
 
-@pytest.mark.parametrize("machine", [name for name in machines() if SWEEP or name != HAS_OWN])
+@pytest.mark.parametrize("machine", [name for name in machines() if SWEEP or name not in HAS_OWN])
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_examples(chasqui: Run, examples: Path, machine: str, name: str) -> None:
     ranks, arguments = EXAMPLES[name]

@@ -30,11 +30,12 @@ def shared(ranks: int) -> list[str]:
 # The last takes the host nearly a minute.
 RUN = [*EXAMPLES, *WORKLOADS]
 
-# Tables of one message, buffers of one unit, little memory on the host.
+# Tables of one message, buffers of one unit, page tables that reach for little.
 TINY = {
     "slot": ["mpinp.control.slots=1", "mpinp.control.buffer=128 B", "mpinp.control.eager=0 B"],
     "slots": ["mpinp.control.slots=2", "mpinp.control.buffer=256 B", "mpinp.control.pio=8 B"],
-    "host": ["mpinp.shared.host=256 KiB"],
+    "pages": ["mpinp.shared.pages=256"],
+    "page": ["mpinp.shared.pages=64", "mpinp.shared.entry_pages=1"],
     "queue": ["mpinp.control.queue=16"],
     "usual": [],
 }
@@ -45,7 +46,8 @@ def test_examples_are_right_on_nodes_that_are_shared(
     examples: Path, tmp_path: Path, name: str, per_node: int
 ) -> None:
     ranks, arguments = (EXAMPLES | WORKLOADS)[name]
-    words = ["-np", str(ranks), *MACHINE, *shared(per_node), "--", str(examples / name), *arguments]
+    machine = ["--machine", "mpinp/one-page"] if per_node == 2 else MACHINE
+    words = ["-np", str(ranks), *machine, *shared(per_node), "--", str(examples / name), *arguments]
     done = command("run", "--out", "out", *words, directory=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{name}: PASSED" in done.stdout
@@ -82,7 +84,9 @@ LATE = {
 }
 
 
-@pytest.mark.parametrize(("what", "tiny"), in_turn(LATE, ["usual", "slot", "host", "queue"]))
+@pytest.mark.parametrize(
+    ("what", "tiny"), in_turn(LATE, ["usual", "slot", "pages", "queue", "page"])
+)
 def test_late_receives_are_in_no_others_way(
     compile_c: Compiler, tmp_path: Path, what: str, tiny: str
 ) -> None:
@@ -135,7 +139,10 @@ def test_results_do_not_depend_on_how_it_is_simulated(
 
 @pytest.mark.parametrize(
     "what",
-    ["rank", "name", "kind", "window", "host", "odd", "entry", "fetch", "count", "many", "twice"],
+    [
+        *("rank", "name", "kind", "window", "odd", "entry", "fetch", "count", "many", "twice"),
+        *("beyond", "foreign", "free", "page", "long", "read", "reuse"),
+    ],
 )
 def test_a_request_that_may_not_be_is_its_own_processs_fault(
     compile_c: Compiler, tmp_path: Path, what: str
@@ -145,6 +152,8 @@ def test_a_request_that_may_not_be_is_its_own_processs_fault(
     done = command("run", "--out", "out", *words, directory=tmp_path)
     assert "fault: rank 1 " in done.stderr
     assert "protection: " in done.stderr
+    leads = what in ("foreign", "free", "long", "reuse")
+    assert leads == ("leads to an entry of the page table" in done.stderr)
 
 
 def test_the_largest_number_of_ranks_is_named(examples: Path, tmp_path: Path) -> None:

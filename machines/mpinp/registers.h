@@ -10,7 +10,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_MPINP_INTERFACE 0x8c650034u /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_MPINP_INTERFACE 0x7aa85054u /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 
@@ -55,6 +55,10 @@ _Static_assert(offsetof(struct chasqui_mpinp_end, sent) == 60, "chasqui_mpinp_en
 
 #define CHASQUI_MPINP_MCP_DEVICE 0x7ull /* Number by which MPI_Init picks the device of the firmware that matches. */
 #define CHASQUI_MPINP_SETTING_PIO_BYTES 0x3ull /* Setting: longest data that are stored to the window [bytes]. */
+#define CHASQUI_MPINP_SETTING_PAGE_TABLE 0x4ull /* Setting, the kernel's: physical address of the node's page table, whose entries are numbered through all processes. */
+#define CHASQUI_MPINP_SETTING_ENTRIES 0x5ull /* Setting, the kernel's: entries that each process has of it. */
+#define CHASQUI_MPINP_SETTING_ENTRY_PAGES 0x6ull /* Setting, the kernel's: pages that an entry names. */
+#define CHASQUI_MPINP_SETTING_PINNED 0x7ull /* Setting, the kernel's: address in the card's memory of what lies in one page: of each process a word for each name. */
 #define CHASQUI_MPINP_REQUESTS 0x40ull /* Requests that the ring at the window's begin holds. The doorbell counts them. */
 #define CHASQUI_MPINP_WINDOW_DATA 0x1000ull /* Offset in the window of data that the process sends from there. */
 #define CHASQUI_MPINP_NAMES 0x80ull /* Names that a process has for its requests, from 0 on; one is free again with its last event. */
@@ -62,14 +66,15 @@ _Static_assert(offsetof(struct chasqui_mpinp_end, sent) == 60, "chasqui_mpinp_en
 #define CHASQUI_MPINP_PLACES 0x100ull /* Places in expected lists that they may have: one each, of any source one for each rank. */
 #define CHASQUI_MPINP_ANY_SOURCE 0xffffull /* A rank: of any source. */
 #define CHASQUI_MPINP_ANY_TAG 0x80000000ull /* A tag: any. */
-#define CHASQUI_MPINP_ENTRY_BYTES 0x2000ull /* Longest part of a message that an entry of its table is for [bytes]. */
+#define CHASQUI_MPINP_PART_BYTES 0x2000ull /* Parts in which a message goes [bytes]. */
+#define CHASQUI_MPINP_ENTRY_PAGES_MAX 0x4ull /* Pages that an entry names, at most. */
 #define CHASQUI_MPINP_SEND 0x1ull /* Kind of a request: a message. */
 #define CHASQUI_MPINP_RECEIVE 0x2ull /* Kind of a request: a receive. */
 #define CHASQUI_MPINP_PROBE 0x3ull /* Kind of a request: is there a message that such a receive would get? PROBED follows. Without one, UNCLAIMED follows when */
 #define CHASQUI_MPINP_CLAIM 0x4ull /* Kind of a request: the same, and the message is `name`'s from now on. CLAIMED follows. */
 #define CHASQUI_MPINP_FETCH 0x5ull /* Kind of a request: the message that `name` has claimed is received. */
 #define CHASQUI_MPINP_CANCEL 0x6ull /* Kind of a request: `name` is not wanted any more. Its event says what came of that. */
-#define CHASQUI_MPINP_ENTRY 0x7ull /* Kind of a request: an entry of `name`'s table is valid again. */
+#define CHASQUI_MPINP_ENTRY 0x7ull /* Kind of a request, the answer to ENTRY_DONE: of `name`'s entries now so many have been valid, of all: `bytes`. */
 #define CHASQUI_MPINP_LISTEN 0x8ull /* Kind of a request: UNCLAIMED is wanted; with flag 1, also if messages are there that no receive has got. */
 #define CHASQUI_MPINP_DRAIN 0x9ull /* Kind of a request: CLAIM of the first message from `rank` that no receive has got, whatever its context and tag. */
 #define CHASQUI_MPINP_PRESS 0xaull /* Kind of a request: what was sent to `rank` up to now holds room that other sends need. Its receiver is told that it is */
@@ -78,6 +83,7 @@ _Static_assert(offsetof(struct chasqui_mpinp_end, sent) == 60, "chasqui_mpinp_en
 #define CHASQUI_MPINP_SYNCHRONOUS 0x1ull /* Flag of a send: it completes when it has met its receive. */
 #define CHASQUI_MPINP_READY 0x2ull /* Flag of a send: its receive is posted. */
 #define CHASQUI_MPINP_IN_WINDOW 0x4ull /* Flag of a send: its data are in the window. */
+#define CHASQUI_MPINP_IN_PAGE 0x8ull /* Flag of SEND, RECEIVE and FETCH: the data are in one page, of which the kernel has told the card by `name`. */
 #define CHASQUI_MPINP_DRAINED 0x1ull /* Flag of FETCH: the message's send awaits its receive, which has not come. SENT says so to the sender, and NOTE_MET follows */
 #define CHASQUI_MPINP_NOTE_ANSWER 0x0ull /* A note: the answer to the last. */
 #define CHASQUI_MPINP_NOTE_MET 0x1ull /* A note: the message that was drained has met its receive. */
@@ -85,7 +91,7 @@ _Static_assert(offsetof(struct chasqui_mpinp_end, sent) == 60, "chasqui_mpinp_en
 #define CHASQUI_MPINP_NOTE_GONE 0x3ull /* A note: it is. */
 #define CHASQUI_MPINP_SENT 0x1ull /* Kind of an event: a send is over. */
 #define CHASQUI_MPINP_RECEIVED 0x2ull /* Kind of an event: a receive is. */
-#define CHASQUI_MPINP_ENTRY_DONE 0x3ull /* Kind of an event: entry `entry` of the table of `name` has been taken, or filled. */
+#define CHASQUI_MPINP_ENTRY_DONE 0x3ull /* Kind of an event: of `name`, whose message is longer than its entries reach, the first `entry` entries are done with and */
 #define CHASQUI_MPINP_PROBED 0x4ull /* Kind of an event: the answer to PROBE. */
 #define CHASQUI_MPINP_CLAIMED 0x5ull /* Kind of an event: the answer to CLAIM. */
 #define CHASQUI_MPINP_UNCLAIMED 0x6ull /* Kind of an event: a message has come that no receive has got. */
@@ -98,19 +104,26 @@ _Static_assert(offsetof(struct chasqui_mpinp_end, sent) == 60, "chasqui_mpinp_en
 #define CHASQUI_MPINP_HOST_TAKEN 0x0ull /* Offset in the memory on the host of the count of requests that were taken. */
 #define CHASQUI_MPINP_HOST_EVENTS 0x1000ull /* Offset in the memory on the host of the ring of events. */
 #define CHASQUI_MPINP_EVENTS 0x200ull /* Events that it holds. */
-#define CHASQUI_MPINP_HOST_DATA 0x5000ull /* Offset in the memory on the host of what entries name. */
+#define CHASQUI_MPINP_HOST_BYTES 0x5000ull /* Bytes of it that are needed. */
+#define CHASQUI_MPINP_CONTROL_PIN 0x7100ull /* `ioctl`: pins what a request names; `MpinpPin`. */
+#define CHASQUI_MPINP_CONTROL_PIN_MORE 0x7101ull /* `ioctl`: of a name whose first entries are done with, these name further pages; `MpinpPin`. */
+#define CHASQUI_MPINP_CONTROL_UNPIN 0x7102ull /* `ioctl`: what is pinned for the name that is the argument is so no more. */
+#define CHASQUI_MPINP_PIN_WRITE 0x1ull /* Flag of a pin: the card writes. */
+#define CHASQUI_MPINP_PINNED_WRITE 0x8000000000000000ull /* Of a page in the card's memory: the card may write it. The rest is the data's physical address; 0: none. */
+#define CHASQUI_MPINP_ENTRY_WRITE 0x1ull /* Flag of an entry: the card may write its pages. */
 
 struct chasqui_mpinp_request {
     uint8_t kind; /* What is wanted. */
     uint8_t flags; /* Flags of a send. */
     uint16_t rank; /* World rank of the other side, or ANY_SOURCE. */
     uint16_t name; /* What events call it by. */
-    uint16_t valid; /* Entries of its table that are valid: part i of the message is where entry i modulo two says. */
+    uint16_t valid; /* Entries that its page table has, from `entry` on. */
     uint32_t context; /* Context of the communicator. */
     int32_t tag; /* Tag, or ANY_TAG. */
     uint32_t bytes; /* Length of the message, or room for it [bytes]. */
     uint32_t sequence; /* Number of the message among all that the process has sent. */
-    uint32_t address[2]; /* The table: offsets in the memory on the host, or the first in the window. */
+    uint32_t entry; /* Number of its first entry; of data in the window, their offset there. */
+    uint32_t offset; /* Offset of the data in the first page. */
 };
 _Static_assert(sizeof(struct chasqui_mpinp_request) == 32, "chasqui_mpinp_request");
 _Static_assert(offsetof(struct chasqui_mpinp_request, kind) == 0, "chasqui_mpinp_request.kind");
@@ -122,7 +135,8 @@ _Static_assert(offsetof(struct chasqui_mpinp_request, context) == 8, "chasqui_mp
 _Static_assert(offsetof(struct chasqui_mpinp_request, tag) == 12, "chasqui_mpinp_request.tag");
 _Static_assert(offsetof(struct chasqui_mpinp_request, bytes) == 16, "chasqui_mpinp_request.bytes");
 _Static_assert(offsetof(struct chasqui_mpinp_request, sequence) == 20, "chasqui_mpinp_request.sequence");
-_Static_assert(offsetof(struct chasqui_mpinp_request, address) == 24, "chasqui_mpinp_request.address");
+_Static_assert(offsetof(struct chasqui_mpinp_request, entry) == 24, "chasqui_mpinp_request.entry");
+_Static_assert(offsetof(struct chasqui_mpinp_request, offset) == 28, "chasqui_mpinp_request.offset");
 
 struct chasqui_mpinp_event {
     uint8_t kind; /* What has happened. */
@@ -133,7 +147,7 @@ struct chasqui_mpinp_event {
     int32_t tag; /* Tag of the message. */
     uint32_t sequence; /* Number of the message among all that its source has sent; 0: of none. */
     uint32_t bytes; /* Length of the message [bytes]; of NOTED, the number of the message. */
-    uint32_t entry; /* Of ENTRY_DONE: which. Of CLAIMED: 1, if the message's send awaits its receive. Of SENT: 1, if it was drained and does. */
+    uint32_t entry; /* Of ENTRY_DONE: how many. Of CLAIMED: 1, if the message's send awaits its receive. Of SENT: 1, if it was drained and does. */
     uint32_t taken; /* Requests that have been taken, of all. */
     uint32_t number; /* Number of the event, from 1 on: it is there. */
 };
@@ -149,5 +163,39 @@ _Static_assert(offsetof(struct chasqui_mpinp_event, bytes) == 16, "chasqui_mpinp
 _Static_assert(offsetof(struct chasqui_mpinp_event, entry) == 20, "chasqui_mpinp_event.entry");
 _Static_assert(offsetof(struct chasqui_mpinp_event, taken) == 24, "chasqui_mpinp_event.taken");
 _Static_assert(offsetof(struct chasqui_mpinp_event, number) == 28, "chasqui_mpinp_event.number");
+
+struct chasqui_mpinp_entry {
+    uint16_t owner; /* Number of the process of the node, from 1 on, that has it; 0: it names nothing. */
+    uint16_t flags; /* Flags. */
+    uint32_t next; /* Number of the entry that comes behind it; behind the last comes the first again. */
+    uint32_t pages[4]; /* Numbers of the pages. */
+    uint64_t reserved; /* A line has one entry. */
+};
+_Static_assert(sizeof(struct chasqui_mpinp_entry) == 32, "chasqui_mpinp_entry");
+_Static_assert(offsetof(struct chasqui_mpinp_entry, owner) == 0, "chasqui_mpinp_entry.owner");
+_Static_assert(offsetof(struct chasqui_mpinp_entry, flags) == 2, "chasqui_mpinp_entry.flags");
+_Static_assert(offsetof(struct chasqui_mpinp_entry, next) == 4, "chasqui_mpinp_entry.next");
+_Static_assert(offsetof(struct chasqui_mpinp_entry, pages) == 8, "chasqui_mpinp_entry.pages");
+_Static_assert(offsetof(struct chasqui_mpinp_entry, reserved) == 24, "chasqui_mpinp_entry.reserved");
+
+struct chasqui_mpinp_pin {
+    uint64_t address; /* Where it begins. */
+    uint64_t bytes; /* Length [bytes]. */
+    uint32_t name; /* The request's name. */
+    uint32_t flags; /* Flags. */
+    uint32_t left; /* Entries that are left to others. Of CONTROL_PIN_MORE: those that are done with, of all. */
+    uint32_t first; /* Answer: the first entry. All lies in one page: the card knows it by name, and `valid` is 0. */
+    uint32_t valid; /* Answer: entries that name something, of all until now: what is longer is pinned up to there. */
+    uint32_t reserved; /* Not used. */
+};
+_Static_assert(sizeof(struct chasqui_mpinp_pin) == 40, "chasqui_mpinp_pin");
+_Static_assert(offsetof(struct chasqui_mpinp_pin, address) == 0, "chasqui_mpinp_pin.address");
+_Static_assert(offsetof(struct chasqui_mpinp_pin, bytes) == 8, "chasqui_mpinp_pin.bytes");
+_Static_assert(offsetof(struct chasqui_mpinp_pin, name) == 16, "chasqui_mpinp_pin.name");
+_Static_assert(offsetof(struct chasqui_mpinp_pin, flags) == 20, "chasqui_mpinp_pin.flags");
+_Static_assert(offsetof(struct chasqui_mpinp_pin, left) == 24, "chasqui_mpinp_pin.left");
+_Static_assert(offsetof(struct chasqui_mpinp_pin, first) == 28, "chasqui_mpinp_pin.first");
+_Static_assert(offsetof(struct chasqui_mpinp_pin, valid) == 32, "chasqui_mpinp_pin.valid");
+_Static_assert(offsetof(struct chasqui_mpinp_pin, reserved) == 36, "chasqui_mpinp_pin.reserved");
 
 #endif

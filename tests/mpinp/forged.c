@@ -1,11 +1,13 @@
 /* Rank 1 stores a request to its window that it may not make; the others exchange messages meanwhile.
  *
- * Usage: forged WHAT (rank, name, kind, window, host, odd, entry, fetch, count, many, twice)
+ * Usage: forged WHAT (rank, name, kind, window, odd, beyond, foreign, free, page, long, read, reuse, entry, fetch, count, many,
+ * twice)
  */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 
 #include "registers.h"
@@ -13,12 +15,14 @@
 static volatile char *window;
 static const struct chasqui_ni_identification *ni;
 static uint32_t filled;
+static int card;
+static char memory[3 * 4096] __attribute__((aligned(4096)));
 
 static void open_window(void)
 {
-    int fd = open("/dev/ni0", O_RDWR);
-    ni = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
-    window = mmap(NULL, ni->regions[0].bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, CHASQUI_NI_REGION_STRIDE);
+    card = open("/dev/ni0", O_RDWR);
+    ni = mmap(NULL, 4096, PROT_READ, MAP_SHARED, card, 0);
+    window = mmap(NULL, ni->regions[0].bytes, PROT_READ | PROT_WRITE, MAP_SHARED, card, CHASQUI_NI_REGION_STRIDE);
     filled = *(volatile uint32_t *)(window + CHASQUI_MPINP_DOORBELL);
 }
 
@@ -33,15 +37,59 @@ static void post(struct chasqui_mpinp_request request)
     *(volatile uint32_t *)(window + CHASQUI_MPINP_DOORBELL) = filled;
 }
 
+/* The number of its first entry. */
+static uint32_t pin(uint32_t name, size_t bytes, uint32_t flags)
+{
+    struct chasqui_mpinp_pin pin = {
+        .address = (uint64_t)(uintptr_t)memory, .bytes = bytes, .name = name, .flags = flags};
+    return ioctl(card, CHASQUI_MPINP_CONTROL_PIN, &pin) ? UINT32_MAX : pin.first;
+}
+
+/* Its data move: by a message to itself. */
+static struct chasqui_mpinp_request send_of(uint32_t entry, uint32_t bytes)
+{
+    return (struct chasqui_mpinp_request){.kind = CHASQUI_MPINP_SEND,
+                                          .rank = 1,
+                                          .name = 101,
+                                          .valid = 2,
+                                          .context = 12345,
+                                          .bytes = bytes,
+                                          .entry = entry};
+}
+
+/* What leads to entries of the page table. */
+static struct chasqui_mpinp_request harm_pages(const char *what)
+{
+    uint32_t each = (uint32_t)ni->settings[CHASQUI_MPINP_SETTING_ENTRIES];
+    if (!strcmp(what, "beyond"))
+        return send_of(3 * each, 5000);
+    if (!strcmp(what, "foreign"))
+        return send_of(0, 5000);
+    if (!strcmp(what, "free"))
+        return send_of(2 * each - 1, 5000);
+    if (!strcmp(what, "reuse")) {
+        uint32_t entry = pin(101, 5000, 0);
+        ioctl(card, CHASQUI_MPINP_CONTROL_UNPIN, 101L);
+        return send_of(entry, 5000);
+    }
+    struct chasqui_mpinp_request request = send_of(0, 64);
+    if (!strcmp(what, "long")) { /* a page more than what is pinned */
+        request = send_of(pin(101, 5000, 0), 8000);
+        request.offset = 4095;
+        return request;
+    }
+    request.flags = CHASQUI_MPINP_IN_PAGE;
+    if (!strcmp(what, "read")) {
+        pin(101, 64, 0);
+        request.kind = CHASQUI_MPINP_RECEIVE;
+    }
+    return request;
+}
+
 static void harm(const char *what)
 {
-    struct chasqui_mpinp_request request = {.kind = CHASQUI_MPINP_RECEIVE,
-                                            .name = 100,
-                                            .valid = 1,
-                                            .context = 12345,
-                                            .bytes = 64,
-                                            .address = {CHASQUI_MPINP_HOST_DATA}};
-    uint32_t host = (uint32_t)ni->settings[CHASQUI_MPINP_SETTING_HOST_BYTES];
+    struct chasqui_mpinp_request request = {
+        .kind = CHASQUI_MPINP_RECEIVE, .rank = 1, .name = 100, .valid = 2, .context = 12345};
     unsigned times = 1;
     if (!strcmp(what, "rank"))
         request.rank = (uint16_t)ni->ranks;
@@ -49,16 +97,13 @@ static void harm(const char *what)
         request.name = CHASQUI_MPINP_NAMES;
     else if (!strcmp(what, "kind"))
         request.kind = 77;
-    else if (!strcmp(what, "window")) {
+    else if (!strcmp(what, "window") || !strcmp(what, "odd")) {
         request.kind = CHASQUI_MPINP_SEND;
         request.flags = CHASQUI_MPINP_IN_WINDOW;
-        request.address[0] = (uint32_t)ni->settings[CHASQUI_MPINP_SETTING_WINDOW_BYTES] - 32;
-    } else if (!strcmp(what, "host"))
-        request.address[0] = host - 32;
-    else if (!strcmp(what, "odd"))
-        request.address[0] += 4;
-    else if (!strcmp(what, "entry"))
-        times = 4;
+        request.bytes = 64;
+        request.entry = (uint32_t)ni->settings[CHASQUI_MPINP_SETTING_WINDOW_BYTES] - (*what == 'o' ? 100 : 32);
+    } else if (!strcmp(what, "entry"))
+        times = 2;
     else if (!strcmp(what, "fetch"))
         request.kind = CHASQUI_MPINP_FETCH;
     else if (!strcmp(what, "count"))
@@ -67,6 +112,8 @@ static void harm(const char *what)
         times = CHASQUI_MPINP_NAMES;
     else if (!strcmp(what, "twice"))
         times = 2;
+    else
+        request = harm_pages(what);
     for (unsigned i = 0; i < times; i++) {
         if (!strcmp(what, "many"))
             request.name = (uint16_t)i;

@@ -41,6 +41,7 @@
 #define CHASQUI_NP_FAULT_CREDIT 0x300000000ull /* Of FAULT: it sends more messages than it has credit for. */
 #define CHASQUI_NP_FAULT_GIVEN 0x400000000ull /* Of FAULT: it gives credit back for messages that have not come, or too little of it alone. */
 #define CHASQUI_NP_FAULT_REQUEST 0x500000000ull /* Of FAULT: a request names what is not the process's, or more than it may have. */
+#define CHASQUI_NP_FAULT_ENTRY 0x600000000ull /* Of FAULT: an entry of the page table that a request leads to is not the process's, or not to be written. */
 #define CHASQUI_NP_SETTING_SRAM 0x100ull /* Loaded: bytes of the card's memory. */
 #define CHASQUI_NP_SETTING_NODE 0x108ull /* Loaded: this node. */
 #define CHASQUI_NP_SETTING_PROCESSES 0x110ull /* Loaded: processes of this node. */
@@ -57,6 +58,10 @@
 #define CHASQUI_NP_SETTING_SLOTS 0x168ull /* Loaded: slots of a channel's message table. */
 #define CHASQUI_NP_SETTING_BUFFER 0x170ull /* Loaded: longest receive buffer of a channel [bytes]. */
 #define CHASQUI_NP_SETTING_QUEUE 0x178ull /* Loaded: headers that may wait for the wire. */
+#define CHASQUI_NP_SETTING_PAGE_TABLE 0x180ull /* Loaded: physical address of the node's page table. */
+#define CHASQUI_NP_SETTING_ENTRIES 0x188ull /* Loaded: entries of it that each process has. */
+#define CHASQUI_NP_SETTING_ENTRY_PAGES 0x190ull /* Loaded: pages that an entry names. */
+#define CHASQUI_NP_SETTING_PINNED 0x198ull /* Loaded: address in the card's memory of what lies in one page: a word for each name of each process. */
 #define CHASQUI_NP_PROCESSES_MAX 0x40ull /* Processes of a node, at most: a bit each of DOORBELLS. */
 #define CHASQUI_NP_PEER_BYTES 0x10ull /* Bytes that the thin firmware needs behind its image for each process of the node and each of the machine. */
 #define CHASQUI_NP_PROCESS_BYTES 0x7000ull /* Bytes that the firmware that matches needs behind its image for each process of the node, at most. */

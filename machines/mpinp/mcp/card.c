@@ -1,53 +1,27 @@
 /* The card as the host's software sees it: requests are stored to the window, events come to a ring in memory. No load
  * crosses the I/O bus. */
 #include "host.h"
-#include "mpi/runtime/error.h"
 #include "mpi/runtime/memory.h"
-
-#define SMALL 256u /* memory for short data comes in blocks of this size [bytes] */
-
-/* Blocks of one size that are free: a stack. */
-struct blocks {
-    uint32_t *free;
-    uint32_t count;
-    size_t bytes;
-};
 
 static volatile char *window;
 static char *host;
+static int device; /* file descriptor */
 static uint32_t filled, taken; /* requests: posted, and those that were taken as far as is known */
 static uint32_t seen; /* events */
-static struct blocks small[MCP_MEMORIES], large[MCP_MEMORIES];
-static size_t longest; /* data in the window [bytes] */
+static uint32_t *blocks, block_count; /* of the window, that are free: a stack */
+static size_t longest; /* data there [bytes] */
 
 /* Earlier stores, to memory and to the card, are done before the doorbell that follows. */
 static inline void fence_before_doorbell(void) { __asm__ volatile("fence ow, o" : : : "memory"); }
 /* What the card has written last comes before the loads that follow. */
 static inline void fence_after_event(void) { __asm__ volatile("fence r, r" : : : "memory"); }
 
-static void mcp_blocks_open(struct blocks *blocks, uint32_t first, uint32_t end, size_t bytes)
+static void mcp_window_open(uint32_t end)
 {
-    uint32_t count = (uint32_t)((end - first) / bytes);
-    blocks->free = chq_malloc((count ? count : 1) * sizeof *blocks->free);
-    blocks->bytes = bytes;
-    blocks->count = count;
-    for (uint32_t i = 0; i < count; i++)
-        blocks->free[i] = first + (uint32_t)((count - 1 - i) * bytes);
-}
-
-/* A small block for each receive that the card may have, and as much for sends; of the rest, two thirds for receives. */
-static void mcp_memory_open(uint32_t window_end, uint32_t host_end)
-{
-    uint32_t first = CHASQUI_MPINP_HOST_DATA, each = CHASQUI_MPINP_NAMES * SMALL;
-    if (host_end < first + 2 * each + 4 * MCP_PART)
-        chq_die("mpinp: too little memory on the host (mpinp.shared.host)");
-    uint32_t begin = first + 2 * each, split = begin + (host_end - begin) / 3 / MCP_PART * MCP_PART;
-    mcp_blocks_open(&small[MCP_WINDOW], CHASQUI_MPINP_WINDOW_DATA, window_end, (longest + 7) & ~(size_t)7);
-    mcp_blocks_open(&small[MCP_SENDS], first, first + each, SMALL);
-    mcp_blocks_open(&small[MCP_RECEIVES], first + each, begin, SMALL);
-    mcp_blocks_open(&large[MCP_WINDOW], 0, 0, 1);
-    mcp_blocks_open(&large[MCP_SENDS], begin, split, MCP_PART);
-    mcp_blocks_open(&large[MCP_RECEIVES], split, host_end, MCP_PART);
+    uint32_t bytes = (uint32_t)((longest + 7) & ~(size_t)7), count = (end - CHASQUI_MPINP_WINDOW_DATA) / bytes;
+    blocks = chq_malloc(count * sizeof *blocks);
+    while (count > 0)
+        blocks[block_count++] = (uint32_t)CHASQUI_MPINP_WINDOW_DATA + --count * bytes;
 }
 
 bool mcp_card_open(const struct chasqui_ni_identification *ni, int ni_fd)
@@ -60,10 +34,12 @@ bool mcp_card_open(const struct chasqui_ni_identification *ni, int ni_fd)
     if (!window || !host)
         return false;
     longest = ni->settings[CHASQUI_MPINP_SETTING_PIO_BYTES];
-    mcp_memory_open((uint32_t)ni->settings[CHASQUI_MPINP_SETTING_WINDOW_BYTES],
-                    (uint32_t)ni->settings[CHASQUI_MPINP_SETTING_HOST_BYTES]);
+    mcp_window_open((uint32_t)ni->settings[CHASQUI_MPINP_SETTING_WINDOW_BYTES]);
+    device = ni_fd;
     return true;
 }
+
+long mcp_card_control(uint64_t request, uint64_t argument) { return chq_platform_control(device, request, argument); }
 
 uint32_t mcp_card_room(void)
 {
@@ -104,26 +80,11 @@ const struct chasqui_mpinp_event *mcp_card_event(void)
     return event;
 }
 
-/* --- memory --- */
+/* --- data in the window --- */
 
-static struct blocks *mcp_blocks_for(enum mcp_memory memory, size_t bytes)
-{
-    return bytes <= small[memory].bytes ? &small[memory] : &large[memory];
-}
+uint32_t mcp_window_take(void) { return block_count > 0 ? blocks[--block_count] : 0; }
 
-uint32_t mcp_memory_take(enum mcp_memory memory, size_t bytes, uint32_t left)
-{
-    struct blocks *blocks = mcp_blocks_for(memory, bytes);
-    if (unlikely(bytes > blocks->bytes || blocks->count <= (blocks == &small[memory] ? 0 : left)))
-        return 0;
-    return blocks->free[--blocks->count];
-}
-
-void mcp_memory_give(enum mcp_memory memory, uint32_t address, size_t bytes)
-{
-    struct blocks *blocks = mcp_blocks_for(memory, bytes);
-    blocks->free[blocks->count++] = address;
-}
+void mcp_window_give(uint32_t address) { blocks[block_count++] = address; }
 
 size_t mcp_window_bytes(void) { return longest; }
 
@@ -141,5 +102,3 @@ void mcp_window_store(uint32_t address, const void *from, size_t bytes)
         bytes -= here;
     }
 }
-
-void *mcp_memory_at(uint32_t address) { return host + address; }

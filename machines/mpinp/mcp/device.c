@@ -13,12 +13,7 @@ void mcp_look(void)
         switch (copy.kind) {
         case CHASQUI_MPINP_SENT: mcp_sent(&copy); break;
         case CHASQUI_MPINP_RECEIVED: mcp_received(&copy); break;
-        case CHASQUI_MPINP_ENTRY_DONE:
-            if (mcp_name_of(copy.name)->kind == CHASQUI_MPINP_SEND)
-                mcp_send_entry(&copy);
-            else
-                mcp_receive_entry(&copy);
-            break;
+        case CHASQUI_MPINP_ENTRY_DONE: mcp_pin_more(copy.name, copy.entry); break;
         case CHASQUI_MPINP_UNCLAIMED: mcp_unclaimed(&copy); break;
         case CHASQUI_MPINP_CROWDED: mcp_crowded(copy.rank); break;
         case CHASQUI_MPINP_NOTED: mcp_noted(&copy); break;
@@ -39,7 +34,7 @@ static void mcp_cancel(struct request *request)
 static void mcp_init(void)
 {
     chq.send = mcp_send_short;
-    chq.eager_bytes_max = MCP_TABLE * MCP_PART;
+    chq.eager_bytes_max = mcp_window_bytes();
     chq.unexpected_count = CHQ_POSTS;
     chq_set_network(mcp_look);
     mcp_send_init();

@@ -5,9 +5,6 @@
 #include "mpi/transport/transport.h"
 #include "../registers.h"
 
-#define MCP_PART CHASQUI_MPINP_ENTRY_BYTES
-#define MCP_TABLE 2 /* entries of a request's table */
-
 /* --- card.c: the window, and what the card writes --- */
 
 bool mcp_card_open(const struct chasqui_ni_identification *ni, int ni_fd);
@@ -19,14 +16,14 @@ uint32_t mcp_card_posted(void); /* requests, up to now */
 /* The next event, until the next call; null: none has come. */
 const struct chasqui_mpinp_event *mcp_card_event(void);
 
-/* Memory for data: in the window, and on the host for sends and for receives. Addresses are as in requests; 0: there is
- * none. */
-enum mcp_memory { MCP_WINDOW, MCP_SENDS, MCP_RECEIVES, MCP_MEMORIES };
-uint32_t mcp_memory_take(enum mcp_memory memory, size_t bytes, uint32_t left); /* `left` long blocks stay there */
-void mcp_memory_give(enum mcp_memory memory, uint32_t address, size_t bytes);
-size_t mcp_window_bytes(void); /* longest data in the window */
+/* An ioctl of the kernel's agent: 0 or more, or an error, negative. */
+long mcp_card_control(uint64_t request, uint64_t argument);
+
+/* Memory for data in the window. Addresses are as in requests; 0: there is none. */
+uint32_t mcp_window_take(void);
+void mcp_window_give(uint32_t address);
+size_t mcp_window_bytes(void); /* longest data there */
 void mcp_window_store(uint32_t address, const void *from, size_t bytes);
-void *mcp_memory_at(uint32_t address);
 
 /* --- names.c: requests that the card has --- */
 
@@ -36,16 +33,18 @@ struct mcp_name {
     struct request *request; /* null: it is complete already, or none */
     struct mcp_held *held; /* a message that was claimed before */
     uint8_t kind; /* of the request to the card: SEND, RECEIVE, CLAIM */
-    bool is_in_window, is_synchronous;
+    bool is_in_window;
     bool is_met; /* a synchronous send: drained, and has met its receive since */
     bool is_withdrawn; /* likewise: it is to be cancelled */
-    uint8_t owed; /* entries that are valid, which the card has yet to hear of */
+    bool is_owed; /* the card has yet to hear that it has more entries */
+    bool is_pinned;
     uint16_t rank;   /* of a send: destination */
     uint16_t places; /* of a receive: in the card's expected lists */
     uint16_t number; /* of a send: among those to its destination */
-    uint32_t address[MCP_TABLE];
+    uint32_t entry; /* the first; of data in the window, their address */
+    uint32_t valid; /* entries that have named pages, of all; 0: all is in one page */
+    char *data; /* that are sent, or where they go */
     size_t bytes; /* of the message, or room for it */
-    size_t parts; /* that were copied: into the table, or out of it */
 };
 
 #define MCP_NONE UINT32_MAX
@@ -54,13 +53,20 @@ uint32_t mcp_name_take(uint32_t left); /* MCP_NONE: more than `left` are not the
 uint32_t mcp_names_left(void);
 void mcp_name_give(uint32_t name);
 struct mcp_name *mcp_name_of(uint32_t name);
-bool mcp_table_take(struct mcp_name *name, enum mcp_memory memory, uint32_t left);
-void mcp_table_give(struct mcp_name *name, enum mcp_memory memory);
-/* An entry of its table is valid again: as soon as there is room for the request. */
-void mcp_entry_valid(uint32_t name);
+/* The card hears that a name has more entries: as soon as there is room for the request. */
+void mcp_entries_owe(uint32_t name);
 void mcp_entries_post(void);
 
-static inline size_t mcp_parts_of(size_t bytes) { return bytes > MCP_PART ? (bytes + MCP_PART - 1) / MCP_PART : 1; }
+/* --- pages.c: pages that the kernel pins --- */
+
+/* Entries of the page table are left to messages that are drained or claimed, and to sends. */
+#define ENTRIES_LEFT 8u
+/* Pins the data of a name, as far as there are entries; the card may write those of a receive. False: there are too few. */
+bool mcp_pin(uint32_t name, uint32_t left);
+void mcp_unpin(uint32_t name);
+/* The first entries are done with: they name further pages. */
+void mcp_pin_more(uint32_t name, uint32_t done);
+void mcp_fill(struct chasqui_mpinp_request *request, uint32_t name); /* what it says of the data */
 
 /* --- send.c --- */
 
@@ -70,7 +76,6 @@ void mcp_send(struct request *request, enum send_mode mode);
 void mcp_send_refused(struct request *request);
 void mcp_send_cancel(struct request *request);
 void mcp_sent(const struct chasqui_mpinp_event *event);
-void mcp_send_entry(const struct chasqui_mpinp_event *event);
 
 /* A synchronous send that was drained has met its receive, or is cancelled. */
 void mcp_drained_over(uint32_t sequence, bool is_cancelled);
@@ -87,7 +92,6 @@ void mcp_receive_init(void);
 void mcp_post(struct request *request, uint64_t key, int pattern);
 void mcp_receive_cancel(struct request *request);
 void mcp_received(const struct chasqui_mpinp_event *event);
-void mcp_receive_entry(const struct chasqui_mpinp_event *event);
 void mcp_unclaimed(const struct chasqui_mpinp_event *event);
 struct message *mcp_probe(uint64_t key, int pattern);
 void mcp_claim(struct message *message);

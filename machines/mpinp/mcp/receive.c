@@ -1,13 +1,13 @@
-/* Receives and probing. The card has a receive as long as there are names, places and memory; others wait here, in order.
+/* Receives and probing. The card has a receive as long as there are names, places and entries of the page table, which name the
+ * pages where the data go; others wait here, in order.
  * Messages that have met no receive stay on the card until there are many of a source, or receives wait here: then they are
  * drained, in order, and wait here, too. What waits here is older than what waits on the card, and comes first. */
 #include "host.h"
 #include "mpi/runtime/error.h"
 #include "mpi/runtime/memory.h"
 
-/* Of the card's receives, names and memory: what is left to messages that are drained or claimed. */
+/* Of the card's receives and names: what is left to messages that are drained or claimed. */
 #define CLAIMED 20u
-#define BLOCKS_LEFT 4u
 #define CLAIMS_LEFT 4u /* with fewer, messages that are claimed are taken into the host's memory */
 
 /* A message that was found by a probe, claimed or drained. */
@@ -102,14 +102,14 @@ static struct chasqui_mpinp_request mcp_request_for(uint8_t kind, uint64_t key, 
 
 static uint32_t mcp_places_for(uint64_t key) { return match_key_pattern(key) & PATTERN_ANY_SOURCE ? chq.size : 1; }
 
-static void mcp_fill(struct chasqui_mpinp_request *to, uint32_t number)
+/* Where data go: to the receive's buffer, or to a copy that is unpacked; or to the message's own place. */
+static char *mcp_target(struct request *request, size_t bytes)
 {
-    const struct mcp_name *name = mcp_name_of(number);
-    to->name = (uint16_t)number;
-    to->bytes = name->bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)name->bytes;
-    to->valid = name->bytes > MCP_PART ? MCP_TABLE : 1;
-    to->address[0] = name->address[0];
-    to->address[1] = name->address[1];
+    if (!request->type)
+        return request->buffer;
+    if (!request->packed)
+        request->packed = chq_malloc(bytes ? bytes : 1); /* Freed when the request ends. */
+    return request->packed;
 }
 
 /* False: no room. */
@@ -122,9 +122,13 @@ static bool mcp_receive_post(struct request *request, uint64_t key, int pattern)
     if (number == MCP_NONE)
         return false;
     struct mcp_name *name = mcp_name_of(number);
-    *name = (struct mcp_name){
-        .request = request, .kind = CHASQUI_MPINP_RECEIVE, .places = (uint16_t)needed, .bytes = request->bytes};
-    if (!mcp_table_take(name, MCP_RECEIVES, BLOCKS_LEFT)) {
+    size_t bytes = request->bytes > UINT32_MAX ? UINT32_MAX : request->bytes;
+    *name = (struct mcp_name){.request = request,
+                              .kind = CHASQUI_MPINP_RECEIVE,
+                              .places = (uint16_t)needed,
+                              .data = mcp_target(request, bytes),
+                              .bytes = bytes};
+    if (!mcp_pin(number, 2 * ENTRIES_LEFT)) {
         mcp_name_give(number);
         return false;
     }
@@ -202,22 +206,30 @@ static void mcp_kept_remove(struct request *request)
 
 /* --- messages that were claimed --- */
 
-/* Asks the card for the data of a claimed message: into the table of its receive, or of a place of its own. False: no room. */
+/* Asks the card for the data of a claimed message: to where its receive wants them, or to a place of its own. False: no room. */
 static bool mcp_fetch(struct mcp_held *message)
 {
     struct mcp_name *name = mcp_name_of(message->name);
     struct request *request = message->request;
-    size_t bytes = request ? request->bytes : message->message.envelope.bytes;
-    *name = (struct mcp_name){.request = request, .held = message, .kind = CHASQUI_MPINP_RECEIVE, .bytes = bytes};
-    if (mcp_card_room() == 0 || !mcp_table_take(name, MCP_RECEIVES, 0))
+    size_t bytes = message->message.envelope.bytes;
+    if (request && request->bytes < bytes)
+        bytes = request->bytes;
+    if (mcp_card_room() == 0)
+        return false;
+    if (!request && !message->data)
+        message->data = chq_malloc(bytes ? bytes : 1);
+    *name = (struct mcp_name){.request = request,
+                              .held = message,
+                              .kind = CHASQUI_MPINP_RECEIVE,
+                              .data = request ? mcp_target(request, bytes) : message->data,
+                              .bytes = bytes};
+    if (!mcp_pin(message->name, 0))
         return false;
     bool is_drained = !request && message->is_awaited;
     struct chasqui_mpinp_request fetch = {.kind = CHASQUI_MPINP_FETCH,
                                           .flags = is_drained ? (uint8_t)CHASQUI_MPINP_DRAINED : 0};
     mcp_fill(&fetch, message->name);
     message->is_fetched = true;
-    if (!request)
-        message->data = chq_malloc(bytes ? bytes : 1);
     mcp_card_post(&fetch);
     return true;
 }
@@ -538,40 +550,9 @@ void mcp_receive(struct request *request, struct message *message)
 
 /* --- events --- */
 
-/* Where data that come in several parts go: to the receive, or to the message's own place. */
-static char *mcp_target(const struct mcp_name *name, size_t bytes)
-{
-    struct request *request = name->request;
-    if (!request)
-        return name->held->data;
-    if (!request->type)
-        return request->buffer;
-    if (!request->packed)
-        request->packed = chq_malloc(bytes); /* Freed when the request ends. */
-    return request->packed;
-}
-
-static void mcp_part_out(struct mcp_name *name, size_t bytes)
-{
-    size_t part = name->parts++, before = part * MCP_PART;
-    size_t here = bytes - before < MCP_PART ? bytes - before : MCP_PART;
-    chq_copy(mcp_target(name, bytes) + before, mcp_memory_at(name->address[part % MCP_TABLE]), here);
-}
-
-void mcp_receive_entry(const struct chasqui_mpinp_event *event)
-{
-    struct mcp_name *name = mcp_name_of(event->name);
-    size_t bytes = event->bytes < name->bytes ? event->bytes : name->bytes;
-    mcp_part_out(name, bytes);
-    if (name->parts + 1 < mcp_parts_of(bytes))
-        mcp_entry_valid(event->name);
-}
-
 /* A message that was drained is here. */
-static void mcp_held_came(struct mcp_name *name, struct mcp_held *message)
+static void mcp_held_came(struct mcp_held *message)
 {
-    while (name->bytes > 0 && name->parts < mcp_parts_of(name->bytes))
-        mcp_part_out(name, name->bytes);
     MARK_COPIED(&message->message.envelope);
     message->name = MCP_NONE;
     if (message->is_gone)
@@ -580,9 +561,8 @@ static void mcp_held_came(struct mcp_name *name, struct mcp_held *message)
         mcp_take_held(message->request, message);
 }
 
-static void mcp_request_came(struct mcp_name *name, const struct chasqui_mpinp_event *event)
+static void mcp_request_came(struct request *request, const struct chasqui_mpinp_event *event)
 {
-    struct request *request = name->request;
     struct chasqui_envelope envelope = {.kind = CHASQUI_PACKET_EAGER,
                                         .context = (uint16_t)match_context(request->node.key),
                                         .source = event->rank,
@@ -591,15 +571,8 @@ static void mcp_request_came(struct mcp_name *name, const struct chasqui_mpinp_e
                                         .sequence = event->sequence,
                                         .bytes = event->bytes};
     transport_matched(request, &envelope);
-    const void *data = request->got > 0 ? mcp_memory_at(name->address[0]) : NULL;
-    size_t left = request->got;
-    if (request->got > MCP_PART) {
-        while (name->parts < mcp_parts_of(request->got))
-            mcp_part_out(name, request->got);
-        data = request->type ? request->packed : NULL;
-        left = request->type ? request->got : 0;
-    }
-    chq_deliver(request, data, left);
+    /* Dense data are where they belong. */
+    chq_deliver(request, request->type && request->got > 0 ? request->packed : NULL, request->type ? request->got : 0);
 }
 
 void mcp_received(const struct chasqui_mpinp_event *event)
@@ -607,17 +580,16 @@ void mcp_received(const struct chasqui_mpinp_event *event)
     struct mcp_name name = *mcp_name_of(event->name);
     receives--;
     places -= name.places;
-    /* Its memory is not given to another before the data have been taken out: nothing is posted meanwhile. */
-    mcp_table_give(&name, MCP_RECEIVES);
+    mcp_unpin(event->name);
     mcp_name_give(event->name);
     if (event->result == CHASQUI_MPINP_CANCELLED) {
         chq_cancelled(name.request);
     } else if (name.request) {
         if (name.held)
             mcp_held_free(name.held);
-        mcp_request_came(&name, event);
+        mcp_request_came(name.request, event);
     } else {
         name.held->message.envelope.sequence = event->sequence;
-        mcp_held_came(&name, name.held);
+        mcp_held_came(name.held);
     }
 }

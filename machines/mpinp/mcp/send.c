@@ -1,7 +1,7 @@
-/* Sends: short data are stored to the window, others copied into memory that the card may read; a long message goes through
- * two entries of a table, which are filled again as they are done.
+/* Sends: short data are stored to the window, and the send is complete; the card reads others from the pages where they are,
+ * which are pinned until they have left.
  *
- * What is sent keeps its name, its place in a ring and its memory until it has left, which may be long if its receive comes
+ * What is sent keeps its name, its place in a ring and its pages until it has left, which may be long if its receive comes
  * late. So that it is in nobody's way it is *pressed* where others wait for these: its receiver drains it. */
 #include "host.h"
 #include "mpi/runtime/memory.h"
@@ -31,35 +31,24 @@ void mcp_send_init(void)
 /* Waiting sends are linked by their nodes. */
 static struct request *mcp_next_of(const struct request *request) { return (struct request *)request->node.next; }
 
-static void mcp_part_in(struct mcp_name *name, const char *data)
+/* Short data find room in the window, others are pinned. False: neither, at this moment. */
+static bool mcp_place_data(uint32_t number, bool is_pinned)
 {
-    size_t part = name->parts++, before = part * MCP_PART;
-    size_t bytes = name->bytes - before < MCP_PART ? name->bytes - before : MCP_PART;
-    chq_copy(mcp_memory_at(name->address[part % MCP_TABLE]), data + before, bytes);
-}
-
-/* Its data find room. */
-static bool mcp_place_data(struct mcp_name *name, const void *payload)
-{
+    struct mcp_name *name = mcp_name_of(number);
     if (name->bytes <= mcp_window_bytes()) {
-        name->address[0] = mcp_memory_take(MCP_WINDOW, name->bytes, 0);
-        name->is_in_window = name->address[0] != 0;
+        name->entry = mcp_window_take();
+        name->is_in_window = name->entry != 0;
         if (name->is_in_window) {
-            mcp_window_store(name->address[0], payload, name->bytes);
-            name->parts = 1;
+            mcp_window_store(name->entry, name->data, name->bytes);
             return true;
         }
     }
-    if (!mcp_table_take(name, MCP_SENDS, 0))
-        return false;
-    mcp_part_in(name, payload);
-    if (name->bytes > MCP_PART)
-        mcp_part_in(name, payload);
-    return true;
+    return is_pinned && mcp_pin(number, ENTRIES_LEFT);
 }
 
-/* MCP_NONE: there is no room at this moment. */
-static uint32_t mcp_send_post(const struct chasqui_envelope *envelope, const void *payload, enum send_mode mode)
+/* `request` may be null if the data are short: then they are not pinned. MCP_NONE: there is no room at this moment. */
+static uint32_t mcp_send_post(const struct chasqui_envelope *envelope, const void *payload, enum send_mode mode,
+                              struct request *request)
 {
     struct destination *to = &destinations[envelope->destination];
     lacking = ROOM_RING;
@@ -74,30 +63,28 @@ static uint32_t mcp_send_post(const struct chasqui_envelope *envelope, const voi
         return MCP_NONE;
     struct mcp_name *name = mcp_name_of(number);
     *name = (struct mcp_name){.kind = CHASQUI_MPINP_SEND,
-                              .is_synchronous = mode == MODE_SYNCHRONOUS,
+                              .data = (char *)(uintptr_t)payload,
                               .rank = envelope->destination,
                               .number = to->newest,
                               .bytes = envelope->bytes};
-    if (!mcp_place_data(name, payload)) {
+    if (!mcp_place_data(number, request)) {
         mcp_name_give(number);
         return MCP_NONE;
     }
     to->is_over[to->newest++ % RING] = false;
-    struct chasqui_mpinp_request request = {
+    if (mode == MODE_SYNCHRONOUS || !name->is_in_window)
+        name->request = request;
+    struct chasqui_mpinp_request send = {
         .kind = CHASQUI_MPINP_SEND,
         .flags = (uint8_t)((mode == MODE_SYNCHRONOUS ? CHASQUI_MPINP_SYNCHRONOUS : 0) |
-                           (mode == MODE_READY ? CHASQUI_MPINP_READY : 0) |
-                           (name->is_in_window ? CHASQUI_MPINP_IN_WINDOW : 0)),
+                           (mode == MODE_READY ? CHASQUI_MPINP_READY : 0)),
         .rank = envelope->destination,
-        .name = (uint16_t)number,
-        .valid = (uint16_t)name->parts,
         .context = envelope->context,
         .tag = envelope->tag,
-        .bytes = (uint32_t)envelope->bytes,
         .sequence = envelope->sequence,
-        .address = {name->address[0], name->address[1]},
     };
-    mcp_card_post(&request);
+    mcp_fill(&send, number);
+    mcp_card_post(&send);
     MARK_READY(envelope);
     return number;
 }
@@ -105,23 +92,20 @@ static uint32_t mcp_send_post(const struct chasqui_envelope *envelope, const voi
 bool mcp_send_short(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
     (void)bytes;
-    return mcp_send_post(envelope, payload, MODE_STANDARD) != MCP_NONE;
+    return mcp_send_post(envelope, payload, MODE_STANDARD, NULL) != MCP_NONE;
 }
 
 /* False: no room. */
 static bool mcp_send_request(struct request *request)
 {
     enum send_mode mode = (enum send_mode)request->stamp;
-    uint32_t number = mcp_send_post(&request->envelope, request->buffer, mode);
+    uint32_t number = mcp_send_post(&request->envelope, request->buffer, mode, request);
     if (number == MCP_NONE)
         return false;
-    struct mcp_name *name = mcp_name_of(number);
     request->posted = false;
     request->stamp = number;
-    if (mode == MODE_SYNCHRONOUS || name->parts < mcp_parts_of(name->bytes)) {
-        name->request = request;
+    if (mcp_name_of(number)->request)
         return true;
-    }
     chq_tell();
     request_complete(request);
     return true;
@@ -310,9 +294,9 @@ void mcp_sent(const struct chasqui_mpinp_event *event)
         to->is_pressed = to->is_pressed && to->oldest != to->pressed;
     }
     if (name.is_in_window)
-        mcp_memory_give(MCP_WINDOW, name.address[0], name.bytes);
+        mcp_window_give(name.entry);
     else
-        mcp_table_give(&name, MCP_SENDS);
+        mcp_unpin(number);
     mcp_name_give(number);
     if (!request)
         return;
@@ -322,22 +306,4 @@ void mcp_sent(const struct chasqui_mpinp_event *event)
         mcp_send_drained(&name, request);
     else
         request_complete(request);
-}
-
-/* All is copied: the buffer may be used again, unless its send is synchronous. */
-static void mcp_copied(struct mcp_name *name, struct request *request)
-{
-    if (name->is_synchronous)
-        return;
-    name->request = NULL;
-    request_complete(request);
-}
-
-void mcp_send_entry(const struct chasqui_mpinp_event *event)
-{
-    struct mcp_name *name = mcp_name_of(event->name);
-    mcp_part_in(name, name->request->buffer);
-    mcp_entry_valid(event->name);
-    if (name->parts == mcp_parts_of(name->bytes))
-        mcp_copied(name, name->request);
 }

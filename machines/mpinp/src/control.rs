@@ -5,7 +5,7 @@ use chasqui_config::{Bytes, Count};
 use chasqui_memory::PAGE_BYTES;
 use chasqui_placement::{JobId, MapBy, Placement};
 
-use crate::layout::Layout;
+use crate::layout::{Layout, entries_each};
 use crate::parameters::Shared;
 use crate::registers::SLOT_BYTES;
 use crate::{np_registers as np, registers, requests};
@@ -43,9 +43,12 @@ chasqui_config::parameters! {
     }
 }
 
-/// Memory on the host that each process of the firmware that matches needs: events, short blocks, and a few long ones for
-/// sends and for receives.
-const HOST_MIN: Bytes = Bytes::from_bytes(256 << 10);
+/// Memory on the host that each process of the firmware that matches needs: events.
+const HOST_MIN: Bytes = Bytes::from_bytes(requests::HOST_BYTES);
+/// Entries of the page table that each process needs: a few for each use that `mcp/host.h` keeps some for.
+const ENTRIES_MIN: u64 = 32;
+/// ... and has, at most: 16 bits of a request.
+const ENTRIES_MAX: u64 = 0xffff;
 
 /// Of a process's ring on the host, slots that are kept for each other one's credit alone: as many of its messages as are under
 /// way are two times half of the credit.
@@ -71,6 +74,7 @@ fn credit(host: Bytes, ranks: u32) -> Result<u64, String> {
 /// The firmware, and what it and its host's side are told.
 pub(crate) struct Program {
     control: Control,
+    entry_pages: u64,
     /// Messages that a process may have under way to another.
     credit: u64,
     /// What the firmware loads: addresses and values. The card adds what is its own.
@@ -78,12 +82,13 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// That of processes so placed, each with so much memory on the host.
+    /// That of processes so placed, with such memory each.
     ///
     /// # Errors
-    /// A process's ring there is too short: in words.
-    pub fn new(control: Control, host: Bytes, placement: &Placement) -> Result<Program, String> {
-        let credit = if control.image == Image::Bip { credit(host, placement.ranks_max())? } else { 0 };
+    /// A process's ring on the host is too short: in words.
+    pub fn new(control: Control, shared: &Shared, placement: &Placement) -> Result<Program, String> {
+        let credit =
+            if control.image == Image::Bip { credit(shared.host, placement.ranks_max())? } else { 0 };
         let settings = vec![
             (np::SETTING_CREDIT, credit),
             (np::SETTING_RANKS, placement.ranks(JobId(0)).into()),
@@ -92,8 +97,9 @@ impl Program {
             (np::SETTING_SLOTS, control.slots),
             (np::SETTING_BUFFER, control.buffer.bytes()),
             (np::SETTING_QUEUE, control.queue),
+            (np::SETTING_ENTRY_PAGES, shared.entry_pages),
         ];
-        Ok(Program { control, credit, settings })
+        Ok(Program { control, entry_pages: shared.entry_pages, credit, settings })
     }
 
     /// Names the host's side, and tells it.
@@ -103,6 +109,7 @@ impl Program {
             Image::Bip => registers::DEVICE,
         } as u32;
         page.settings[requests::SETTING_PIO_BYTES as usize] = self.control.pio.bytes();
+        page.settings[requests::SETTING_ENTRY_PAGES as usize] = self.entry_pages;
         page.settings[registers::SETTING_CREDIT as usize] = self.credit;
     }
 }
@@ -136,16 +143,28 @@ impl Control {
     /// Whether it can serve such a placement.
     ///
     /// # Errors
-    /// There are too few channels, or there is too little of `host`, a process's memory there: in words, with what there may
+    /// There are too few channels, or there is too little memory on the host for each process: in words, with what there may
     /// be.
-    pub fn check(&self, placement: &Placement, host: Bytes) -> Result<(), String> {
+    pub fn check(&self, placement: &Placement, shared: &Shared) -> Result<(), String> {
         let (ranks, per_node) = (placement.ranks_max(), placement.processes());
-        if self.image == Image::Mcp && host < HOST_MIN {
+        if self.image != Image::Mcp {
+            return Ok(());
+        }
+        if shared.host < HOST_MIN {
             return Err(format!(
-                "mpinp.shared.host = {host}: firmware \"mcp\" needs at least {HOST_MIN} for each process"
+                "mpinp.shared.host = {}: firmware \"mcp\" needs at least {HOST_MIN} for each process",
+                shared.host
             ));
         }
-        if self.image != Image::Mcp || (per_node <= PROCESSES && per_node * ranks <= CHANNELS) {
+        let entries = entries_each(shared, per_node);
+        if !(ENTRIES_MIN..=ENTRIES_MAX).contains(&entries) {
+            return Err(format!(
+                "mpinp.shared.pages = {}: of {per_node} processes of a node each has {entries} entries of the page table; from \
+                 {ENTRIES_MIN} to {ENTRIES_MAX} are allowed",
+                shared.pages
+            ));
+        }
+        if per_node <= PROCESSES && per_node * ranks <= CHANNELS {
             return Ok(());
         }
         if per_node > PROCESSES {
@@ -190,13 +209,20 @@ mod tests {
     fn the_largest_number_of_ranks_is_named() {
         let control = |image| Control { image, ..Control::default() };
         let placement = |ranks, per_node| Placement::new(vec![ranks], per_node, MapBy::Slot);
-        assert_eq!(control(Image::Mcp).check(&placement(32, 2), HOST_MIN), Ok(()));
-        let text = control(Image::Mcp).check(&placement(33, 2), HOST_MIN).unwrap_err();
+        let shared = Shared::default();
+        assert_eq!(control(Image::Mcp).check(&placement(32, 2), &shared), Ok(()));
+        let text = control(Image::Mcp).check(&placement(33, 2), &shared).unwrap_err();
         assert!(text.ends_with("with 2 on a node, up to 32 ranks can run"), "{text}");
         assert!(
-            control(Image::Mcp).check(&placement(9, 9), HOST_MIN).unwrap_err().contains("up to 8 processes")
+            control(Image::Mcp).check(&placement(9, 9), &shared).unwrap_err().contains("up to 8 processes")
         );
-        assert_eq!(control(Image::Bip).check(&placement(200, 4), HOST_MIN), Ok(()));
+        assert_eq!(control(Image::Bip).check(&placement(200, 4), &shared), Ok(()));
+        let few = Shared { pages: 255, ..shared };
+        let text = control(Image::Mcp).check(&placement(2, 2), &few).unwrap_err();
+        assert!(
+            text.ends_with("each has 31 entries of the page table; from 32 to 65535 are allowed"),
+            "{text}"
+        );
     }
 
     #[test]

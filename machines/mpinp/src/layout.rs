@@ -1,14 +1,30 @@
 //! Where what processes share with the card lies: in the card's memory a window for each, between the firmware's image and
-//! buffers below and its stack above; in the host's memory what the card writes, and nobody else does.
+//! buffers below and its stack above; in the host's memory what the card writes, and nobody else does. What the kernel writes
+//! for the card no process maps: a page table on the host, and behind the windows the addresses of what lies in one page.
+
+use std::ops::Range;
 
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
 use chasqui_ni::Region;
 use chasqui_placement::ProcessId;
 
+use crate::parameters::Shared;
 use crate::registers::DOORBELL;
+use crate::requests::{MpinpEntry, NAMES};
 
 /// The firmware's stack, at the end of the card's memory.
 const STACK_BYTES: u64 = 2 * PAGE_BYTES;
+
+/// What the words of so many processes take of the card's memory, whole pages [bytes]; none where there is no page table.
+fn pinned_bytes(processes: u32, entries: u64) -> u64 {
+    let words = if entries > 0 { u64::from(processes) * NAMES } else { 0 };
+    (words * size_of::<u64>() as u64).next_multiple_of(PAGE_BYTES)
+}
+
+/// Entries of the page table that each of `processes` has.
+pub(crate) fn entries_each(shared: &Shared, processes: u32) -> u64 {
+    shared.pages / shared.entry_pages / u64::from(processes)
+}
 
 /// The layout of a node.
 #[derive(Clone, Copy, Debug)]
@@ -21,11 +37,13 @@ pub(crate) struct Layout {
     /// Physical address of the first process's memory on the host, and length of each [bytes].
     pub host: u64,
     pub host_bytes: u64,
+    /// Entries of the page table, which lies behind that, for each process.
+    pub entries: u64,
 }
 
 impl Layout {
     /// That of `processes` on a card of `sram` bytes, of which firmware has the first `firmware`, and [`STACK_BYTES`] at the end,
-    /// and a host that has what it shares behind `host`.
+    /// and a host that has what it shares behind `host`: a page table of `entries` for each process, too.
     ///
     /// # Errors
     /// It does not fit: in words.
@@ -34,8 +52,9 @@ impl Layout {
         (sram, firmware): (u64, u64),
         window_bytes: u64,
         (host, host_bytes): (u64, u64),
+        entries: u64,
     ) -> Result<Layout, String> {
-        let all = u64::from(processes) * window_bytes;
+        let all = u64::from(processes) * window_bytes + pinned_bytes(processes, entries);
         let windows = sram.checked_sub(all + STACK_BYTES).filter(|&windows| windows >= firmware).ok_or_else(|| {
             format!(
                 "mpinp.card.sram = {sram} B: {processes} processes have windows of {window_bytes} B each, and firmware takes \
@@ -43,7 +62,23 @@ impl Layout {
                 all + firmware + STACK_BYTES
             )
         })?;
-        Ok(Layout { processes, windows, window_bytes, host, host_bytes })
+        Ok(Layout { processes, windows, window_bytes, host, host_bytes, entries })
+    }
+
+    /// Address in the card's memory of what lies in one page: a word for each name of the first process; the others' follow.
+    pub fn pinned(&self) -> u64 {
+        self.windows + u64::from(self.processes) * self.window_bytes
+    }
+
+    /// Physical addresses of what processes and their kernel store to.
+    pub fn stored(&self) -> Range<u64> {
+        let end = self.pinned() + pinned_bytes(self.processes, self.entries);
+        DEVICE_BASE + self.windows..DEVICE_BASE + end
+    }
+
+    /// Physical address of the page table; each process has its `entries`, one behind the other's.
+    pub fn page_table(&self) -> u64 {
+        self.host + u64::from(self.processes) * self.host_bytes
     }
 
     /// What `process` maps, in the order of `REGION_`.
@@ -58,9 +93,10 @@ impl Layout {
         ]
     }
 
-    /// Memory on the host, of all processes [bytes].
+    /// Memory on the host, of all processes, whole pages [bytes].
     pub fn host_memory(&self) -> u64 {
-        u64::from(self.processes) * self.host_bytes
+        let each = self.host_bytes + self.entries * size_of::<MpinpEntry>() as u64;
+        (u64::from(self.processes) * each).next_multiple_of(PAGE_BYTES)
     }
 
     /// The process in whose window `address` of the card's memory lies.
@@ -92,31 +128,33 @@ mod tests {
 
     #[test]
     fn windows_lie_behind_the_firmware_and_have_doorbells() {
-        let layout = Layout::new(2, (1 << 20, 0x10000), 0x4000, (0x1000_0000, 0x8000)).unwrap();
-        assert_eq!(layout.windows, 0xf6000);
+        let layout = Layout::new(2, (1 << 20, 0x10000), 0x4000, (0x1000_0000, 0x8000), 10).unwrap();
+        assert_eq!(layout.windows, 0xf5000);
+        assert_eq!((layout.pinned(), layout.page_table()), (0xfd000, 0x1001_0000));
+        assert_eq!(layout.host_memory(), 0x1_1000);
         let [window, host] = layout.regions(ProcessId(1))[..] else { panic!("two regions") };
-        assert_eq!((window.physical, window.bytes), (DEVICE_BASE + 0xfa000, 0x4000));
+        assert_eq!((window.physical, window.bytes), (DEVICE_BASE + 0xf9000, 0x4000));
         assert_eq!((host.physical, host.bytes), (0x1000_8000, 0x8000));
         for (address, bytes, rings) in [
-            (0xf6ff8, 4, 0b01),
-            (0xfaff0, 16, 0b10),
-            (0xfaff0, 8, 0),
-            (0xf7000, 8, 0),
+            (0xf5ff8, 4, 0b01),
+            (0xf9ff0, 16, 0b10),
+            (0xf9ff0, 8, 0),
+            (0xf6000, 8, 0),
             (0x100, 8, 0),
             // From the end of a window, or the middle, into the next one.
-            (0xf9ffc, 0x1000, 0b10),
-            (0xf9ff8, 0x1000, 0),
-            (0xf6ff8, 0x4008, 0b11),
+            (0xf8ffc, 0x1000, 0b10),
+            (0xf8ff8, 0x1000, 0),
+            (0xf5ff8, 0x4008, 0b11),
         ] {
             assert_eq!(layout.doorbells_within(address, bytes), rings, "{address:#x}");
         }
-        assert_eq!(layout.window_of(0xf5fff), None);
+        assert_eq!(layout.window_of(0xf4fff), None);
         assert_eq!(
-            (layout.window_of(0xf9fff), layout.window_of(0xfa000)),
+            (layout.window_of(0xf8fff), layout.window_of(0xf9000)),
             (Some(ProcessId(0)), Some(ProcessId(1)))
         );
-        assert_eq!(layout.window_of(0xfe000), None, "the stack");
-        let text = Layout::new(70, (1 << 20, 0x10000), 0x4000, (0, 0)).unwrap_err();
+        assert_eq!(layout.window_of(0xfd000), None, "the kernel's");
+        let text = Layout::new(70, (1 << 20, 0x10000), 0x4000, (0, 0), 0).unwrap_err();
         assert!(text.ends_with("at least 1220608 B are needed"), "{text}");
     }
 }

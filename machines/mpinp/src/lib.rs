@@ -23,7 +23,7 @@ use chasqui_placement::Placement;
 
 use board::{Board, BoardPlan};
 use control::{Control, Image, Program, Room};
-use layout::Layout;
+use layout::{Layout, entries_each};
 use parameters::{Card, Pci, Processor, Shared};
 
 /// MPI-NP.
@@ -52,7 +52,14 @@ impl Machine for MpinpMachine {
     fn mistakes(&self, resolved: &Resolved) -> Vec<String> {
         let network: NetworkParameters = resolved.read("network");
         let card: Card = resolved.read("mpinp.card");
-        let mut found = NodeConfiguration::read(resolved).mistakes();
+        let node = NodeConfiguration::read(resolved);
+        let mut found = node.mistakes();
+        let image = resolved.read::<Control>("mpinp.control").image;
+        if image == Image::Mcp && !node.software.kernel {
+            found.push(format!(
+                "mpinp.control.image: \"{image}\" needs a kernel, which pins pages: node.software.kernel = true"
+            ));
+        }
         found.extend(resolved.read::<Pci>("mpinp.pci").mistakes());
         found.extend(card.mistakes());
         found.extend(resolved.read::<Processor>("mpinp.np").mistakes());
@@ -94,8 +101,8 @@ impl Machine for MpinpMachine {
             packet_bytes_min: 1,
             copes_with: self.copes_with(resolved),
         };
-        let host = resolved.read::<Shared>("mpinp.shared").host;
-        resolved.read::<Control>("mpinp.control").check(&work.placement, host)?;
+        let shared: Shared = resolved.read("mpinp.shared");
+        resolved.read::<Control>("mpinp.control").check(&work.placement, &shared)?;
         build_on_network(resolved, work, on, threads, |configuration, port| {
             let job = &work.jobs[0];
             let profiled = job.watch.profile.then_some(port.node());
@@ -117,13 +124,15 @@ fn board(
 ) -> Result<Board, String> {
     let per_node = placement.processes();
     let (card, shared): (Card, Shared) = (resolved.read("mpinp.card"), resolved.read("mpinp.shared"));
+    let control: Control = resolved.read("mpinp.control");
+    let entries = if control.image == Image::Mcp { entries_each(&shared, per_node) } else { 0 };
     let layout = Layout::new(
         per_node,
         (card.sram.bytes(), shared.firmware.bytes()),
         shared.window.bytes(),
         (ni_memory_base(configuration), shared.host.bytes()),
+        entries,
     )?;
-    let control: Control = resolved.read("mpinp.control");
     let room = control.room(&shared, &layout, port.nodes(), placement.ranks_max());
     let processor = network_processor(resolved, configuration, firmware, (&card, room))?;
     Ok(Board::new(BoardPlan {
@@ -135,7 +144,7 @@ fn board(
         layout,
         processor,
         per_node,
-        program: Program::new(control, shared.host, placement)?,
+        program: Program::new(control, &shared, placement)?,
     }))
 }
 

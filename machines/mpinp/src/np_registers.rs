@@ -70,6 +70,8 @@ chasqui_abi::guest_constants! {
     pub const FAULT_GIVEN: u64 = 4 << 32;
     /// Of FAULT: a request names what is not the process's, or more than it may have.
     pub const FAULT_REQUEST: u64 = 5 << 32;
+    /// Of FAULT: an entry of the page table that a request leads to is not the process's, or not to be written.
+    pub const FAULT_ENTRY: u64 = 6 << 32;
 
     /// Loaded: bytes of the card's memory.
     pub const SETTING_SRAM: u64 = 0x100;
@@ -103,6 +105,14 @@ chasqui_abi::guest_constants! {
     pub const SETTING_BUFFER: u64 = 0x170;
     /// Loaded: headers that may wait for the wire.
     pub const SETTING_QUEUE: u64 = 0x178;
+    /// Loaded: physical address of the node's page table.
+    pub const SETTING_PAGE_TABLE: u64 = 0x180;
+    /// Loaded: entries of it that each process has.
+    pub const SETTING_ENTRIES: u64 = 0x188;
+    /// Loaded: pages that an entry names.
+    pub const SETTING_ENTRY_PAGES: u64 = 0x190;
+    /// Loaded: address in the card's memory of what lies in one page: a word for each name of each process.
+    pub const SETTING_PINNED: u64 = 0x198;
 
     /// Processes of a node, at most: a bit each of DOORBELLS.
     pub const PROCESSES_MAX: u64 = 64;

@@ -88,6 +88,10 @@ chasqui_config::parameters! {
         host: Bytes = "128 KiB", range "4 KiB" ..= "16 MiB", source "assumption";
         /// Memory of the card that is the firmware's: its image, and buffers and tables.
         firmware: Bytes = "512 KiB", range "64 KiB" ..= "64 MiB", source "assumption";
+        /// Pages that the page table of a node names at a time; its processes share them equally (`mcp`).
+        pages: Count = 15400, range 1 ..= 16777216, source "MPI-NP, section 3.5: more than 15,400, for 60 MB";
+        /// Pages that an entry of it names (`mcp`).
+        entry_pages: Count = 4, range 1 ..= 4, source "specs/mpinp.md: four pages an entry (MPI-NP, section 3.5: several)";
         /// Processes of a node, at most.
         processes: Count = 16, range 1 ..= 64, source "ours: a bit of a register for each doorbell";
     }
@@ -146,7 +150,9 @@ impl Shared {
     pub fn mistakes(&self) -> Vec<String> {
         let (window, host) =
             (pages("mpinp.shared.window", self.window), pages("mpinp.shared.host", self.host));
-        window.into_iter().chain(host).collect()
+        let entry = (!self.entry_pages.is_power_of_two())
+            .then(|| format!("mpinp.shared.entry_pages = {}: 1, 2 and 4 are allowed", self.entry_pages));
+        window.into_iter().chain(host).chain(entry).collect()
     }
 }
 
@@ -169,13 +175,13 @@ mod tests {
     fn what_is_no_power_of_two_and_no_whole_pages_is_said() {
         let odd = |bytes| Bytes::from_bytes(bytes);
         let card = Card { width: odd(12), sram: odd((1 << 20) + 1), ..Card::default() };
-        let shared = Shared { window: odd(9000), host: odd(4097), ..Shared::default() };
+        let shared = Shared { window: odd(9000), host: odd(4097), entry_pages: 3, ..Shared::default() };
         let np = Processor { instruction_cache: odd(24), ..Processor::default() };
         assert_eq!(
             Pci { width: odd(5), ..Pci::default() }.mistakes(),
             ["mpinp.pci.width = 5 B: powers of two are allowed"]
         );
-        assert_eq!((card.mistakes().len(), shared.mistakes().len(), np.mistakes().len()), (2, 2, 1));
+        assert_eq!((card.mistakes().len(), shared.mistakes().len(), np.mistakes().len()), (2, 3, 1));
         assert_eq!(shared.mistakes()[0], "mpinp.shared.window = 9000 B: whole pages of 4 KiB are allowed");
         for none in [
             Card::default().mistakes(),

@@ -1,5 +1,5 @@
 //! What the host's software and the firmware that matches (`firmware/mcp`) agree on: requests in the window, events in the
-//! memory on the host. What both firmwares have in common is in `registers.rs`.
+//! memory on the host; what the kernel's agent (`kernel/agent.c`) and it do: pages. What both firmwares have in common is in `registers.rs`.
 
 use chasqui_abi::Envelope;
 use chasqui_abi::header::{GuestStruct, defines};
@@ -10,6 +10,14 @@ chasqui_abi::guest_constants! {
 
     /// Setting: longest data that are stored to the window [bytes].
     pub const SETTING_PIO_BYTES: u64 = 3;
+    /// Setting, the kernel's: physical address of the node's page table, whose entries are numbered through all processes.
+    pub const SETTING_PAGE_TABLE: u64 = 4;
+    /// Setting, the kernel's: entries that each process has of it.
+    pub const SETTING_ENTRIES: u64 = 5;
+    /// Setting, the kernel's: pages that an entry names.
+    pub const SETTING_ENTRY_PAGES: u64 = 6;
+    /// Setting, the kernel's: address in the card's memory of what lies in one page: of each process a word for each name.
+    pub const SETTING_PINNED: u64 = 7;
 
     /// Requests that the ring at the window's begin holds. The doorbell counts them.
     pub const REQUESTS: u64 = 64;
@@ -25,8 +33,10 @@ chasqui_abi::guest_constants! {
     pub const ANY_SOURCE: u64 = 0xffff;
     /// A tag: any.
     pub const ANY_TAG: u64 = 0x8000_0000;
-    /// Longest part of a message that an entry of its table is for [bytes].
-    pub const ENTRY_BYTES: u64 = 8192;
+    /// Parts in which a message goes [bytes].
+    pub const PART_BYTES: u64 = 8192;
+    /// Pages that an entry names, at most.
+    pub const ENTRY_PAGES_MAX: u64 = 4;
 
     /// Kind of a request: a message.
     pub const SEND: u64 = 1;
@@ -41,7 +51,7 @@ chasqui_abi::guest_constants! {
     pub const FETCH: u64 = 5;
     /// Kind of a request: `name` is not wanted any more. Its event says what came of that.
     pub const CANCEL: u64 = 6;
-    /// Kind of a request: an entry of `name`'s table is valid again.
+    /// Kind of a request, the answer to ENTRY_DONE: of `name`'s entries now so many have been valid, of all: `bytes`.
     pub const ENTRY: u64 = 7;
     /// Kind of a request: UNCLAIMED is wanted; with flag 1, also if messages are there that no receive has got.
     pub const LISTEN: u64 = 8;
@@ -62,6 +72,8 @@ chasqui_abi::guest_constants! {
     pub const READY: u64 = 2;
     /// Flag of a send: its data are in the window.
     pub const IN_WINDOW: u64 = 4;
+    /// Flag of SEND, RECEIVE and FETCH: the data are in one page, of which the kernel has told the card by `name`.
+    pub const IN_PAGE: u64 = 8;
     /// Flag of FETCH: the message's send awaits its receive, which has not come. SENT says so to the sender, and NOTE_MET follows
     /// when it has.
     pub const DRAINED: u64 = 1;
@@ -79,7 +91,8 @@ chasqui_abi::guest_constants! {
     pub const SENT: u64 = 1;
     /// Kind of an event: a receive is.
     pub const RECEIVED: u64 = 2;
-    /// Kind of an event: entry `entry` of the table of `name` has been taken, or filled.
+    /// Kind of an event: of `name`, whose message is longer than its entries reach, the first `entry` entries are done with and
+    /// may name other pages. The next follows when that is answered.
     pub const ENTRY_DONE: u64 = 3;
     /// Kind of an event: the answer to PROBE.
     pub const PROBED: u64 = 4;
@@ -108,8 +121,60 @@ chasqui_abi::guest_constants! {
     pub const HOST_EVENTS: u64 = 4096;
     /// Events that it holds.
     pub const EVENTS: u64 = 512;
-    /// Offset in the memory on the host of what entries name.
-    pub const HOST_DATA: u64 = 4096 + 512 * 32;
+    /// Bytes of it that are needed.
+    pub const HOST_BYTES: u64 = 4096 + 512 * 32;
+
+    /// `ioctl`: pins what a request names; `MpinpPin`.
+    pub const CONTROL_PIN: u64 = 0x7100;
+    /// `ioctl`: of a name whose first entries are done with, these name further pages; `MpinpPin`.
+    pub const CONTROL_PIN_MORE: u64 = 0x7101;
+    /// `ioctl`: what is pinned for the name that is the argument is so no more.
+    pub const CONTROL_UNPIN: u64 = 0x7102;
+    /// Flag of a pin: the card writes.
+    pub const PIN_WRITE: u64 = 1;
+
+    /// Of a page in the card's memory: the card may write it. The rest is the data's physical address; 0: none.
+    pub const PINNED_WRITE: u64 = 1 << 63;
+    /// Flag of an entry: the card may write its pages.
+    pub const ENTRY_WRITE: u64 = 1;
+}
+
+chasqui_abi::guest_struct! {
+    /// An entry of the page table: the kernel's alone.
+    pub struct MpinpEntry {
+        /// Number of the process of the node, from 1 on, that has it; 0: it names nothing.
+        pub owner: u16,
+        /// Flags.
+        pub flags: u16,
+        /// Number of the entry that comes behind it; behind the last comes the first again.
+        pub next: u32,
+        /// Numbers of the pages.
+        pub pages: [u32; 4],
+        /// A line has one entry.
+        pub reserved: u64,
+    }
+}
+
+chasqui_abi::guest_struct! {
+    /// What is to be pinned.
+    pub struct MpinpPin {
+        /// Where it begins.
+        pub address: u64,
+        /// Length [bytes].
+        pub bytes: u64,
+        /// The request's name.
+        pub name: u32,
+        /// Flags.
+        pub flags: u32,
+        /// Entries that are left to others. Of CONTROL_PIN_MORE: those that are done with, of all.
+        pub left: u32,
+        /// Answer: the first entry. All lies in one page: the card knows it by name, and `valid` is 0.
+        pub first: u32,
+        /// Answer: entries that name something, of all until now: what is longer is pinned up to there.
+        pub valid: u32,
+        /// Not used.
+        pub reserved: u32,
+    }
 }
 
 chasqui_abi::guest_struct! {
@@ -123,7 +188,7 @@ chasqui_abi::guest_struct! {
         pub rank: u16,
         /// What events call it by.
         pub name: u16,
-        /// Entries of its table that are valid: part i of the message is where entry i modulo two says.
+        /// Entries that its page table has, from `entry` on.
         pub valid: u16,
         /// Context of the communicator.
         pub context: u32,
@@ -133,8 +198,10 @@ chasqui_abi::guest_struct! {
         pub bytes: u32,
         /// Number of the message among all that the process has sent.
         pub sequence: u32,
-        /// The table: offsets in the memory on the host, or the first in the window.
-        pub address: [u32; 2],
+        /// Number of its first entry; of data in the window, their offset there.
+        pub entry: u32,
+        /// Offset of the data in the first page.
+        pub offset: u32,
     }
 }
 
@@ -157,7 +224,7 @@ chasqui_abi::guest_struct! {
         pub sequence: u32,
         /// Length of the message [bytes]; of NOTED, the number of the message.
         pub bytes: u32,
-        /// Of ENTRY_DONE: which. Of CLAIMED: 1, if the message's send awaits its receive. Of SENT: 1, if it was drained and does.
+        /// Of ENTRY_DONE: how many. Of CLAIMED: 1, if the message's send awaits its receive. Of SENT: 1, if it was drained and does.
         pub entry: u32,
         /// Requests that have been taken, of all.
         pub taken: u32,
@@ -166,6 +233,7 @@ chasqui_abi::guest_struct! {
     }
 }
 
+const _: () = assert!(size_of::<MpinpEntry>() == 32, "a line");
 const _: () = {
     assert!(std::mem::offset_of!(MpinpEvent, rank) == std::mem::offset_of!(Envelope, source));
     assert!(std::mem::offset_of!(MpinpEvent, sequence) == std::mem::offset_of!(Envelope, sequence));
@@ -173,5 +241,12 @@ const _: () = {
 
 /// Their part of `registers.h`.
 pub fn text() -> String {
-    [defines("MPINP_", CONSTANTS), MpinpRequest::definition(), MpinpEvent::definition()].join("\n")
+    [
+        defines("MPINP_", CONSTANTS),
+        MpinpRequest::definition(),
+        MpinpEvent::definition(),
+        MpinpEntry::definition(),
+        MpinpPin::definition(),
+    ]
+    .join("\n")
 }

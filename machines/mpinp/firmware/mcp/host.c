@@ -1,13 +1,15 @@
 /* The host's DMA: one thing at a time. Events first; parts of messages and what lies in receive buffers take turns. */
 #include "mcp.h"
+#include "memory.h"
 
 /* Parts on their way, in pieces: those of the landings, and of the message that leaves. */
 #define JOBS 128 /* a power of two */
 
 struct job {
-    uint64_t host;
-    uint32_t local;
-    uint32_t bytes;
+    uint32_t request; /* whose data, and which */
+    uint32_t offset;
+    char *card;
+    uint32_t bytes; /* that are left of it */
     uint32_t landing; /* or NONE: to the card */
     uint16_t source; /* the message's name */
     uint32_t sequence;
@@ -17,15 +19,17 @@ static struct job jobs[JOBS];
 static uint32_t jobs_made, jobs_done;
 static uint32_t deliver_first = NONE, deliver_last; /* requests */
 static struct {
-    unsigned unit; /* where what is left of it begins */
+    unsigned unit; /* behind the run */
+    char *run;
+    uint32_t run_bytes; /* that are left of that */
     uint32_t moved; /* [bytes] */
     bool has_begun;
 } delivery; /* of the first */
 static bool has_work; /* perhaps */
 static bool was_delivery; /* the last that was no event */
 
-static enum { NOTHING, JOB, DELIVERY, EVENTS, TAKEN } moves;
-static uint32_t moved; /* events, or bytes of the delivery */
+static enum { NOTHING, ENTRY, JOB, DELIVERY, EVENTS, TAKEN } moves;
+static uint32_t moved; /* events, or bytes of the job or delivery */
 static uint32_t event_count; /* of all processes, that wait */
 static uint32_t teller; /* process */
 static uint64_t count; /* which it is told */
@@ -62,30 +66,60 @@ void host_event(unsigned process, const struct chasqui_mpinp_event *event)
     has_work = true;
 }
 
-static struct job *add_job(uint64_t host, const char *card, uint32_t bytes)
+static struct job *add_job(uint32_t request, uint32_t offset, char *card, uint32_t bytes)
 {
     check(jobs_made - jobs_done < JOBS);
     struct job *job = &jobs[jobs_made++ % JOBS];
-    job->host = host;
-    job->local = (uint32_t)local(card);
+    job->request = request;
+    job->offset = offset;
+    job->card = card;
     job->bytes = bytes;
     has_work = true;
     return job;
 }
 
-void host_fetch(uint64_t from, char *to, uint32_t bytes)
+void host_fetch(uint32_t request, uint32_t offset, char *to, uint32_t bytes)
 {
-    struct job *job = add_job(from, to, bytes);
+    struct job *job = add_job(request, offset, to, bytes);
     job->landing = NONE;
     job->sequence = 0;
 }
 
-void host_land(unsigned landing, const char *from, uint64_t to, uint32_t bytes, uint16_t source, uint32_t sequence)
+void host_land(unsigned landing, char *from, uint32_t offset, uint32_t bytes, uint16_t source, uint32_t sequence)
 {
-    struct job *job = add_job(to, from, bytes);
+    struct job *job = add_job(in_request(landing), offset, from, bytes);
     job->landing = landing;
     job->source = source;
     job->sequence = sequence;
+}
+
+static void job_moved(void)
+{
+    struct job *job = &jobs[jobs_done % JOBS];
+    job->bytes -= moved;
+    job->offset += moved;
+    job->card += moved;
+    if (job->landing == NONE)
+        out_fetched(moved);
+    if (job->bytes > 0)
+        return;
+    jobs_done++;
+    if (job->landing != NONE)
+        in_moved(job->landing);
+}
+
+/* `moved` bytes of what moves are done with. */
+static void data_moved(void)
+{
+    bool is_job = moves == JOB;
+    moves = NOTHING;
+    if (is_job) {
+        job_moved();
+        return;
+    }
+    delivery.moved += moved;
+    delivery.run += moved;
+    delivery.run_bytes -= moved;
 }
 
 void host_deliver(uint32_t request)
@@ -119,12 +153,32 @@ static SELDOM void start_event(void)
     }
 }
 
+/* Moves a request's data at `offset`, as many as lie in a row of at most `bytes`, or the entry that says where they lie. */
+static void move_data(uint32_t request, uint32_t offset, char *card, uint32_t bytes, uint64_t direction)
+{
+    uint64_t address;
+    moved = bytes;
+    switch (pages_find(request, offset, &address, &moved)) {
+    case HERE: move(address, local(card), moved | direction); return;
+    case LATER:
+        moves = ENTRY;
+        move(address, local(pages_entry()), moved);
+        return;
+    default:
+        /* They go nowhere, and nothing comes from there. */
+        if (!direction)
+            memset(card, 0, moved);
+        data_moved();
+        return;
+    }
+}
+
 static SELDOM void start_job(void)
 {
     const struct job *job = &jobs[jobs_done % JOBS];
     name(job->source, job->sequence);
     moves = JOB;
-    move(job->host, job->local, job->bytes | (job->landing == NONE ? 0 : CHASQUI_NP_HOST_TO_HOST));
+    move_data(job->request, job->offset, job->card, job->bytes, job->landing == NONE ? 0 : CHASQUI_NP_HOST_TO_HOST);
 }
 
 /* Whatever of the message has room is in the host's memory. */
@@ -153,18 +207,18 @@ static SELDOM void start_delivery(void)
     if (!delivery.has_begun) {
         delivery.has_begun = true;
         delivery.unit = from->first;
-        delivery.moved = 0;
+        delivery.moved = delivery.run_bytes = 0;
     }
     uint32_t left = least(receive->bytes, transfer->bytes) - delivery.moved;
     if (left == 0) {
         end_delivery();
         return;
     }
-    char *run = buffer_run(&delivery.unit, left, &moved);
+    if (delivery.run_bytes == 0)
+        delivery.run = buffer_run(&delivery.unit, left, &delivery.run_bytes);
     name(peers[receive->channel].rank, from->sequence);
     moves = DELIVERY;
-    move(process_of(deliver_first)->host + transfer->address[0] + delivery.moved, local(run),
-         moved | CHASQUI_NP_HOST_TO_HOST);
+    move_data(deliver_first, delivery.moved, delivery.run, delivery.run_bytes, CHASQUI_NP_HOST_TO_HOST);
 }
 
 static bool must_tell;
@@ -221,16 +275,10 @@ void host_go_on(void)
 
 void host_done(void)
 {
-    struct job *job = &jobs[jobs_done % JOBS];
     switch (moves) {
+    case ENTRY: pages_came(); break;
     case JOB:
-        jobs_done++;
-        if (job->landing == NONE)
-            out_fetched(job->bytes);
-        else
-            in_moved(job->landing);
-        break;
-    case DELIVERY: delivery.moved += moved; break;
+    case DELIVERY: data_moved(); return;
     case EVENTS: processes[teller].moved += moved; break;
     default: break;
     }

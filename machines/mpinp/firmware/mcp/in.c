@@ -75,7 +75,7 @@ static void land(uint32_t request, uint32_t part)
 static void grant(uint32_t request, const struct protocol_receive *receive)
 {
     struct transfer *transfer = transfer_of(request);
-    uint32_t until = least(transfer->valid, transfer->parts);
+    uint32_t until = least(parts_valid(transfer), transfer->parts);
     if (until <= transfer->granted)
         return;
     transfer->granted = until;
@@ -98,10 +98,7 @@ static void landed(struct landing *landing)
         protocol_delivered(&protocol, transfer->number);
         return;
     }
-    struct chasqui_mpinp_event event = {
-        .kind = CHASQUI_MPINP_ENTRY_DONE, .name = (uint16_t)(request & 0xff), .entry = transfer->told++};
-    event.bytes = protocol.receives[transfer->number % PROTOCOL_RECEIVES].bytes;
-    host_event(request >> 8, &event);
+    pages_done(request);
 }
 
 void in_moved(unsigned moved)
@@ -110,6 +107,8 @@ void in_moved(unsigned moved)
     if (--landing->pieces == 0 && landing->is_here)
         landed(landing);
 }
+
+uint32_t in_request(unsigned landing) { return landings[landing].request; }
 
 void receive_go_on(uint32_t request)
 {
@@ -127,7 +126,8 @@ void environment_land(struct protocol *p, const struct protocol_header *header, 
     (void)header;
     transfer->number = receive->number;
     matched(receive, wire.sequence);
-    transfer->parts = parts_of(least(receive->bytes, transfer->bytes));
+    transfer->bytes = least(receive->bytes, transfer->bytes);
+    transfer->parts = parts_of(transfer->bytes);
     transfer->granted = 1;
     transfer->done = transfer->told = 0;
     if (wire.body == 0) {
@@ -275,10 +275,9 @@ static void piece_came(void)
 {
     struct landing *landing = &landings[body.landing];
     if (body.how == LAND && body.filled < body.wanted) {
-        const struct transfer *transfer = transfer_of(landing->request);
-        uint64_t to = process_of(landing->request)->host + transfer->address[landing->part % 2] + body.filled;
         landing->pieces++;
-        host_land(body.landing, body.at, to, least(body.place, body.wanted - body.filled), wire.source, wire.sequence);
+        host_land(body.landing, body.at, landing->part * PART + body.filled,
+                  least(body.place, body.wanted - body.filled), wire.source, wire.sequence);
     }
     body.filled += body.place;
 }

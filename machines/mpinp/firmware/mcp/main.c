@@ -5,7 +5,7 @@
 
 struct protocol protocol;
 struct process *processes;
-uint32_t process_count, ranks, window_bytes, host_bytes, unit_count;
+uint32_t process_count, ranks, window_bytes, unit_count;
 struct peer peers[PROTOCOL_CHANNELS];
 struct stored stored[PROTOCOL_CHANNELS][PROTOCOL_TABLE_SLOTS];
 
@@ -38,7 +38,7 @@ static void begin(void)
 {
     uint64_t windows = np_load(CHASQUI_NP_SETTING_WINDOWS), host = np_load(CHASQUI_NP_SETTING_HOST_MEMORY);
     window_bytes = (uint32_t)np_load(CHASQUI_NP_SETTING_WINDOW_BYTES);
-    host_bytes = (uint32_t)np_load(CHASQUI_NP_SETTING_HOST_MEMORY_BYTES);
+    uint64_t host_bytes = np_load(CHASQUI_NP_SETTING_HOST_MEMORY_BYTES);
     process_count = (uint32_t)np_load(CHASQUI_NP_SETTING_PROCESSES);
     ranks = (uint32_t)np_load(CHASQUI_NP_SETTING_RANKS);
     per_node = (uint32_t)np_load(CHASQUI_NP_SETTING_PER_NODE);
@@ -62,6 +62,7 @@ static void begin(void)
         processes[i].host = host + i * host_bytes;
         open_channels(i);
     }
+    pages_begin();
     in_begin();
 }
 

@@ -7,7 +7,8 @@
 
 #define NONE UINT32_MAX
 #define NAMES CHASQUI_MPINP_NAMES
-#define PART CHASQUI_MPINP_ENTRY_BYTES /* of a message, which an entry of its table is for [bytes] */
+#define PART CHASQUI_MPINP_PART_BYTES /* of a message, which goes by itself [bytes] */
+#define PAGE 4096u /* of the host's memory [bytes] */
 #define PIECE 512 /* of a part, which one engine is done with before the next begins [bytes] (ours) */
 
 /* What is on the wire before a body. Its beginning is that of an envelope as far as records look at it: `source`, `sequence`. */
@@ -40,8 +41,8 @@ enum wire_kind {
     WIRE_NOTE, /* of a process for the other */
 };
 
-/* A request of a process and its data: parts of `PART` bytes, part i where address[i % 2] says. As in struct wire, records
- * find the message's name in it. */
+/* A request of a process and its data, which go in parts of `PART` bytes. They are in the window, or in pages that entries of
+ * the host's page table name, a ring of them. As in struct wire, records find the message's name in it. */
 struct transfer {
     uint8_t kind; /* of the request: SEND, RECEIVE, CLAIM (until it is fetched); 0: the name is free */
     bool is_in_window;
@@ -54,14 +55,22 @@ struct transfer {
     uint16_t channel;
     uint16_t places; /* in expected lists */
     uint32_t sequence;
-    uint32_t address[2];
+    bool is_void; /* what its entries name is not to be used */
+    bool awaits_entries; /* its host has been told of entries that are done */
+    uint16_t offset; /* of the data in the first page */
+    uint32_t first; /* entry; or the data's offset in the window */
+    uint32_t entry_count; /* of the ring */
+    uint32_t
+        entry; /* that is here, of all of the message, or NONE; what it names, and the number of the one behind it */
+    uint32_t pages[CHASQUI_MPINP_ENTRY_PAGES_MAX];
+    uint32_t next_entry;
     uint32_t bytes; /* of the message to be sent, or room for it */
     uint32_t number; /* of the message; of the receive */
     uint32_t parts; /* of the message; that the receive has room for */
-    uint32_t valid; /* parts whose entries were valid up to now */
+    uint32_t valid; /* entries that have named pages, of all until now */
     uint32_t granted; /* parts that may be sent, or may come */
     uint32_t done; /* parts that have left, or are in the host's memory */
-    uint32_t told; /* parts that the host has been told are done */
+    uint32_t told; /* entries that the host has been told are done */
     uint32_t next; /* of a receive: request that is delivered after it; of a send: the receive that has it */
 };
 
@@ -113,7 +122,7 @@ struct stored {
 
 extern struct protocol protocol;
 extern struct process *processes;
-extern uint32_t process_count, ranks, window_bytes, host_bytes, unit_count;
+extern uint32_t process_count, ranks, window_bytes, unit_count;
 extern struct peer peers[PROTOCOL_CHANNELS];
 extern struct stored stored[PROTOCOL_CHANNELS][PROTOCOL_TABLE_SLOTS];
 
@@ -162,15 +171,32 @@ void refuse(unsigned process, uint64_t why); /* nothing more of it is taken */
 void tell_crowded(unsigned channel);
 /* An event is on its way, but for what the card adds. */
 void host_event(unsigned process, const struct chasqui_mpinp_event *event);
-void host_fetch(uint64_t from, char *to, uint32_t bytes); /* then out_fetched */
-void host_land(unsigned landing, const char *from, uint64_t to, uint32_t bytes, uint16_t source,
-               uint32_t sequence); /* then in_moved */
+/* From a request's data at `offset`; then out_fetched. */
+void host_fetch(uint32_t request, uint32_t offset, char *to, uint32_t bytes);
+/* To there, of a message that is named for the records; then in_moved. */
+void host_land(unsigned landing, char *from, uint32_t offset, uint32_t bytes, uint16_t source, uint32_t sequence);
 void host_deliver(uint32_t request); /* what lies in the receive buffer */
 void host_stored(void); /* more lies there */
 void host_taken(uint32_t process); /* requests of its */
 void host_done(void);
 bool host_is_moving(void);
 void host_go_on(void);
+
+/* --- pages.c: where data are in the host's memory --- */
+
+void pages_begin(void);
+/* What a request says of its data; false: it may not. */
+bool pages_take(unsigned process, struct transfer *transfer, const struct chasqui_mpinp_request *request);
+/* HERE: at `address`, so many of `bytes` in a row. LATER: an entry of the page table comes first, and this is asked again;
+ * `address` and `bytes` are its. NOWHERE: they are not the process's, which is stopped. */
+enum place { HERE, LATER, NOWHERE };
+enum place pages_find(uint32_t request, uint32_t offset, uint64_t *address, uint32_t *bytes);
+void *pages_entry(void); /* where the entry comes */
+void pages_came(void);
+/* Parts of a message that lie in pages which entries name. */
+uint32_t parts_valid(const struct transfer *transfer);
+/* So many parts are done, of a message that is longer than its entries reach: the host hears of entries that are done. */
+void pages_done(uint32_t request);
 
 /* --- out.c: the queue to the wire --- */
 
@@ -197,6 +223,7 @@ bool in_is_receiving(void);
 bool in_is_synchronous(void); /* what the protocol is told of */
 uint32_t in_sequence(void); /* its name */
 void in_moved(unsigned landing);
-void receive_go_on(uint32_t request); /* an entry of its table is valid again */
+uint32_t in_request(unsigned landing); /* whose part it has */
+void receive_go_on(uint32_t request); /* it has more entries */
 
 #endif

@@ -1,9 +1,7 @@
 /* What the compiler calls to copy and to clear records, which are of words. */
-#include <stddef.h>
-#include <stdint.h>
+#include "memory.h"
 
-void *memcpy(void *restrict to, const void *restrict from, size_t bytes);
-void *memset(void *to, int value, size_t bytes);
+#include <stdint.h>
 
 void *memcpy(void *restrict to, const void *restrict from, size_t bytes)
 {

@@ -122,7 +122,7 @@ void out_drop(unsigned channel, uint32_t message)
         put_drop(channel, message);
 }
 
-/* The next part after the first, if the receiver has room for it and the host has made it ready. */
+/* The next part after the first, if the receiver has room for it and entries name its pages. */
 static void put_part(uint32_t request)
 {
     struct transfer *transfer = transfer_of(request);
@@ -134,27 +134,18 @@ static void put_part(uint32_t request)
     wire->body = least(transfer->bytes - transfer->done * PART, PART);
 }
 
-/* Entries that the host may fill again. The first part may be wanted again until the receiver has asked for others. */
-static void tell_done(uint32_t request)
-{
-    struct transfer *transfer = transfer_of(request);
-    while (transfer->granted > 1 && transfer->told < transfer->done && transfer->told + 2 < transfer->parts) {
-        struct chasqui_mpinp_event event = {
-            .kind = CHASQUI_MPINP_ENTRY_DONE, .name = (uint16_t)(request & 0xff), .entry = transfer->told++};
-        host_event(request >> 8, &event);
-    }
-}
-
 void send_go_on(uint32_t request)
 {
     struct transfer *transfer = transfer_of(request);
-    tell_done(request);
+    /* The first part may be wanted again until the receiver has asked for others. */
+    if (transfer->granted > 1)
+        pages_done(request);
     if (transfer->is_under_way || !transfer->is_leaving)
         return;
     if (transfer->is_dropped || transfer->done == transfer->parts) {
         transfer->is_leaving = false;
         protocol_left(&protocol, transfer->channel, transfer->number);
-    } else if (transfer->done < least(transfer->granted, transfer->valid)) {
+    } else if (transfer->done < least(transfer->granted, parts_valid(transfer))) {
         if (is_put_off()) {
             transfer->is_under_way = true;
             put_off(PUT_OFF_PART, 0, transfer->channel, request);
@@ -218,17 +209,16 @@ static SELDOM void put_what_was_off(void)
 
 static char *body_of(const struct item *item, struct transfer *transfer)
 {
-    return transfer->is_in_window ? (char *)(uintptr_t)process_of(item->request)->window + transfer->address[0]
+    return transfer->is_in_window ? (char *)(uintptr_t)process_of(item->request)->window + transfer->first
                                   : (char *)staging;
 }
 
-static void begin_fetch(const struct item *item, const struct transfer *transfer)
+static void begin_fetch(const struct item *item)
 {
-    uint32_t part = item->wire.part;
-    uint64_t from = process_of(item->request)->host + transfer->address[part % 2];
+    uint32_t from = item->wire.part * PART;
     fetched = 0;
     for (uint32_t begun = 0; begun < item->wire.body; begun += PIECE)
-        host_fetch(from + begun, (char *)staging + begun, least(item->wire.body - begun, PIECE));
+        host_fetch(item->request, from + begun, (char *)staging + begun, least(item->wire.body - begun, PIECE));
 }
 
 static SELDOM void start_next(void)
@@ -245,7 +235,7 @@ static SELDOM void start_next(void)
     start(CHASQUI_NP_SEND_START, sizeof item->wire | (item->wire.body ? 0 : CHASQUI_NP_SEND_LAST));
     sends = HEADER;
     if (item->wire.body && !transfer_of(item->request)->is_in_window)
-        begin_fetch(item, transfer_of(item->request));
+        begin_fetch(item);
 }
 
 void out_go_on(void)

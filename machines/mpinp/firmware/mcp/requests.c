@@ -33,21 +33,11 @@ bool requests_wait(void) { return waiting > 0; }
 
 /* --- what a request may name --- */
 
-static bool is_within(uint64_t address, uint64_t bytes, uint64_t first, uint64_t end)
+/* Its data are in the process's part of the window. */
+static bool is_in_window(const struct chasqui_mpinp_request *request)
 {
-    return address % 8 == 0 && address >= first && address <= end && bytes <= end - address;
-}
-
-/* Its table names memory that is the process's. */
-static bool has_memory(const struct chasqui_mpinp_request *request)
-{
-    if (request->kind == CHASQUI_MPINP_SEND && request->flags & CHASQUI_MPINP_IN_WINDOW)
-        return request->bytes <= PART &&
-               is_within(request->address[0], request->bytes, CHASQUI_MPINP_WINDOW_DATA, window_bytes);
-    uint32_t second = request->bytes > PART ? least(request->bytes - PART, PART) : 0;
-    return request->valid >= 1 && request->valid <= (second ? 2 : 1) &&
-           is_within(request->address[0], least(request->bytes, PART), CHASQUI_MPINP_HOST_DATA, host_bytes) &&
-           (!second || is_within(request->address[1], second, CHASQUI_MPINP_HOST_DATA, host_bytes));
+    return request->entry % 8 == 0 && request->entry >= CHASQUI_MPINP_WINDOW_DATA && request->entry <= window_bytes &&
+           request->bytes <= least(PART, window_bytes - request->entry);
 }
 
 static uint32_t places_of(const struct chasqui_mpinp_request *request)
@@ -75,15 +65,21 @@ static struct protocol_receive_request receive_request(unsigned process, const s
     };
 }
 
-static void fill_transfer(struct transfer *transfer, const struct chasqui_mpinp_request *request)
+/* False: its data are not the process's. Then the name stays free. */
+static bool fill_transfer(unsigned process, struct transfer *transfer, const struct chasqui_mpinp_request *request)
 {
-    *transfer = (struct transfer){.kind = request->kind,
-                                  .is_in_window = request->flags & CHASQUI_MPINP_IN_WINDOW,
-                                  .address = {request->address[0], request->address[1]},
-                                  .bytes = request->bytes,
-                                  .sequence = request->sequence,
-                                  .valid = request->valid,
-                                  .parts = parts_of(request->bytes)};
+    bool is_right;
+    *transfer =
+        (struct transfer){.bytes = request->bytes, .sequence = request->sequence, .parts = parts_of(request->bytes)};
+    if (request->kind == CHASQUI_MPINP_SEND && request->flags & CHASQUI_MPINP_IN_WINDOW) {
+        transfer->is_in_window = true;
+        transfer->first = request->entry;
+        is_right = is_in_window(request);
+    } else
+        is_right = pages_take(process, transfer, request);
+    if (is_right)
+        transfer->kind = request->kind == CHASQUI_MPINP_SEND ? CHASQUI_MPINP_SEND : CHASQUI_MPINP_RECEIVE;
+    return is_right;
 }
 
 void matched(const struct protocol_receive *receive, uint32_t sequence)
@@ -99,9 +95,8 @@ void matched(const struct protocol_receive *receive, uint32_t sequence)
 
 static bool post_send(unsigned process, struct transfer *transfer, const struct chasqui_mpinp_request *request)
 {
-    if (transfer->kind || request->rank >= ranks || !has_memory(request))
+    if (transfer->kind || request->rank >= ranks || !fill_transfer(process, transfer, request))
         return false;
-    fill_transfer(transfer, request);
     transfer->channel = (uint16_t)(process * ranks + request->rank);
     transfer->source = processes[process].rank;
     MARK_TAKEN(transfer);
@@ -118,12 +113,11 @@ _Static_assert((int)SEND_IS_SYNCHRONOUS == (int)CHASQUI_MPINP_SYNCHRONOUS &&
 
 static bool post_receive(unsigned process, struct transfer *transfer, const struct chasqui_mpinp_request *request)
 {
-    if (transfer->kind || !is_receive_allowed(process, request) || !has_memory(request) ||
-        processes[process].places + places_of(request) > CHASQUI_MPINP_PLACES)
+    if (transfer->kind || !is_receive_allowed(process, request) ||
+        processes[process].places + places_of(request) > CHASQUI_MPINP_PLACES ||
+        !fill_transfer(process, transfer, request))
         return false;
     struct protocol_receive_request receive = receive_request(process, request);
-    fill_transfer(transfer, request);
-    transfer->is_in_window = false;
     transfer->places = (uint16_t)places_of(request);
     processes[process].receives++;
     processes[process].places += transfer->places;
@@ -237,12 +231,9 @@ static void tell_drained(const struct protocol_receive *receive)
 
 static bool fetch(unsigned process, struct transfer *transfer, const struct chasqui_mpinp_request *request)
 {
-    if (transfer->kind != CHASQUI_MPINP_CLAIM || !has_memory(request))
-        return false;
     uint32_t number = transfer->number;
-    fill_transfer(transfer, request);
-    transfer->kind = CHASQUI_MPINP_RECEIVE;
-    transfer->is_in_window = false;
+    if (transfer->kind != CHASQUI_MPINP_CLAIM || !fill_transfer(process, transfer, request))
+        return false;
     transfer->number = number;
     transfer->is_drained = true;
     if (request->flags & CHASQUI_MPINP_DRAINED)
@@ -265,9 +256,11 @@ static bool entry(unsigned process, struct transfer *transfer, const struct chas
 {
     if (!transfer->kind)
         return true;
-    if (transfer->kind == CHASQUI_MPINP_CLAIM || transfer->valid >= transfer->told + 2)
+    if (!transfer->awaits_entries || request->bytes < transfer->valid ||
+        request->bytes > transfer->told + transfer->entry_count)
         return false;
-    transfer->valid++;
+    transfer->awaits_entries = false;
+    transfer->valid = request->bytes;
     if (transfer->kind == CHASQUI_MPINP_SEND)
         send_go_on(request_of(process, request->name));
     else

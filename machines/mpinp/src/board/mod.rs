@@ -30,7 +30,7 @@ use chasqui_record::Profile;
 use crate::control::Program;
 use crate::layout::Layout;
 use crate::parameters::{Card, Pci};
-use crate::{np_registers as np, registers};
+use crate::{np_registers as np, registers, requests};
 use events::{BoardEvent, Unit};
 use happened::Happened;
 use host::HostSide;
@@ -136,6 +136,9 @@ impl Board {
             (np::SETTING_WINDOW_BYTES, layout.window_bytes),
             (np::SETTING_HOST_MEMORY, layout.host),
             (np::SETTING_HOST_MEMORY_BYTES, layout.host_bytes),
+            (np::SETTING_PAGE_TABLE, layout.page_table()),
+            (np::SETTING_ENTRIES, layout.entries),
+            (np::SETTING_PINNED, layout.pinned()),
             (np::SETTING_NODES, link.nodes().into()),
             (np::SETTING_PER_NODE, per_node.into()),
         ]);
@@ -320,6 +323,9 @@ impl Board {
                     np::FAULT_REQUEST => {
                         "a request names what is not its process's, or more than that may have"
                     }
+                    np::FAULT_ENTRY => {
+                        "a request leads to an entry of the page table that is not its process's, or not to be written"
+                    }
                     _ => return Err(format!("a store of {value:#x} to FAULT")),
                 };
                 c.fault(ProcessId(value as u32), format!("protection: {what}"));
@@ -370,6 +376,9 @@ impl NetworkInterface for Board {
         page.interface = registers::HEADER.interface();
         page.settings[registers::SETTING_WINDOW_BYTES as usize] = self.layout.window_bytes;
         page.settings[registers::SETTING_HOST_BYTES as usize] = self.layout.host_bytes;
+        page.settings[requests::SETTING_PAGE_TABLE as usize] = self.layout.page_table();
+        page.settings[requests::SETTING_ENTRIES as usize] = self.layout.entries;
+        page.settings[requests::SETTING_PINNED as usize] = self.layout.pinned();
     }
 
     fn regions(&self, process: ProcessId) -> Vec<Region> {
@@ -474,10 +483,9 @@ impl NetworkInterface for Board {
         None
     }
 
-    /// What is stored to a window is all that the card needs.
-    fn self_contained_stores(&self, process: ProcessId) -> Range<u64> {
-        let window = self.layout.regions(process)[registers::REGION_WINDOW as usize];
-        window.physical..window.physical + window.bytes
+    /// What is stored to a window, or by the kernel behind them, is all that the card needs. Processes may share a hart.
+    fn self_contained_stores(&self, _: ProcessId) -> Range<u64> {
+        self.layout.stored()
     }
 
     fn promises(&self) -> Option<&dyn Promises> {
