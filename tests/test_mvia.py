@@ -343,7 +343,7 @@ def test_memory_that_is_not_there_is_a_fault(
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize(("timeout", "status"), [("100 ms", 0), ("20 ms", 2)])
+@pytest.mark.parametrize(("timeout", "status"), [("41 ms", 0), ("40 ms", 2)])
 def test_a_timeout_is_longer_than_the_way_there_and_back(
     examples: Path, tmp_path: Path, timeout: str, status: int
 ) -> None:
@@ -352,4 +352,4 @@ def test_a_timeout_is_longer_than_the_way_there_and_back(
     options = [word for each in sets for word in ("--set", each)]
     done = command("run", "-q", *options, *example(examples, "ring", MVIA), directory=tmp_path)
     assert done.returncode == status, done.stderr
-    assert status == 0 or "netcache.mvia.timeout: 20 ms; a frame of" in done.stderr
+    assert status == 0 or "netcache.mvia.timeout: 40 ms is not longer than 40.0" in done.stderr

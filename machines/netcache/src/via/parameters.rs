@@ -3,6 +3,7 @@
 use chasqui_config::{Bytes, Count, Cycles, Duration, Flag};
 
 use chasqui_abi::NiIdentification;
+use chasqui_engine::Time;
 use chasqui_network::{NetworkParameters, TopologyKind};
 
 use super::registers;
@@ -67,12 +68,13 @@ impl ViaUnit {
         let mut found = Vec::new();
         let switches = u32::from(network.topology != TopologyKind::Ideal);
         let frame = ethernet.shortest() as u32;
-        let there = network.unloaded_head_latency(switches, frame) + network.link().serialization(frame);
+        let one_way = network.unloaded_head_latency(switches, frame) + network.link().serialization(frame);
         // All would be sent again before anything is heard of it, and again.
-        if mvia.timeout.ps() <= 2 * there.0 {
+        if mvia.timeout.ps() <= 2 * one_way.0 {
             found.push(format!(
-                "netcache.mvia.timeout: {}; a frame of {frame} bytes and its answer take at least {there} each on this network",
-                mvia.timeout
+                "netcache.mvia.timeout: {} is not longer than {}, in which a frame of {frame} bytes goes there and its answer back",
+                mvia.timeout,
+                Time(2 * one_way.0)
             ));
         }
         if self.zero_copy {
