@@ -24,18 +24,23 @@ AT_ONCE = [
     ("block", "voyager-modern", 4, 2, 300),
     ("long", "voyager-modern", 3, 4, 10**6),
     ("away", "voyager-modern", 5, 1, 10**6),
-    ("long", "voyager", 4, 1, 10**6),
     ("block", "voyager", 8, 4, 10**6),
-    ("long", "voyager/reclaim", 8, 1, 10**6),
     ("short", "voyager-modern", 8, 1, 10**6),
+    ("notices", "voyager/reclaim", 8, 1, 10**6),
+]
+FURTHER = [
+    ("long", "voyager", 4, 1, 10**6),
+    ("long", "voyager/reclaim", 8, 1, 10**6),
     ("short", "voyager-modern", 4, 1, 10**6),
     ("short", "voyager", 8, 1, 10**6),
+    ("notices", "voyager", 8, 1, 10**6),
+    ("notices", "voyager-modern", 12, 1, 10**6),
 ]
 
 
 @pytest.mark.parametrize(
     ("how", "machine", "ranks", "per_node", "ends"),
-    AT_ONCE if SWEEP else AT_ONCE[:5] + AT_ONCE[6:7] + AT_ONCE[8:9],
+    AT_ONCE + FURTHER * SWEEP,
 )
 def test_a_job_beside_blocks_from_several_ranks_to_one(
     compile_c: Compiler,

@@ -343,13 +343,14 @@ def test_memory_that_is_not_there_is_a_fault(
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize(("timeout", "status"), [("41 ms", 0), ("40 ms", 2)])
-def test_a_timeout_is_longer_than_the_way_there_and_back(
-    examples: Path, tmp_path: Path, timeout: str, status: int
+@pytest.mark.parametrize("timeout", ["10 us", "1 ms", "39 ms"])
+def test_a_timeout_may_be_shorter_than_the_way_there_and_back(
+    examples: Path, tmp_path: Path, timeout: str
 ) -> None:
-    """Shorter ones had all frames sent again before anything was heard of them: no run ended."""
+    """That takes 40 ms. All was sent again each time before anything was heard of it, and no run
+    ended."""
     sets = ["network.link_latency=10 ms", f"netcache.mvia.timeout={timeout}"]
     options = [word for each in sets for word in ("--set", each)]
-    done = command("run", "-q", *options, *example(examples, "ring", MVIA), directory=tmp_path)
-    assert done.returncode == status, done.stderr
-    assert status == 0 or "netcache.mvia.timeout: 40 ms is not longer than 40.0" in done.stderr
+    words = ["-q", "--limit-time", "100 s", *options]
+    done = command("run", *words, *example(examples, "ring", MVIA), directory=tmp_path)
+    assert done.returncode == 0, done.stderr

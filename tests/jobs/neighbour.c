@@ -11,7 +11,8 @@
  *   abort     as with flood, but rank 0 aborts after a while
  *   block     has the NES move blocks to rank 0, which exits after a while
  *   short     the same, but blocks of 4 KiB, and rank 0 stays and takes their notices
- *   pages     the same, but of 64 bytes, each to a page that rank 0 has not touched
+ *   notices   the same of rank 1; of the others blocks without data, which are notices alone
+ *   pages     the same of all, but of 64 bytes, each to a page that rank 0 has not touched
  *   long      has the NES move one block that takes it all the time
  *   away      the same as block, but to the last rank, which takes nothing, from all others
  *   blocks    has the NES move short blocks all the time, from every rank to the next, rank 0 too
@@ -141,6 +142,8 @@ static void step(void)
         move(0, 65536);
     else if (is("short"))
         move(0, 4096);
+    else if (is("notices"))
+        move(0, nes.rank == 1 ? 4096 : 0);
     else if (is("pages"))
         move_to_page();
     else if (is("long"))

@@ -6,7 +6,9 @@
  *
  * Reliability is the hardware NIC's (src/via/sequence.rs): packets of a connection are numbered, a window is under way,
  * what finds no descriptor is refused and sent again, with all behind it (go back n). Frames may be lost here, so there is
- * a time-out, too; then one packet is under way, and one more after each reply (as in slow start, RFC 5681).
+ * a time-out, too; then one packet is under way, and one more after each reply (as in slow start, RFC 5681), and each
+ * time-out in a row is twice as long as the one before (as in RFC 6298, 5.5), so that one outlasts the way there and back;
+ * each acknowledgement halves it again.
  * Acknowledgements are ours: of M-VIA the paper says that what is dropped is sent again.
  *
  * All of the process's memory is used through the registration table, by its physical address: the interrupt may find any
@@ -15,6 +17,7 @@
 #include "ethernet.h"
 
 #define HEADER_BYTES ((uint32_t)sizeof(struct chasqui_via_frame))
+#define DOUBLINGS_MAX 16u /* ours: a minute, of a millisecond */
 
 /* An entry of the translation and protection table, in the words of the NIC's. */
 struct entry {
@@ -48,6 +51,7 @@ struct vi {
     uint32_t base, next, sent, end;
     uint32_t current; /* work that `next` is of */
     uint32_t refusals; /* in a row */
+    uint32_t doublings; /* of the time-out */
     uint32_t allowed; /* packets under way: the window, or fewer after one was lost */
     bool waits; /* until the timer, after a refusal */
     uint32_t expected; /* packet that is awaited */
@@ -329,7 +333,7 @@ static void go_on(struct vi *vi)
             vi->current++;
     }
     if (vi->state == CHASQUI_VIA_VI_CONNECTED && vi->base != vi->next && !vi->timer.is_set)
-        timer_set(&vi->timer, csr_read(time) + timeout, expire);
+        timer_set(&vi->timer, csr_read(time) + (timeout << vi->doublings), expire);
 }
 
 /* The oldest packet that is not acknowledged is the next. */
@@ -363,6 +367,7 @@ static void expire(struct timer *timer)
     struct vi *vi = (struct vi *)timer;
     if (!vi->waits) {
         vi->allowed = 1;
+        vi->doublings = least(vi->doublings + 1, DOUBLINGS_MAX);
         count_refusal(vi);
     }
     if (vi->state == CHASQUI_VIA_VI_CONNECTED)
@@ -396,6 +401,7 @@ static void acknowledged(struct vi *vi, uint32_t awaited, bool refused)
     vi->base = awaited;
     if (advanced) {
         vi->refusals = 0;
+        vi->doublings -= vi->doublings > 0;
         vi->allowed = least(vi->allowed + 1, window);
     }
     while (vi->complete != vi->planned) {

@@ -96,8 +96,7 @@ impl Machine for NetcacheMachine {
             found.extend(via.mistakes(&nic, &mpi));
         }
         if nic.policy == Policy::Mvia {
-            let (mvia, ethernet) = (resolved.read("netcache.mvia"), resolved.read("netcache.ethernet"));
-            found.extend(via.mistakes_in_software(&mvia, &ethernet, &network));
+            found.extend(via.mistakes_in_software());
         }
         if matches!(nic.policy, Policy::Tcp | Policy::Mvia) {
             found.extend(resolved.read::<EthernetUnit>("netcache.ethernet").mistakes());

@@ -3,11 +3,8 @@
 use chasqui_config::{Bytes, Count, Cycles, Duration, Flag};
 
 use chasqui_abi::NiIdentification;
-use chasqui_engine::Time;
-use chasqui_network::{NetworkParameters, TopologyKind};
 
 use super::registers;
-use crate::ethernet::parameters::EthernetUnit;
 use crate::parameters::{MpiUnit, NicUnit};
 
 chasqui_config::parameters! {
@@ -49,7 +46,7 @@ chasqui_config::parameters! {
     /// VIA in the kernel, policy "mvia"; what it has in common with the NIC is in `netcache.via`.
     pub struct MviaUnit {
         /// From the latest packet that was acknowledged, or the first that is under way, until they are sent again: frames may
-        /// be lost.
+        /// be lost. Twice as long each time in a row.
         timeout: Duration = "1 ms", range "10 us" ..= "1 s", source "ours: the least of the kernel's TCP";
     }
 }
@@ -59,24 +56,8 @@ pub(crate) const ENVELOPE_BYTES: u64 = size_of::<chasqui_abi::Envelope>() as u64
 
 impl ViaUnit {
     /// What the kernel, which stands for the NIC, has not, in words.
-    pub fn mistakes_in_software(
-        &self,
-        mvia: &MviaUnit,
-        ethernet: &EthernetUnit,
-        network: &NetworkParameters,
-    ) -> Vec<String> {
+    pub fn mistakes_in_software(&self) -> Vec<String> {
         let mut found = Vec::new();
-        let switches = u32::from(network.topology != TopologyKind::Ideal);
-        let frame = ethernet.shortest() as u32;
-        let one_way = network.unloaded_head_latency(switches, frame) + network.link().serialization(frame);
-        // All would be sent again before anything is heard of it, and again.
-        if mvia.timeout.ps() <= 2 * one_way.0 {
-            found.push(format!(
-                "netcache.mvia.timeout: {} is not longer than {}, in which a frame of {frame} bytes goes there and its answer back",
-                mvia.timeout,
-                Time(2 * one_way.0)
-            ));
-        }
         if self.zero_copy {
             found
                 .push("netcache.via.zero_copy: the kernel copies; it needs netcache.nic.policy = via".into());

@@ -8,20 +8,20 @@ use std::collections::VecDeque;
 use chasqui_engine::{Packet, Time};
 use chasqui_placement::JobId;
 
-/// What is known of a job's oldest packet.
+/// What a job's oldest packet waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Oldest {
-    /// Nothing. It may be looked at from then on.
-    New(Time),
-    /// It is a piece. Its pages are there from then on.
-    Present(Time),
-    /// It is a notice, and waits for room in its ring, or in the miss queue, since then.
-    Full(Time),
+pub(super) enum Awaits {
+    /// Nothing, as far as is known: it may be looked at from then on.
+    Nothing(Time),
+    /// A piece, for its pages: they are there from then on.
+    Page(Time),
+    /// A notice, for room in its ring, or in the miss queue, since then.
+    Room(Time),
 }
 
-impl Default for Oldest {
-    fn default() -> Oldest {
-        Oldest::New(Time::ZERO)
+impl Default for Awaits {
+    fn default() -> Awaits {
+        Awaits::Nothing(Time::ZERO)
     }
 }
 
@@ -31,7 +31,7 @@ struct OfJob {
     /// Oldest first.
     packets: VecDeque<Box<Packet>>,
     bytes: u64,
-    oldest: Oldest,
+    oldest: Awaits,
 }
 
 /// These packets.
@@ -81,7 +81,7 @@ impl Aside {
     }
 
     /// The next job, of jobs in turn, whose oldest packet `may` go on.
-    pub fn turn(&mut self, may: impl Fn(Oldest, &Packet) -> bool) -> Option<JobId> {
+    pub fn next(&mut self, may: impl Fn(Awaits, &Packet) -> bool) -> Option<JobId> {
         let jobs = self.jobs.len();
         let may = |&job: &usize| {
             let OfJob { packets, oldest, .. } = &self.jobs[job];
@@ -93,24 +93,25 @@ impl Aside {
 
     /// Notices wait for room.
     pub fn is_full(&self) -> bool {
-        self.jobs.iter().any(|job| matches!(job.oldest, Oldest::Full(_)))
+        self.jobs.iter().any(|job| matches!(job.oldest, Awaits::Room(_)))
     }
 
-    /// There may be room for them from `at` on: since when each has waited.
-    pub fn again(&mut self, at: Time) -> impl Iterator<Item = Time> {
-        self.jobs.iter_mut().filter_map(move |job| {
-            let Oldest::Full(since) = job.oldest else { return None };
-            job.oldest = Oldest::New(at);
-            Some(since)
-        })
+    /// There may be room for them from `at` on. `waited`: one has waited since then.
+    pub fn retry(&mut self, at: Time, mut waited: impl FnMut(Time)) {
+        for job in &mut self.jobs {
+            if let Awaits::Room(since) = job.oldest {
+                job.oldest = Awaits::Nothing(at);
+                waited(since);
+            }
+        }
     }
 
-    /// `packet` is the oldest of `job`, or still is; `known` of it.
-    pub fn put_back(&mut self, job: JobId, packet: Box<Packet>, known: Oldest) {
+    /// `packet` is the oldest of `job`, or still is, and waits for that.
+    pub fn put_back(&mut self, job: JobId, packet: Box<Packet>, awaits: Awaits) {
         let of_job = &mut self.jobs[job.index()];
         of_job.bytes += packet.bytes.len() as u64;
         of_job.packets.push_front(packet);
-        of_job.oldest = known;
+        of_job.oldest = awaits;
     }
 
     /// The oldest packet of `job` no longer waits.
@@ -118,7 +119,7 @@ impl Aside {
         let of_job = &mut self.jobs[job.index()];
         let packet = of_job.packets.pop_front().expect("a packet waits aside");
         of_job.bytes -= packet.bytes.len() as u64;
-        of_job.oldest = Oldest::default();
+        of_job.oldest = Awaits::default();
         packet
     }
 }
@@ -156,7 +157,7 @@ mod tests {
             aside.put(JOBS[job], packet(bytes)).expect("there is room");
         }
         let mut next = || {
-            let job = aside.turn(|_, packet| packet.bytes.len() != 3)?;
+            let job = aside.next(|_, packet| packet.bytes.len() != 3)?;
             Some(aside.pop(job).bytes.len())
         };
         assert_eq!([(); 5].map(|()| next()), [Some(4), Some(1), Some(5), Some(2), None]);
@@ -165,15 +166,17 @@ mod tests {
     #[test]
     fn what_waits_for_room_is_looked_at_again_from_then_on() {
         let mut aside = Aside::new(2, 100);
-        aside.put_back(JOBS[0], packet(8), Oldest::Full(Time(3)));
-        aside.put_back(JOBS[1], packet(8), Oldest::Present(Time(4)));
+        aside.put_back(JOBS[0], packet(8), Awaits::Room(Time(3)));
+        aside.put_back(JOBS[1], packet(8), Awaits::Page(Time(4)));
         assert!(aside.is_full());
-        assert_eq!(aside.again(Time(9)).collect::<Vec<_>>(), [Time(3)]);
+        let mut since = vec![];
+        aside.retry(Time(9), |time| since.push(time));
+        assert_eq!(since, [Time(3)]);
         assert!(!aside.is_full());
-        let known = |aside: &mut Aside, expected| aside.turn(|known, _| known == expected);
-        assert_eq!(known(&mut aside, Oldest::New(Time(9))), Some(JOBS[0]));
-        assert_eq!(known(&mut aside, Oldest::Present(Time(4))), Some(JOBS[1]));
+        let known = |aside: &mut Aside, expected| aside.next(|known, _| known == expected);
+        assert_eq!(known(&mut aside, Awaits::Nothing(Time(9))), Some(JOBS[0]));
+        assert_eq!(known(&mut aside, Awaits::Page(Time(4))), Some(JOBS[1]));
         assert_eq!(aside.pop(JOBS[1]).bytes.len(), 8);
-        assert!(known(&mut aside, Oldest::Present(Time(4))).is_none());
+        assert!(known(&mut aside, Awaits::Page(Time(4))).is_none());
     }
 }

@@ -161,8 +161,8 @@ impl DmaEngine {
 
     fn serve(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         self.next(s, c);
-        // What goes on may be for a process that is over since.
-        while self.breaks_off(s) {
+        // What goes on may be for a process that is over since, or without data.
+        while self.breaks_off(s) || self.is_read(s) {
             self.next(s, c);
         }
         let may_read =
@@ -182,6 +182,9 @@ impl DmaEngine {
     /// Turns to the next transfer when this one has ended, or its turn has.
     fn next(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         self.breaks_off(s);
+        if self.is_read(s) {
+            self.state = State::Read;
+        }
         if self.waits_for_room() && !self.sees_room_soon {
             self.end(s);
         }
@@ -249,6 +252,10 @@ impl DmaEngine {
             self.current = process;
             if !self.unpark() {
                 self.fetch(s, c);
+            } else if self.after_a_piece() == State::Read {
+                // Its notice is all that is left: as any packet's, its control takes time.
+                self.state = State::Preparing;
+                c.at(s.clock.after(c.now, s.nes.transmit.cycles()), NesEvent::Prepared.into());
             }
         }
     }
@@ -460,7 +467,12 @@ impl DmaEngine {
 
     /// A request's control is ready.
     pub fn prepared(&mut self) {
-        self.state = self.after_a_piece();
+        self.state = if self.is_broken() { State::Read } else { State::Ready };
+    }
+
+    /// Nothing is left to be read of the transfer: it is without data, and need not wait.
+    fn is_read(&self, s: &Shared) -> bool {
+        self.state == State::Ready && self.after_a_piece() == State::Read && !self.waits(s)
     }
 
     /// Pages have been brought in.

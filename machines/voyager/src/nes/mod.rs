@@ -11,6 +11,7 @@
 mod accesses;
 mod address;
 mod aside;
+mod blocks;
 mod command;
 mod control;
 mod delays;
@@ -140,7 +141,7 @@ struct Shared {
     table: DestinationTable,
     /// What other sites are to be told.
     control: VecDeque<Control>,
-    /// Jobs of which the blocks wait for other sites'.
+    /// What sites have told this one about its blocks.
     told: ToldBlocks,
     /// Packets that wait for the link, by priority.
     txu: [VecDeque<Box<Packet>>; PRIORITIES],

@@ -1,19 +1,20 @@
-//! Receiving: Basic messages into the receive rings, Express messages into their queues, DMA data into memory;
+//! Receiving: Basic messages into the receive rings, Express messages into their queues, blocks into memory ([`super::blocks`]);
 //! what has no place there into the miss queue.
 
 use std::collections::VecDeque;
 
 use chasqui_engine::{Packet, Time};
-use chasqui_ni::{BusOperation, BusRequest, Context, DmaWriter, MessageKey, Portions, Ring, SlotQueue};
-use chasqui_placement::{JobId, ProcessId};
+use chasqui_ni::{BusOperation, BusRequest, Context, MessageKey, Ring, SlotQueue};
+use chasqui_placement::ProcessId;
 use chasqui_record::Stage;
 
-use super::aside::{self, Aside};
+use super::aside::Awaits;
+use super::blocks::{BlockReceiver, is_piece, of_block};
 use super::inbox::{Inbox, OwnQueue, came, composed};
 use super::missed::MissQueue;
 use super::queues::{Homes, QueueName, SP};
-use super::refusal::{self, Refuser};
-use super::senders::{BlockSenders, FromSender, Word};
+use super::refusal;
+use super::senders::{FromSender, Word};
 use super::tags::TagSlots;
 use super::transmit::HEADER;
 use super::{NesEvent, NesPlan, Owner, Rings, SLOT, Shared};
@@ -29,27 +30,8 @@ enum State {
     Idle,
     /// The packet crosses the I-bus.
     Crossing,
-    /// It has crossed, and waits for pieces of blocks before it to be written.
+    /// It has crossed, and waits for what is being written.
     Waiting,
-}
-
-/// Pieces of blocks that have crossed the I-bus and are being written: one while the next comes, so that the bus or the
-/// link limits a block, and not the NES (section 6).
-const WRITERS: usize = 2;
-
-/// Part `number` of what writer `WRITER` writes.
-fn part_tag<const WRITER: usize>(number: usize) -> u64 {
-    Owner::DmaWrite.tag(number * WRITERS + WRITER)
-}
-
-/// Bytes of a piece's address, before its data.
-const PIECE_ADDRESS: u64 = 8;
-
-/// Writes pieces of blocks, one at a time.
-struct Writer {
-    lines: DmaWriter,
-    /// Whose piece is being written, and of which message it is.
-    piece: Option<(ProcessId, MessageKey)>,
 }
 
 /// What is known of the oldest packet of a lane.
@@ -93,17 +75,11 @@ pub(super) struct Receiver {
     /// Packets that the firmware deals with.
     pub missed: MissQueue,
     state: State,
-    writers: [Writer; WRITERS],
-    /// Of both writers, so that a block is written in its order.
-    lines: Portions,
+    blocks: BlockReceiver,
     /// Priority of the packet that is dealt with.
     current: usize,
     /// The packet has been dealt with before, and found no room.
     is_again: bool,
-    page_in_cycles: u64,
-    aside: Aside,
-    refuser: Refuser,
-    senders: BlockSenders,
 }
 
 /// The slot as which a Basic message, packet or copy of one, lies in a ring.
@@ -138,15 +114,9 @@ impl Receiver {
             lanes: Default::default(),
             missed: MissQueue::new(jobs, of_service(plan.service.miss_slots)),
             state: State::Idle,
-            writers: [part_tag::<0>, part_tag::<1>]
-                .map(|tag| Writer { lines: DmaWriter::new(tag, plan.line_bytes), piece: None }),
-            lines: Portions::of(plan.dma_lines().saturating_mul(WRITERS)),
+            blocks: BlockReceiver::new(jobs, plan),
             current: 0,
             is_again: false,
-            page_in_cycles: plan.dma.page_in.cycles(),
-            aside: Aside::new(jobs, plan.dma.aside.bytes()),
-            refuser: Refuser::default(),
-            senders: BlockSenders::new(jobs, plan),
         }
     }
 
@@ -213,18 +183,11 @@ impl Receiver {
         }
     }
 
-    /// A packet that has crossed goes on when writers are free for it.
+    /// A packet that has crossed goes on when it need not wait for what is being written.
     fn settle(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        if self.state != State::Waiting {
-            return;
-        }
-        if self.free_writers() >= writers_for(self.packet()) {
+        if self.state == State::Waiting && self.blocks.may_go(self.packet()) {
             self.take(s, c);
         }
-    }
-
-    fn free_writers(&self) -> usize {
-        self.writers.iter().filter(|writer| writer.piece.is_none()).count()
     }
 
     /// The packet goes where it belongs.
@@ -245,20 +208,19 @@ impl Receiver {
         if let Some(what) = of_block
             && !self.is_again
         {
-            self.senders.came(job, source, what, s);
+            self.blocks.came(job, source, what, s);
         }
         let packet = self.pop();
-        let waits = of_block.is_some() && self.aside.has(job);
+        let waits = of_block.is_some() && self.blocks.wait_aside(job);
         if kind == PACKET_REFUSAL {
             c.fault(process, refusal::text(&packet, &packet.bytes[HEADER..]));
         } else if waits {
-            if let Err(packet) = self.aside.put(job, packet) {
+            if let Err(packet) = self.blocks.put_aside(job, packet, s) {
                 return self.hold(packet, s, c);
             }
-            self.pause(job, s);
-        } else if !self.refuser.drops(&packet, s) && (has_process || queue == SP) {
+        } else if !self.blocks.drops(&packet, s) && (has_process || queue == SP) {
             match kind {
-                PACKET_DMA => self.place(job, packet, s, c),
+                PACKET_DMA => self.blocks.place(job, packet, s, c),
                 _ => {
                     if let Err(packet) = self.put(packet, s, c) {
                         return self.hold(packet, s, c);
@@ -309,7 +271,7 @@ impl Receiver {
             PACKET_ABSENT => s.table.lose(source, s.homes.names.process(queue)),
             PACKET_WAIT => s.told.told(source, job, Word::Wait),
             PACKET_GO_ON => s.told.told(source, job, Word::GoOn),
-            PACKET_ENDED => self.senders.came(job, source, FromSender::Ended, s),
+            PACKET_ENDED => self.blocks.came(job, source, FromSender::Ended, s),
             _ => return false,
         }
         true
@@ -463,10 +425,7 @@ impl Receiver {
         let at = s.clock.after(c.now, cycles);
         self.retry_lanes(at, s, c);
         let looked_at = s.clock.after(at, s.nes.receive.cycles());
-        for since in self.aside.again(looked_at) {
-            s.counters.ring_full_ps += (c.now - since).0;
-            c.at(looked_at, NesEvent::Aside.into());
-        }
+        self.blocks.retry(looked_at, s, c);
         self.next(s, c);
     }
 
@@ -482,161 +441,47 @@ impl Receiver {
 
     /// A packet waits for room in its ring or queue.
     pub fn is_full(&self) -> bool {
-        self.lanes.iter().any(|lane| matches!(lane.oldest, Oldest::Full(_))) || self.aside.is_full()
+        self.lanes.iter().any(|lane| matches!(lane.oldest, Oldest::Full(_))) || self.blocks.is_full()
     }
 
-    // --- DMA data -------------------------------------------------------------------------------
+    // --- blocks ---------------------------------------------------------------------------------
 
     /// Line `number` of a piece takes its place in the order of the bus.
     pub fn granted(&self, number: usize, c: &mut Context<'_, '_>) {
-        self.writers[number % WRITERS].lines.granted(number / WRITERS, c);
-    }
-
-    /// A piece of a block goes to memory, or waits aside for its pages.
-    fn place(&mut self, job: JobId, packet: Box<Packet>, s: &mut Shared, c: &mut Context<'_, '_>) {
-        match self.bring_in(&packet, s, c) {
-            Ok(None) => self.write(packet, s, c),
-            Ok(Some(at)) => {
-                self.aside.put_back(job, packet, aside::Oldest::Present(at));
-                self.pause(job, s);
-            }
-            Err(at) => self.refuser.refuse(&packet, at, s),
-        }
-    }
-
-    /// Who sends blocks of `job` is to wait if there will be no room for more.
-    fn pause(&mut self, job: JobId, s: &mut Shared) {
-        if self.aside.is_high(job) {
-            self.senders.pause(job, s);
-        }
-    }
-
-    /// The pages of `packet`, a piece of a block, are brought in: when they will be there, if they are not.
-    ///
-    /// # Errors
-    /// The address to which it can't be written.
-    fn bring_in(
-        &self,
-        packet: &Packet,
-        s: &mut Shared,
-        c: &mut Context<'_, '_>,
-    ) -> Result<Option<Time>, u64> {
-        let (process, address, data) = piece(packet, s);
-        let missing = c.bring_in(process, address, data.len() as u64, true)?;
-        s.counters.pages_in += missing;
-        let cycles = missing * self.page_in_cycles;
-        if cycles == 0 {
-            return Ok(None);
-        }
-        let at = s.clock.after(c.now, cycles);
-        c.at(at, NesEvent::Aside.into());
-        Ok(Some(at))
-    }
-
-    /// What waits aside goes on, of jobs in turn, as far as pages, writers and room are there.
-    fn go_on_aside(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        loop {
-            let free = self.free_writers();
-            let may = |known, packet: &Packet| match known {
-                aside::Oldest::New(at) => at <= c.now && (is_piece(packet) || free >= writers_for(packet)),
-                aside::Oldest::Present(at) => at <= c.now && free >= writers_for(packet),
-                aside::Oldest::Full(_) => false,
-            };
-            let Some(job) = self.aside.turn(may) else { break };
-            let packet = self.aside.pop(job);
-            if let Err((packet, known)) = self.take_aside(packet, s, c) {
-                self.aside.put_back(job, packet, known);
-                continue;
-            }
-            self.retry_lanes(c.now, s, c);
-            if self.aside.is_low(job) {
-                self.senders.resume(job, s);
-            }
-        }
-        self.next(s, c);
-    }
-
-    /// A packet that waited aside goes where it belongs.
-    ///
-    /// # Errors
-    /// It waits on: the packet, and for what.
-    fn take_aside(
-        &mut self,
-        packet: Box<Packet>,
-        s: &mut Shared,
-        c: &mut Context<'_, '_>,
-    ) -> Result<(), (Box<Packet>, aside::Oldest)> {
-        if self.refuser.drops(&packet, s) {
-            return Ok(());
-        }
-        if !is_piece(&packet) {
-            return self.put(packet, s, c).map_err(|packet| (packet, aside::Oldest::Full(c.now)));
-        }
-        match self.bring_in(&packet, s, c) {
-            Ok(None) if self.free_writers() > 0 => self.write(packet, s, c),
-            Ok(at) => return Err((packet, aside::Oldest::Present(at.unwrap_or(c.now)))),
-            Err(at) => self.refuser.refuse(&packet, at, s),
-        }
-        Ok(())
-    }
-
-    fn write(&mut self, packet: Box<Packet>, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let (process, address, data) = piece(&packet, s);
-        let writer = self.writers.iter_mut().find(|writer| writer.piece.is_none()).expect("a writer is free");
-        // A page may have gone while others were brought in.
-        if let Err(at) = writer.lines.add(BusOperation::Write, (process, address), data, c) {
-            return self.refuser.refuse(&packet, at, s);
-        }
-        if writer.lines.start_by(|request| self.lines.ask(request, c)) {
-            writer.piece = Some((process, packet.message));
-        } else {
-            c.stamp(process, packet.message, Stage::Land, c.now);
-        }
+        self.blocks.granted(number, c);
     }
 
     /// Line `number` of a piece is in memory.
     pub fn line_written(&mut self, number: usize, s: &mut Shared, c: &mut Context<'_, '_>) {
-        self.lines.done(c);
-        let writer = &mut self.writers[number % WRITERS];
-        if !writer.lines.done(number / WRITERS).is_all {
-            return;
+        if self.blocks.line_written(number, c) {
+            self.go_on(s, c);
         }
-        if let Some((process, message)) = writer.piece.take() {
-            c.stamp(process, message, Stage::Land, c.now);
+    }
+
+    /// What waits aside goes on, as far as pages, writers and room are there.
+    fn go_on_aside(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        while let Some((job, packet)) = self.blocks.next_aside(c.now) {
+            let done = if is_piece(&packet) {
+                self.blocks.go_on(packet, s, c)
+            } else if self.blocks.drops(&packet, s) {
+                Ok(())
+            } else {
+                self.put(packet, s, c).map_err(|packet| (packet, Awaits::Room(c.now)))
+            };
+            match done {
+                Ok(()) => {
+                    self.blocks.has_left(job, s);
+                    self.retry_lanes(c.now, s, c);
+                }
+                Err((packet, awaits)) => self.blocks.put_back(job, packet, awaits),
+            }
         }
-        self.go_on(s, c);
+        self.next(s, c);
     }
 }
 
 fn is_express(packet: &[u8]) -> bool {
     u64::from(packet[0]) == PACKET_EXPRESS
-}
-
-/// What the packet is of a block, if it is of one.
-fn of_block(packet: &Packet) -> Option<FromSender> {
-    let bytes = (packet.bytes.len() - HEADER) as u64;
-    match u64::from(packet.bytes[0]) {
-        PACKET_DMA => Some(FromSender::Piece(bytes - PIECE_ADDRESS)),
-        PACKET_NOTICE => Some(FromSender::Notice(bytes)),
-        _ => None,
-    }
-}
-
-/// The packet is a piece of a block.
-fn is_piece(packet: &Packet) -> bool {
-    u64::from(packet.bytes[0]) == PACKET_DMA
-}
-
-/// Writers that must be free for the packet: any for a piece; else all, so that what comes behind a block finds it in memory.
-fn writers_for(packet: &Packet) -> usize {
-    if is_piece(packet) { 1 } else { WRITERS }
-}
-
-/// A piece of a block: whose memory it goes to, where, and its data.
-fn piece<'a>(packet: &'a Packet, s: &Shared) -> (ProcessId, u64, &'a [u8]) {
-    let (address, data) = packet.bytes[HEADER..].split_at(PIECE_ADDRESS as usize);
-    let address = u64::from_le_bytes(address.try_into().expect("eight bytes"));
-    (s.process_of(&packet.bytes), address, data)
 }
 
 /// An Express message's 37 bits, and what was tagged on to it.

@@ -74,7 +74,9 @@ impl Senders {
             (None, FromSender::Piece(sent)) if has_room => {
                 self.current.push(Turn { site, sent, was_told: false });
             }
-            (None, FromSender::Piece(_)) if !self.waiting.contains(&site) => {
+            // A block without data is over: only if there is no room its site waits, for there may be more.
+            (None, FromSender::Notice(_)) if has_room => {}
+            (None, FromSender::Piece(_) | FromSender::Notice(_)) if !self.waiting.contains(&site) => {
                 self.waiting.push_back(site);
                 tell(site, Word::Wait);
             }
@@ -290,6 +292,14 @@ mod tests {
     }
 
     #[test]
+    fn one_without_data_waits_for_a_turn_too() {
+        let mut senders = Senders::default();
+        assert!(told(&mut senders, &[(1, 1), (2, 1)]).is_empty(), "they are over");
+        assert_eq!(told(&mut senders, &[(1, 10), (2, 1), (2, 1)]), [(2, Word::Wait)]);
+        assert_eq!(told(&mut senders, &[(1, 1)]), [(2, Word::GoOn)]);
+    }
+
+    #[test]
     fn as_many_at_a_time_as_is_said() {
         let (mut senders, mut words) = (Senders::default(), vec![]);
         let turns = Turns { sites: 2, ..TURNS };
@@ -379,7 +389,7 @@ mod tests {
         fn new(seed: u64) -> Sites {
             let mut random = Random::new(seed);
             let sites = 2 + random.below(4) as usize;
-            let mut blocks = || (0..random.below(6)).map(|_| random.below(300)).collect();
+            let mut blocks = || (0..random.below(6)).map(|_| random.below(300) * random.below(2)).collect();
             Sites {
                 seed,
                 senders: Senders::default(),
@@ -433,18 +443,20 @@ mod tests {
             // One that waits does not: it would hide that it waits for ever.
             let breaks_off = self.random.below(20) == 0 && !waits;
             let Some(left) = self.blocks[site].front_mut() else { return };
-            if !breaks_off && *left > 0 {
-                if !waits {
-                    let bytes = (*left).min(40);
-                    (*left, self.has_begun[site]) = (*left - bytes, true);
-                    self.there[site].push_back(FromSender::Piece(bytes));
-                }
+            let is_sent = *left == 0 && self.has_begun[site];
+            if waits && !is_sent {
                 return;
             }
-            if !breaks_off {
+            if breaks_off {
+                if self.has_begun[site] && self.told[site].tells_break(HERE, JOB) {
+                    self.there[site].push_back(FromSender::Ended);
+                }
+            } else if *left > 0 {
+                let bytes = (*left).min(40);
+                (*left, self.has_begun[site]) = (*left - bytes, true);
+                return self.there[site].push_back(FromSender::Piece(bytes));
+            } else {
                 self.there[site].push_back(FromSender::Notice(1));
-            } else if self.has_begun[site] && self.told[site].tells_break(HERE, JOB) {
-                self.there[site].push_back(FromSender::Ended);
             }
             self.has_begun[site] = false;
             self.blocks[site].pop_front();
