@@ -262,7 +262,7 @@ mod tests {
             let mut senders = Senders::default();
             let words = told(&mut senders, &[(1, 10), (2, 10), (3, 10), (2, 10), (1, 10), (1, end), (2, 10)]);
             assert_eq!(words, [(2, Word::Wait), (3, Word::Wait), (2, Word::GoOn)]);
-            assert!(told(&mut senders, &[(1, end), (3, end)]).is_empty(), "it is not their turn");
+            assert!(told(&mut senders, &[(1, 0), (3, end)]).is_empty(), "it is not their turn");
         }
     }
 
