@@ -92,6 +92,7 @@ def test_a_job_beside_blocks_whose_pages_are_absent(
     print([f"{time / times[0]:.2f}" for time in times], f"made to wait {waited} times")
     assert times[1] <= 1.5 * times[0]
     assert waited > 0
+    assert ni_counts(tmp_path / "little" / "job0", "page_waits")[0] > 0
     if machine == "voyager-modern":
         assert times[2] > 1.5 * times[0]
 

@@ -343,14 +343,34 @@ def test_memory_that_is_not_there_is_a_fault(
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("timeout", ["10 us", "1 ms", "39 ms"])
+@pytest.mark.parametrize(
+    ("timeout", "latency"),
+    [("10 us", "10 ms"), ("1 ms", "10 ms"), ("39 ms", "10 ms"), ("10 us", "1 s")],
+)
 def test_a_timeout_may_be_shorter_than_the_way_there_and_back(
-    examples: Path, tmp_path: Path, timeout: str
+    examples: Path, tmp_path: Path, timeout: str, latency: str
 ) -> None:
-    """That takes 40 ms. All was sent again each time before anything was heard of it, and no run
-    ended."""
-    sets = ["network.link_latency=10 ms", f"netcache.mvia.timeout={timeout}"]
+    """That takes four links' time. All was sent again each time before anything was heard of it,
+    and no run ended. A replay's peers do likewise."""
+    sets = [f"network.link_latency={latency}", f"netcache.mvia.timeout={timeout}"]
     options = [word for each in sets for word in ("--set", each)]
-    words = ["-q", "--limit-time", "100 s", *options]
-    done = command("run", *words, *example(examples, "ring", MVIA), directory=tmp_path)
+    ring = examples / "ring"
+    recording = tmp_path / "ring.recording"
+    whole = ["-np", "2", "-m", MVIA, *options, "--limit-time", "1000 s"]
+    done = command("run", "-q", *whole, "--", ring, "-l", "1", directory=tmp_path)
     assert done.returncode == 0, done.stderr
+    done = command("record", "-np", "2", "-o", recording, "--", ring, "-l", "1",
+                   directory=tmp_path)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    alone = [*whole, "--only-rank", "0", "--arrivals", recording]
+    done = command("run", "-q", *alone, "--", ring, "-l", "1", directory=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_who_never_answers_ends_the_connection(examples: Path, tmp_path: Path) -> None:
+    sets = ["network.fault.rate=100 %", "network.fault.kind=drop"]
+    options = [word for each in sets for word in ("--set", each)]
+    words = ["-q", "-np", "2", "-m", MVIA, *options, "--limit-time", "1000 s"]
+    done = command("run", *words, "--", examples / "ring", "-l", "1", directory=tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert "a connection has ended with an error" in done.stderr

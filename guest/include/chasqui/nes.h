@@ -528,8 +528,8 @@ static inline int nes_basic_receive(struct nes *nes, void *data, uint32_t *sourc
 /* --- DMA ----------------------------------------------------------------------------------------- */
 
 /* Moves `bytes` from `from` to address `to` of the destination; then a Basic message of 40 bytes comes there,
- * which begins with the three words of `notice`. Only it is sure to find the block there: other messages, and their
- * notices, may come before. `from` may be reused when nes_dma_is_done. */
+ * which begins with the three words of `notice`. When that has come, the block is in memory. No other message says so: one
+ * that was sent later may come before. `from` may be reused when nes_dma_is_done. */
 static inline bool nes_dma_send(struct nes *nes, uint32_t destination, const void *from, uint64_t to, size_t bytes,
                                 const uint64_t notice[3])
 {

@@ -7,8 +7,8 @@
  * Reliability is the hardware NIC's (src/via/sequence.rs): packets of a connection are numbered, a window is under way,
  * what finds no descriptor is refused and sent again, with all behind it (go back n). Frames may be lost here, so there is
  * a time-out, too; then one packet is under way, and one more after each reply (as in slow start, RFC 5681), and each
- * time-out in a row is twice as long as the one before (as in RFC 6298, 5.5), so that one outlasts the way there and back;
- * each acknowledgement halves it again.
+ * time-out in a row is twice as long as the one before (as in RFC 6298, 5.5), until one outlasts the way there and back, or
+ * it would be longer than TIMEOUT_MAX_NS, which ends the connection; each acknowledgement halves it again (ours).
  * Acknowledgements are ours: of M-VIA the paper says that what is dropped is sent again.
  *
  * All of the process's memory is used through the registration table, by its physical address: the interrupt may find any
@@ -17,7 +17,7 @@
 #include "ethernet.h"
 
 #define HEADER_BYTES ((uint32_t)sizeof(struct chasqui_via_frame))
-#define DOUBLINGS_MAX 16u /* ours: a minute, of a millisecond */
+#define TIMEOUT_MAX_NS 60000000000ull /* as TCP's */
 
 /* An entry of the translation and protection table, in the words of the NIC's. */
 struct entry {
@@ -51,7 +51,7 @@ struct vi {
     uint32_t base, next, sent, end;
     uint32_t current; /* work that `next` is of */
     uint32_t refusals; /* in a row */
-    uint32_t doublings; /* of the time-out */
+    uint32_t timeouts; /* in a row, but for acknowledgements since */
     uint32_t allowed; /* packets under way: the window, or fewer after one was lost */
     bool waits; /* until the timer, after a refusal */
     uint32_t expected; /* packet that is awaited */
@@ -63,7 +63,7 @@ static struct completions queues[PROCESSES * QUEUES_MAX];
 static struct vi **vis[PROCESSES]; /* of each its own, by number; 0: there is none */
 static uint32_t vis_each, entries_each;
 static uint32_t depth, window, retries, transfer, data_max;
-static uint64_t retry, timeout; /* ticks */
+static uint64_t retry, timeout, timeout_max; /* ticks */
 
 /* --- memory of processes ---------------------------------------------------------------------------------- */
 
@@ -333,7 +333,7 @@ static void go_on(struct vi *vi)
             vi->current++;
     }
     if (vi->state == CHASQUI_VIA_VI_CONNECTED && vi->base != vi->next && !vi->timer.is_set)
-        timer_set(&vi->timer, csr_read(time) + (timeout << vi->doublings), expire);
+        timer_set(&vi->timer, csr_read(time) + (timeout << vi->timeouts), expire);
 }
 
 /* The oldest packet that is not acknowledged is the next. */
@@ -355,20 +355,14 @@ static uint64_t pause_of(const struct vi *vi)
     return pause < timeout || retry > timeout ? pause : timeout;
 }
 
-static void count_refusal(struct vi *vi)
-{
-    if (++vi->refusals > retries)
-        break_off(vi, vi->base, CHASQUI_VIA_STATUS_TRANSPORT_ERROR);
-}
-
 /* What was refused, or what nothing has been heard of, is sent again. */
 static void expire(struct timer *timer)
 {
     struct vi *vi = (struct vi *)timer;
     if (!vi->waits) {
         vi->allowed = 1;
-        vi->doublings = least(vi->doublings + 1, DOUBLINGS_MAX);
-        count_refusal(vi);
+        if (timeout << ++vi->timeouts > timeout_max)
+            break_off(vi, vi->base, CHASQUI_VIA_STATUS_TRANSPORT_ERROR);
     }
     if (vi->state == CHASQUI_VIA_VI_CONNECTED)
         go_back(vi);
@@ -401,7 +395,7 @@ static void acknowledged(struct vi *vi, uint32_t awaited, bool refused)
     vi->base = awaited;
     if (advanced) {
         vi->refusals = 0;
-        vi->doublings -= vi->doublings > 0;
+        vi->timeouts -= vi->timeouts > 0;
         vi->allowed = least(vi->allowed + 1, window);
     }
     while (vi->complete != vi->planned) {
@@ -419,7 +413,8 @@ static void acknowledged(struct vi *vi, uint32_t awaited, bool refused)
         vi->waits = true;
         vi->allowed = 1;
         timer_set(&vi->timer, csr_read(time) + pause_of(vi), expire);
-        count_refusal(vi);
+        if (++vi->refusals > retries)
+            break_off(vi, vi->base, CHASQUI_VIA_STATUS_TRANSPORT_ERROR);
     } else if (advanced && !vi->waits) {
         timer_cancel(&vi->timer);
         go_on(vi);
@@ -711,6 +706,7 @@ static bool mvia_start(void)
     retries = (uint32_t)(via_setting(CHASQUI_VIA_SETTING_WINDOW) >> 32);
     retry = ticks_of_ns((uint32_t)via_setting(CHASQUI_VIA_SETTING_TIMES));
     timeout = ticks_of_ns(via_setting(CHASQUI_VIA_SETTING_TIMES) >> 32);
+    timeout_max = ticks_of_ns(TIMEOUT_MAX_NS);
     vis_each = (uint32_t)via_setting(CHASQUI_VIA_SETTING_VIS);
     entries_each = (uint32_t)via_setting(CHASQUI_VIA_SETTING_PAGES);
     transfer = (uint32_t)via_setting(CHASQUI_VIA_SETTING_TRANSFER);

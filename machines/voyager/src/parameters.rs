@@ -89,7 +89,8 @@ chasqui_config::parameters! {
         sites: Count = 1, range 1 ..= 1024, source "ours: the memo has no rule; one fills the link";
         /// What such a site sends before the turn is another's, with what is under way besides.
         site_turn: Bytes = "64 KiB", range "8 B" ..= "1 GiB", source "ours: the memo has no rule; long beside the time until a site has heard";
-        /// Pieces of a job's blocks that wait for their pages at a node, so that what is behind them goes on: one, or as many as there is room for.
+        /// Room at a node for pieces of a job's blocks that wait for their pages, and for what comes behind them of these; a first one finds it
+        /// always.
         aside: Bytes = "4 KiB", range "0 B" ..= "1 GiB", source "ours: the memo has no rule; some 50 packets, what is under way until a site has heard";
         /// A page that the operating system must bring in first.
         page_in: Cycles = 500, range 0 ..= 1000000, source "assumption: an interrupt and a page fault of the application processor";

@@ -17,12 +17,15 @@ pub(super) struct Part {
     pub left: u32,
 }
 
+/// A longer time-out ends the connection: `TIMEOUT_MAX_NS` of `kernel/mvia.c`.
+pub(super) const TIMEOUT_MAX: Time = Time(60_000_000_000_000);
+
 /// What is at the other end of the rank's link.
 pub(crate) enum Line {
     /// VIA NICs (`via/transmit.rs`): lengths of pieces and of what a packet takes beside them [bytes].
     Nics { piece: u64, overhead: u64 },
     /// Kernels (`kernel/mvia.c`): longest data of a frame, its least length, what it takes beside that [bytes]. Frames may be
-    /// lost, and are sent again after so long without an answer.
+    /// lost, and are sent again after so long without an answer, twice as long each time.
     Kernels { longest: usize, least: usize, overhead: u64, timeout: Time },
 }
 
@@ -40,11 +43,11 @@ impl Line {
         }
     }
 
-    /// How long packets are under way without an answer before they count as lost.
-    pub(super) fn timeout(&self) -> Option<Time> {
+    /// How long packets are under way without an answer before they count as lost, behind so many `timeouts` in a row.
+    pub(super) fn timeout(&self, timeouts: u32) -> Option<Time> {
         match self {
             Line::Nics { .. } => None,
-            Line::Kernels { timeout, .. } => Some(*timeout),
+            Line::Kernels { timeout, .. } => Some(Time(timeout.0 << timeouts)),
         }
     }
 

@@ -14,7 +14,7 @@ use chasqui_counters::{Counters, Visitor, counters};
 use chasqui_engine::{Packet, Time};
 use chasqui_machine::replay::Transport;
 
-use super::line::{Line, Part};
+use super::line::{Line, Part, TIMEOUT_MAX};
 use super::packet::{ACCEPTED, ASKS, NOT_READY, REPLY, SEND, ViaHeader, WRITE};
 use super::parameters::{ENVELOPE_BYTES, ViaUnit};
 use super::sequence::{Effect, Outgoing, before, should_ask};
@@ -205,8 +205,8 @@ impl ViaPeers {
 
     /// A packet leaves over the rank's VI `number`, and something may be lost from then on.
     fn watch(&mut self, now: Time, number: u32) {
-        let Some(timeout) = self.line.timeout() else { return };
         let connection = &mut self.connections[number as usize];
+        let Some(timeout) = self.line.timeout(connection.out.timeouts) else { return };
         if !connection.is_watched {
             (connection.is_watched, connection.since) = (true, now);
             self.watched.insert((now + timeout, number));
@@ -214,11 +214,11 @@ impl ViaPeers {
     }
 
     fn look_for_lost(&mut self, now: Time) {
-        let Some(timeout) = self.line.timeout() else { return };
         while let Some(&(_, number)) = self.watched.first().filter(|(at, _)| *at <= now) {
             self.watched.pop_first();
             let connection = &mut self.connections[number as usize];
             connection.is_watched = false;
+            let Some(timeout) = self.line.timeout(connection.out.timeouts) else { return };
             if connection.out.waits || !connection.out.is_waiting() {
                 continue;
             }
@@ -226,7 +226,7 @@ impl ViaPeers {
                 connection.out.lost();
                 connection.allowed = Some(1);
                 self.counters.lost += 1;
-                if connection.out.refusals > self.via.retries {
+                if self.line.timeout(connection.out.timeouts) > Some(TIMEOUT_MAX) {
                     self.break_off(number);
                 }
                 self.wants_to_send(number);
@@ -255,7 +255,7 @@ impl ViaPeers {
             Effect::GoBack => {
                 self.counters.refused += 1;
                 let pause = self.line.pause(Time(self.via.retry.ps()), connection.out.refusals);
-                if self.line.timeout().is_some() {
+                if matches!(self.line, Line::Kernels { .. }) {
                     connection.allowed = Some(1);
                 }
                 self.retries.insert((now + pause, number));
@@ -452,7 +452,7 @@ impl Transport for ViaPeers {
         let broken = self.counters.broken;
         (broken > 0).then(|| {
             format!(
-                "an error of the rank's NIC, or more refusals in a row than netcache.via.retries ({}), has ended \
+                "an error of the rank's NIC, more refusals in a row than netcache.via.retries ({}), or no answer has ended \
                  {broken} of the peers' connections to it",
                 self.via.retries
             )

@@ -35,6 +35,8 @@ pub(super) struct Outgoing {
     pub waits: bool,
     /// Refusals in a row.
     pub refusals: u64,
+    /// Time-outs in a row, but for acknowledgements since.
+    pub timeouts: u32,
 }
 
 impl Outgoing {
@@ -75,7 +77,7 @@ impl Outgoing {
     /// What is under way counts as lost.
     pub fn lost(&mut self) {
         self.next = self.base;
-        self.refusals += 1;
+        self.timeouts += 1;
     }
 
     /// All packets before `awaited` have come; `awaited` itself was refused, or not.
@@ -90,6 +92,7 @@ impl Outgoing {
         }
         if advanced {
             self.refusals = 0;
+            self.timeouts = self.timeouts.saturating_sub(1);
         }
         if !refused || self.waits || awaited == self.sent {
             return if advanced { Effect::GoOn } else { Effect::Nothing };

@@ -55,14 +55,14 @@ impl Aside {
         !self.jobs[job.index()].packets.is_empty()
     }
 
-    /// `packet` of `job` waits, behind what does.
+    /// `packet` of `job` waits behind what does: the first comes by `put_back`, and finds room always.
     ///
     /// # Errors
     /// There is no room: the packet.
     pub fn put(&mut self, job: JobId, packet: Box<Packet>) -> Result<(), Box<Packet>> {
         let of_job = &mut self.jobs[job.index()];
         let bytes = of_job.bytes + packet.bytes.len() as u64;
-        if bytes > self.room && !of_job.packets.is_empty() {
+        if bytes > self.room {
             return Err(packet);
         }
         of_job.bytes = bytes;
@@ -140,7 +140,8 @@ mod tests {
     #[test]
     fn a_job_has_its_own_room_and_one_packet_finds_it_always() {
         let mut aside = Aside::new(2, 100);
-        assert!(aside.put(JOBS[0], packet(200)).is_ok() && aside.is_high(JOBS[0]));
+        aside.put_back(JOBS[0], packet(200), Awaits::default());
+        assert!(aside.is_high(JOBS[0]));
         assert!(aside.put(JOBS[0], packet(1)).is_err());
         assert!(aside.put(JOBS[1], packet(25)).is_ok() && aside.is_low(JOBS[1]));
         assert!(aside.put(JOBS[1], packet(25)).is_ok() && !aside.is_low(JOBS[1]) && !aside.is_high(JOBS[1]));

@@ -23,7 +23,7 @@ fn part_tag<const WRITER: usize>(number: usize) -> u64 {
 }
 
 /// Bytes of a piece's address, before its data.
-const PIECE_ADDRESS: u64 = 8;
+pub(super) const PIECE_ADDRESS: u64 = 8;
 
 /// A piece that is being written.
 struct Written {
@@ -43,8 +43,8 @@ struct Writer {
 /// The part of the receiving unit that has to do with blocks.
 pub(super) struct BlockReceiver {
     writers: [Writer; WRITERS],
-    /// Of both writers, so that a block is written in its order.
-    lines: Portions,
+    /// What both writers ask the bus for, so that a block is written in its order.
+    portions: Portions,
     page_in_cycles: u64,
     aside: Aside,
     refuser: Refuser,
@@ -57,7 +57,7 @@ impl BlockReceiver {
         BlockReceiver {
             writers: [part_tag::<0>, part_tag::<1>]
                 .map(|tag| Writer { lines: DmaWriter::new(tag, plan.line_bytes), piece: None }),
-            lines: Portions::of(plan.dma_lines().saturating_mul(WRITERS)),
+            portions: Portions::of(plan.dma_lines().saturating_mul(WRITERS)),
             page_in_cycles: plan.dma.page_in.cycles(),
             aside: Aside::new(jobs, plan.dma.aside.bytes()),
             refuser: Refuser::default(),
@@ -82,14 +82,28 @@ impl BlockReceiver {
 
     /// A piece of a block goes to memory, or waits aside for its pages.
     pub fn place(&mut self, job: JobId, packet: Box<Packet>, s: &mut Shared, c: &mut Context<'_, '_>) {
+        if let Err((packet, awaits)) = self.go_on(packet, s, c) {
+            self.aside.put_back(job, packet, awaits);
+            self.pause(job, s);
+        }
+    }
+
+    /// A piece goes to memory.
+    ///
+    /// # Errors
+    /// It waits: the piece, and for what.
+    pub fn go_on(
+        &mut self,
+        packet: Box<Packet>,
+        s: &mut Shared,
+        c: &mut Context<'_, '_>,
+    ) -> Result<(), (Box<Packet>, Awaits)> {
         match self.bring_in(&packet, s, c) {
-            Ok(None) => self.write(&packet, s, c),
-            Ok(Some(at)) => {
-                self.aside.put_back(job, packet, Awaits::Page(at));
-                self.pause(job, s);
-            }
+            Ok(None) if self.may_go(&packet) => self.write(&packet, s, c),
+            Ok(at) => return Err((packet, Awaits::Page(at.unwrap_or(c.now)))),
             Err(at) => self.refuser.refuse(&packet, at, s),
         }
+        Ok(())
     }
 
     /// The pages of `packet`, a piece of a block, are brought in: when they will be there, if they are not.
@@ -121,7 +135,7 @@ impl BlockReceiver {
         if let Err(at) = writer.lines.add(BusOperation::Write, (process, address), data, c) {
             return self.refuser.refuse(packet, at, s);
         }
-        if writer.lines.start_by(|request| self.lines.ask(request, c)) {
+        if writer.lines.start_by(|request| self.portions.ask(request, c)) {
             writer.piece = Some(Written { source: packet.source, process, message: packet.message });
         } else {
             c.stamp(process, packet.message, Stage::Land, c.now);
@@ -135,7 +149,7 @@ impl BlockReceiver {
 
     /// Line `number` of a piece is in memory. True: so is all of the piece.
     pub fn line_written(&mut self, number: usize, c: &mut Context<'_, '_>) -> bool {
-        self.lines.done(c);
+        self.portions.done(c);
         let writer = &mut self.writers[number % WRITERS];
         if !writer.lines.done(number / WRITERS).is_all {
             return false;
@@ -177,27 +191,6 @@ impl BlockReceiver {
         Some((job, self.aside.pop(job)))
     }
 
-    /// A piece that has waited goes to memory.
-    ///
-    /// # Errors
-    /// It waits on: the piece, and for what.
-    pub fn go_on(
-        &mut self,
-        packet: Box<Packet>,
-        s: &mut Shared,
-        c: &mut Context<'_, '_>,
-    ) -> Result<(), (Box<Packet>, Awaits)> {
-        if self.drops(&packet, s) {
-            return Ok(());
-        }
-        match self.bring_in(&packet, s, c) {
-            Ok(None) if self.may_go(&packet) => self.write(&packet, s, c),
-            Ok(at) => return Err((packet, Awaits::Page(at.unwrap_or(c.now)))),
-            Err(at) => self.refuser.refuse(&packet, at, s),
-        }
-        Ok(())
-    }
-
     /// `packet` of `job` waits as before, for that.
     pub fn put_back(&mut self, job: JobId, packet: Box<Packet>, awaits: Awaits) {
         self.aside.put_back(job, packet, awaits);
@@ -217,7 +210,7 @@ impl BlockReceiver {
         }
     }
 
-    /// Notices wait aside for room in their rings.
+    /// Notices that are aside wait for room in their rings.
     pub fn is_full(&self) -> bool {
         self.aside.is_full()
     }
@@ -231,14 +224,15 @@ impl BlockReceiver {
     }
 }
 
-/// `packet` need not wait for what is being written. A piece waits for a writer; anything else for the pieces from its own site,
-/// so that a notice finds its block in memory.
+/// `packet` need not wait for what is being written. A piece waits for a writer, a notice for the pieces from its own site, so that
+/// it finds its block in memory.
 fn may_go(writers: &[Writer], packet: &Packet) -> bool {
     let mut pieces = writers.iter().map(|writer| &writer.piece);
-    if is_piece(packet) {
-        return pieces.any(Option::is_none);
+    match of_block(packet) {
+        Some(FromSender::Piece(_)) => pieces.any(Option::is_none),
+        Some(_) => !pieces.flatten().any(|piece| piece.source == packet.source),
+        None => true,
     }
-    !pieces.flatten().any(|piece| piece.source == packet.source)
 }
 
 /// What the packet is of a block, if it is of one.

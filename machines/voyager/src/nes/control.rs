@@ -21,7 +21,7 @@ pub(super) enum Control {
     Absent { site: u32, process: ProcessId },
     /// Blocks from there for the process's job wait, or go on.
     Turn { site: u32, process: ProcessId, word: Word },
-    /// A block for the process there has ended before its end, or none waits.
+    /// This site has no more blocks for the process there: none is left, or one has broken off.
     Ended { site: u32, process: ProcessId },
 }
 

@@ -8,6 +8,7 @@ use chasqui_memory::PAGE_BYTES;
 use chasqui_ni::{BusRequest, Context, DmaReader, MessageKey, Piece, Ring, SlotQueue};
 use chasqui_placement::{JobId, ProcessId};
 
+use super::blocks::PIECE_ADDRESS;
 use super::control::Control;
 use super::queues::QueueName;
 use super::refusal::name_sender;
@@ -143,7 +144,7 @@ impl DmaEngine {
         DmaReader::new(|number| Owner::DmaRead.tag(number), line_bytes).at_once(lines)
     }
 
-    /// Process `process`'s process has composed the requests before `producer`.
+    /// `process` has composed the requests before `producer`.
     ///
     /// # Errors
     /// Its ring has not so many slots: what is wrong, in words.
@@ -241,7 +242,7 @@ impl DmaEngine {
         self.sees_room_soon = false;
     }
 
-    /// Turns to the next request, of jobs and their processes in turn; to another if a process's are none.
+    /// Turns to the next request, of jobs and their processes in turn.
     fn turn(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         while self.state == State::Idle && !self.is_held {
             let processes = (0..self.queues.len() as u32).map(ProcessId);
@@ -558,7 +559,7 @@ impl DmaEngine {
             return;
         }
         s.counters.dma_packets += 1;
-        s.counters.dma_bytes += data.len() as u64 - 8;
+        s.counters.dma_bytes += data.len() as u64 - PIECE_ADDRESS;
         // The process is named for the receiver, should it refuse the piece.
         let bytes = packet_bytes(PACKET_DMA, to, process.0, [&data, &[]]);
         push_packet(s, (s.homes.names.first_basic(process), to.site), bytes, data.len() as u64, message);

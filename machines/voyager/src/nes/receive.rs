@@ -40,7 +40,7 @@ enum Oldest {
     /// It has not crossed the I-bus.
     #[default]
     New,
-    /// It has crossed and waits for room in its ring or queue, or in the miss queue, since then.
+    /// It has crossed and waits for room in its ring or queue, in the miss queue, or aside, since then.
     Full(Time),
     /// There may be room from then on.
     Again(Time),
@@ -177,16 +177,11 @@ impl Receiver {
 
     /// What has crossed goes on, and else what waits aside.
     pub fn go_on(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        self.settle(s, c);
-        if self.state != State::Waiting {
-            self.go_on_aside(s, c);
-        }
-    }
-
-    /// A packet that has crossed goes on when it need not wait for what is being written.
-    fn settle(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         if self.state == State::Waiting && self.blocks.may_go(self.packet()) {
             self.take(s, c);
+        }
+        if self.state != State::Waiting {
+            self.go_on_aside(s, c);
         }
     }
 
@@ -461,10 +456,10 @@ impl Receiver {
     /// What waits aside goes on, as far as pages, writers and room are there.
     fn go_on_aside(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         while let Some((job, packet)) = self.blocks.next_aside(c.now) {
-            let done = if is_piece(&packet) {
-                self.blocks.go_on(packet, s, c)
-            } else if self.blocks.drops(&packet, s) {
+            let done = if self.blocks.drops(&packet, s) {
                 Ok(())
+            } else if is_piece(&packet) {
+                self.blocks.go_on(packet, s, c)
             } else {
                 self.put(packet, s, c).map_err(|packet| (packet, Awaits::Room(c.now)))
             };

@@ -1,7 +1,7 @@
 //! What a receiving NES does not take (ours: the memo leaves protection of memory to pages, and does not say what becomes of such
-//! a block, or of messages for a process that is over). A block that its receiver's memory does not take is a fault of the process that sends it; it is dropped, with its notice. What is for a
-//! process that is over is dropped, and the sender's NES sends no more to it: else whoever goes on would take the network from
-//! others.
+//! a block, or of messages for a process that is over). A block that its receiver's memory does not take is a fault of the process
+//! that sends it; it is dropped, with its notice. What is for a process that is over is dropped, and the sender's NES sends no more
+//! to it: else whoever goes on would take the network from others.
 
 use std::collections::BTreeSet;
 use std::mem::offset_of;

@@ -3,7 +3,7 @@
 //! the sites of each take turns, `voyager.dma.sites` at a time: it tells the others to wait, by a packet each, and the next one
 //! to go on when one that sends has ended, or has sent its turn. A site that was told to go on keeps its turn over the ends of its
 //! blocks, however short they are, and says when it has no more; of one that was told nothing, a block's end is the end. So a
-//! block that waits does so for one that goes on, or for a packet that is under way.
+//! block that waits does so for one that goes on, for a packet that is under way, or for what holds up the site whose turn it is.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -130,7 +130,7 @@ struct Turns {
 
 /// The senders of blocks to a site, by job.
 pub(super) struct BlockSenders {
-    /// None: they are not told.
+    /// Empty: there are no turns.
     of_job: Vec<Senders>,
     turns: Turns,
 }
