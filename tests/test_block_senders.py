@@ -126,6 +126,18 @@ def test_a_turn_is_as_long_as_is_said_and_as_many_have_one(
     assert found["three"] == found["none"] == 0
 
 
+def test_blocks_without_data_wait_as_others_do(compile_c: Compiler, tmp_path: Path) -> None:
+    """They are notices alone; without turns a site sends more than twice as many."""
+    programs = compile_c("traffic", TRAFFIC), compile_c("neighbour", NEIGHBOUR)
+    sent = {}
+    for name, present in (("turns", "true"), ("none", "false")):
+        options = ("--machine", "voyager", "--set", f"voyager.sp.present={present}")
+        time_beside(programs, tmp_path / name, options, "notices", 0, ranks=8)
+        sent[name] = ni_counts(tmp_path / name / "job0", "dma_requests")[2:]
+    print(sent)
+    assert 2 * max(sent["turns"]) < min(sent["none"])
+
+
 SEVERAL = """\
 #include <chasqui/nes.h>
 #include <stdio.h>
