@@ -6,9 +6,10 @@
  *
  * Reliability is the hardware NIC's (src/via/sequence.rs): packets of a connection are numbered, a window is under way,
  * what finds no descriptor is refused and sent again, with all behind it (go back n). Frames may be lost here, so there is
- * a time-out, too; then one packet is under way, and one more after each reply (as in slow start, RFC 5681), and each
- * time-out in a row is twice as long as the one before (as in RFC 6298, 5.5), until one outlasts the way there and back, or
- * it would be longer than TIMEOUT_MAX_NS, which ends the connection; each acknowledgement halves it again (ours).
+ * a time-out, too; then one packet is under way, and one more after each reply (as in slow start, RFC 5681). Each time-out in
+ * a row is a quarter longer than the one before, until one outlasts the way there and back, or it would be longer than
+ * TIMEOUT_MAX_NS, which ends the connection; any acknowledgement makes it short again (ours: RFC 6298 doubles it, and where
+ * half of all round trips fail, such a wait has no mean).
  * Acknowledgements are ours: of M-VIA the paper says that what is dropped is sent again.
  *
  * All of the process's memory is used through the registration table, by its physical address: the interrupt may find any
@@ -51,7 +52,7 @@ struct vi {
     uint32_t base, next, sent, end;
     uint32_t current; /* work that `next` is of */
     uint32_t refusals; /* in a row */
-    uint32_t timeouts; /* in a row, but for acknowledgements since */
+    uint32_t timeouts; /* in a row */
     uint32_t allowed; /* packets under way: the window, or fewer after one was lost */
     bool waits; /* until the timer, after a refusal */
     uint32_t expected; /* packet that is awaited */
@@ -314,6 +315,14 @@ static bool send_packet(const struct vi *vi, const struct posted *posted, uint32
 
 static void expire(struct timer *timer);
 
+static uint64_t timeout_of(const struct vi *vi)
+{
+    uint64_t ticks = timeout;
+    for (uint32_t i = 0; i < vi->timeouts; i++)
+        ticks += ticks / 4;
+    return ticks;
+}
+
 /* What may be sent now is, in the order of its descriptors. */
 static void go_on(struct vi *vi)
 {
@@ -333,7 +342,7 @@ static void go_on(struct vi *vi)
             vi->current++;
     }
     if (vi->state == CHASQUI_VIA_VI_CONNECTED && vi->base != vi->next && !vi->timer.is_set)
-        timer_set(&vi->timer, csr_read(time) + (timeout << vi->timeouts), expire);
+        timer_set(&vi->timer, csr_read(time) + timeout_of(vi), expire);
 }
 
 /* The oldest packet that is not acknowledged is the next. */
@@ -361,7 +370,8 @@ static void expire(struct timer *timer)
     struct vi *vi = (struct vi *)timer;
     if (!vi->waits) {
         vi->allowed = 1;
-        if (timeout << ++vi->timeouts > timeout_max)
+        vi->timeouts++;
+        if (timeout_of(vi) > timeout_max)
             break_off(vi, vi->base, CHASQUI_VIA_STATUS_TRANSPORT_ERROR);
     }
     if (vi->state == CHASQUI_VIA_VI_CONNECTED)
@@ -395,7 +405,7 @@ static void acknowledged(struct vi *vi, uint32_t awaited, bool refused)
     vi->base = awaited;
     if (advanced) {
         vi->refusals = 0;
-        vi->timeouts -= vi->timeouts > 0;
+        vi->timeouts = 0;
         vi->allowed = least(vi->allowed + 1, window);
     }
     while (vi->complete != vi->planned) {

@@ -25,7 +25,7 @@ pub(crate) enum Line {
     /// VIA NICs (`via/transmit.rs`): lengths of pieces and of what a packet takes beside them [bytes].
     Nics { piece: u64, overhead: u64 },
     /// Kernels (`kernel/mvia.c`): longest data of a frame, its least length, what it takes beside that [bytes]. Frames may be
-    /// lost, and are sent again after so long without an answer, twice as long each time.
+    /// lost, and are sent again after so long without an answer, a quarter longer each time.
     Kernels { longest: usize, least: usize, overhead: u64, timeout: Time },
 }
 
@@ -47,7 +47,9 @@ impl Line {
     pub(super) fn timeout(&self, timeouts: u32) -> Option<Time> {
         match self {
             Line::Nics { .. } => None,
-            Line::Kernels { timeout, .. } => Some(Time(timeout.0 << timeouts)),
+            Line::Kernels { timeout, .. } => {
+                Some((0..timeouts).fold(*timeout, |time, _| Time(time.0 + time.0 / 4)))
+            }
         }
     }
 

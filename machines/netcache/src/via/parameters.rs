@@ -46,7 +46,7 @@ chasqui_config::parameters! {
     /// VIA in the kernel, policy "mvia"; what it has in common with the NIC is in `netcache.via`.
     pub struct MviaUnit {
         /// From the latest packet that was acknowledged, or the first that is under way, until they are sent again: frames may
-        /// be lost. Twice as long each time in a row.
+        /// be lost. A quarter longer each time in a row.
         timeout: Duration = "1 ms", range "10 us" ..= "1 s", source "ours: the least of the kernel's TCP";
     }
 }

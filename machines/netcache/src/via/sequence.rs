@@ -35,7 +35,7 @@ pub(super) struct Outgoing {
     pub waits: bool,
     /// Refusals in a row.
     pub refusals: u64,
-    /// Time-outs in a row, but for acknowledgements since.
+    /// Time-outs in a row.
     pub timeouts: u32,
 }
 
@@ -92,7 +92,7 @@ impl Outgoing {
         }
         if advanced {
             self.refusals = 0;
-            self.timeouts = self.timeouts.saturating_sub(1);
+            self.timeouts = 0;
         }
         if !refused || self.waits || awaited == self.sent {
             return if advanced { Effect::GoOn } else { Effect::Nothing };

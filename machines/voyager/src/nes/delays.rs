@@ -80,7 +80,9 @@ impl Nes {
 
     /// Something goes on when the link is free, or the router has room.
     pub(super) fn waits_for_link(&self) -> bool {
-        self.shared.txu.iter().any(|packets| !packets.is_empty()) || self.dma.waits_to_notify()
+        self.shared.txu.iter().any(|packets| !packets.is_empty())
+            || self.dma.waits_to_notify()
+            || !self.shared.control.is_empty()
     }
 
     /// The router may have a packet for which the receive buffer has no room.
