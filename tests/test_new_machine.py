@@ -20,7 +20,7 @@ import pytest
 from conftest import ROOT
 from simulated import EXAMPLES, two_at_a_time
 
-from chasqui import cache
+from chasqui import cache, firmware
 
 # One process builds, and all that it needs.
 pytestmark = [pytest.mark.core, pytest.mark.xdist_group("new-machine")]
@@ -127,8 +127,10 @@ class Made:
         if (TARGET / "release").is_dir():
             shutil.copytree(TARGET / "release", self.target / "release", symlinks=True)
         (self.sources / "Cargo.lock").write_text(self._lock())
-        # The guest's C library too; only libmpi.a has one device more.
-        (place / "cache").mkdir()
+        # The guest's C library and the firmware too; only libmpi.a has one device more.
+        images = firmware.directory()
+        (place / "cache" / "firmware").mkdir(parents=True)
+        (place / "cache" / "firmware" / images.name).symlink_to(images)
         (place / "cache" / "zig").symlink_to(cache.cache_directory() / "zig")
         self.environment = {
             **os.environ,
