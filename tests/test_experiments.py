@@ -584,7 +584,8 @@ def test_any_number_of_jobs_finds_the_same(results: Path, chasqui: Command, tmp_
 
 @pytest.mark.core
 def test_a_program_says_what_is_wrong(tmp_path: Path) -> None:
-    wrong = Run("wrong", "voyager", 2, "mechanisms", arguments=["16", "64", "basic", "3"])
+    right = running.load("voyager/mechanisms").runs(True)[0]
+    wrong = replace(right, name="wrong", arguments=["16", "64", "basic", "3"])
     with pytest.raises(running.RunFailed, match=r"voyager/mechanisms: .*status 1; the run is in"):
         running.run_all("voyager/mechanisms", [wrong], tmp_path, 1, lambda _done, _of: None)
     assert "usage: mechanisms" in (tmp_path / "wrong" / "stdout.0").read_text()

@@ -53,10 +53,24 @@ def test_a_change_of_any_image_has_them_built_again(
     built: list[Path] = []
     monkeypatch.setattr(firmware, "_build", built.append)
     firmware.directory()
-    source = machines / "several" / "firmware" / "thin" / "main.c"
-    source.write_text(source.read_text() + "/* changed */\n")
+    changed = ("several/firmware/thin/main.c", "several/firmware/common.h", "several/registers.h")
+    for count, name in enumerate(changed, 2):
+        source = machines / name
+        source.write_text(source.read_text() + "/* changed */\n")
+        firmware.directory()
+        assert len(set(built)) == count, name
+
+
+def test_a_machine_without_an_image_has_none_built_again(
+    machines: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built: list[Path] = []
+    monkeypatch.setattr(firmware, "_build", built.append)
     firmware.directory()
-    assert len(set(built)) == 2
+    (machines / "without").mkdir()
+    (machines / "without" / "registers.h").write_text("#define WORD 8\n")
+    firmware.directory()
+    assert len(set(built)) == 1
 
 
 @pytest.mark.core

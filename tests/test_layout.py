@@ -15,7 +15,7 @@ from pathlib import Path
 
 import elf
 import pytest
-from conftest import ROOT
+from conftest import ROOT, shared_place
 from simulated import EXAMPLES, SWEEP, WORKLOADS, command, machines, two_at_a_time
 from test_golden import PROGRAMS, in_words
 
@@ -156,13 +156,18 @@ def build(place: Path, kind: str) -> dict[str, Path]:
 
 @pytest.mark.parametrize("kind", ["zig", pytest.param("gnu", marks=pytest.mark.gnu)])
 def test_what_is_not_executed_moves_no_time(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+    tmp_path: Path,
+    kind: str,
 ) -> None:
     assert COLD not in layout.read(LAYOUT)[""]
     before = build(tmp_path / "before", kind)
     zig_cache = toolchain.zig_environment()  # where musl is built already
     enlarge(tmp_path / "enlarged")
-    monkeypatch.setenv("CHASQUI_CACHE_DIR", str(tmp_path / "cache"))
+    # Both kinds link the same library: it is built once.
+    larger = shared_place(tmp_path_factory, "enlarged")
+    monkeypatch.setenv("CHASQUI_CACHE_DIR", str(larger))
     monkeypatch.setattr(toolchain, "GUEST", tmp_path / "enlarged" / "guest")
     monkeypatch.setattr(toolchain, "MACHINES", tmp_path / "enlarged" / "machines")
     monkeypatch.setattr(toolchain, "zig_environment", lambda: zig_cache)

@@ -151,7 +151,7 @@ def test_a_resolved_machine_is_a_machine_file(chasqui: Run, examples: Path, tmp_
 def test_compare(chasqui: Run, examples: Path) -> None:
     names = sorted({machine.split("/")[0] for machine in machines()})
     if not SWEEP:
-        names = ["loggp", "netcache-modern"]
+        names = ["loggp", "netcache/processver"]  # which is measured soonest
     done = chasqui("compare", *names, "-np", "4", "--logp", "--json", "--", examples / "ring")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)

@@ -66,8 +66,11 @@ def directory() -> Path:
     import hashlib
 
     digest = hashlib.sha256()
-    parts = ["**/*.h", "*/firmware/**/*.c", "*/protocol/*.c", "*/kernel/*.c"]
+    parts = ["*/firmware/**/*.c", "*/protocol/*.c", "*/kernel/*.c"]
     inputs = [path for part in parts for path in MACHINES.glob(part)]
+    # The headers of a machine without any of these are in no image.
+    owners = {path.relative_to(MACHINES).parts[0] for path in inputs}
+    inputs += [path for owner in owners for path in (MACHINES / owner).glob("**/*.h")]
     inputs += KERNEL.glob("**/*.[chS]")
     inputs += [INCLUDE / "chasqui" / name for name in ("abi.h", "interrupts.h")]
     for path in [*sorted(inputs), PACKAGE / "firmware.py", PACKAGE / "toolchain.py"]:

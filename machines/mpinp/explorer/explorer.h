@@ -81,8 +81,10 @@ struct leaving {
     uint32_t body; /* or NOBODY */
 };
 
+enum { WORLD_ALIGN = 32 };
+
 struct world {
-    _Alignas(8) uint8_t posted[4]; /* operations of each process */
+    _Alignas(WORLD_ALIGN) uint8_t posted[4]; /* operations of each process */
     struct operation_state operations[OPERATIONS];
     uint32_t wire_counts[ENDS];                 /* towards each end */
     struct item wires[ENDS][WIRE_MAX];

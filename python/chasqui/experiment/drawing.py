@@ -81,7 +81,9 @@ def label_ends(*panels: Axes, gap_points: float = 10.0) -> None:
     """
     figure = panels[0].get_figure(root=True)
     assert figure is not None
-    figure.draw_without_rendering()
+    layout = figure.get_layout_engine()
+    assert layout is not None
+    layout.execute(figure)
     for axes in panels:
         _label_ends(axes, 72.0 / figure.dpi, gap_points)
 

@@ -594,6 +594,7 @@ def draw(report: Report, directory: Path) -> None:
     picture = StringIO()
     figure.savefig(picture, format="svg", metadata=SVG_METADATA)
     (directory / "picture.svg").write_text(svg.compact(picture.getvalue()))
+    figure.set_layout_engine("none")  # another layout takes as long as a picture
     figure.savefig(directory / "picture.png", dpi=PICTURE_DPI)
 
 
