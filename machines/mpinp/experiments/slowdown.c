@@ -1,5 +1,5 @@
 /* Has the firmware of this name measure, and prints what it found: `clocks LOADS` of each time, `ends 0` of each engine's
- * block, `idle 0`, zero if all were busy throughout. Usage: slowdown ENGINES, a sum of SLOWDOWN_ of slowdown.h */
+ * block, `start 0` of starting them, `idle 0`, zero if all were busy throughout. Usage: slowdown ENGINES, a sum of SLOWDOWN_ of slowdown.h */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +44,7 @@ int main(int argc, char **argv)
     for (int loads = 0; loads <= SLOWDOWN_LOADS_MAX; loads++)
         print("clocks", loads, found->clocks[loads], SLOWDOWN_TIMES);
     print("ends", 0, found->ends, SLOWDOWN_ENGINES);
+    print("start", 0, &found->start, 1);
     print("idle", 0, &found->idle, 1);
     return 0;
 }

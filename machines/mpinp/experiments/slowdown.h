@@ -16,7 +16,7 @@ enum {
 #define SLOWDOWN_ENGINES 3 /* by their bits of EVENT: the host's DMA, the sender, the receiver */
 #define SLOWDOWN_LOADS_MAX 4 /* of four instructions */
 #define SLOWDOWN_TIMES 5 /* for which each is measured */
-#define SLOWDOWN_PASSES 8
+#define SLOWDOWN_PASSES 4
 #define SLOWDOWN_PASS_INSTRUCTIONS 256
 #define SLOWDOWN_BLOCK_BYTES 131072
 #define SLOWDOWN_HOST_BLOCK 4096 /* where the host's side of it begins in the process's memory there */
@@ -24,6 +24,7 @@ enum {
 struct slowdown_results {
     uint32_t clocks[SLOWDOWN_LOADS_MAX + 1][SLOWDOWN_TIMES]; /* that the code took */
     uint32_t ends[SLOWDOWN_ENGINES]; /* clocks for a block, without code */
+    uint32_t start; /* most clocks that starting the engines took */
     uint32_t idle; /* engines that were done before the code was, in any round */
     uint32_t is_there;
 };

@@ -103,7 +103,11 @@ static void wait(unsigned time)
 
 static void round(uint32_t wanted, unsigned loads, unsigned time)
 {
+    uint32_t began = now();
     uint64_t events = start_engines(wanted);
+    uint32_t start = now() - began;
+    if (start > results.start)
+        results.start = start;
     wait(time);
     uint32_t before = now();
     execute(loads);
