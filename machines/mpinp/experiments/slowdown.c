@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "../registers.h"
-#include "slowdown.h"
+#include "../firmware/slowdown/slowdown.h"
 
 static void *map(int device, int rights, unsigned place, uint64_t bytes)
 {

@@ -1,12 +1,12 @@
 /* Firmware of experiments/np_slowdown.py: how long a piece of code takes while engines move blocks. It has nothing to do with
- * messages: a program tells it by its window which engines are to be busy (experiments/slowdown.h).
+ * messages: a program tells it by its window which engines are to be busy (slowdown.h).
  *
  * On node 0 each round starts the engines that are wanted, a block each that is longer than the code takes, and executes the
  * code: instructions of which some load a word. Of the engines' own pace a round without code tells. Node 1 takes what node 0
  * sends, and sends what it receives.
  */
 #include "card.h"
-#include "experiments/slowdown.h"
+#include "slowdown.h"
 
 #define BLOCK SLOWDOWN_BLOCK_BYTES
 

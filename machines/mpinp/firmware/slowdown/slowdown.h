@@ -1,4 +1,4 @@
-/* What slowdown.c and the firmware of that name share. */
+/* What this firmware and experiments/slowdown.c share. */
 #ifndef MPINP_SLOWDOWN_H
 #define MPINP_SLOWDOWN_H
 
