@@ -149,7 +149,9 @@ def send_ns(output: Output) -> Mapping[str, Fraction]:
 
 
 def report(outputs: Mapping[str, Output]) -> Report:
-    every = sorted(samples(outputs), key=lambda each: (each[0] != "mcp", each[1] != "send", each[2]))
+    every = sorted(
+        samples(outputs), key=lambda each: (each[0] != "mcp", each[1] != "send", each[2])
+    )
     found = [Row(*key, sum(times, Fraction(0)) / len(times)) for *key, times in every]
     spread = [Spread(*key, min(times), max(times)) for *key, times in every]
     tables = [Table("results", Row._fields, found), Table("spread", Spread._fields, spread)]
