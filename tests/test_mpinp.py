@@ -120,7 +120,35 @@ def test_results_do_not_depend_on_how_it_is_simulated(compile_c: Compiler, tmp_p
         assert found in ([], ["resolved.toml"]), name
 
 
-@pytest.mark.parametrize("name", running.choose(["mpinp"]))
+WHOLE = ("mpinp/latency", "mpinp/life")  # they take seconds
+
+
+@pytest.mark.parametrize("name", sorted(set(running.choose(["mpinp"])) - set(WHOLE)))
+def test_quick_experiments_on_mpinp(tmp_path: Path, name: str) -> None:
+    """The points of the quick form are those in docs, to the byte; controls show nothing."""
+    running.carry_out(name, tmp_path, quick=True, jobs=1, progress=lambda _done, _of: None)
+    for path in pages.tables_of(name):
+        found_now = tmp_path / f"{pages.table_of(name, path)}.csv"
+        if pages.table_of(name, path) != "sensitivity":
+            assert set(found_now.read_text().splitlines()) <= set(path.read_text().splitlines())
+    with (tmp_path / "results.csv").open(newline="") as file:
+        found = list(csv.DictReader(file))
+    assert found
+    if name == "mpinp/np-slowdown":
+        blocked = [row["slowdown"] for row in found if row["engines_busy"] == "send, blocked"]
+        assert blocked == ["1"] * 5
+
+
+def test_no_program_with_mpi_runs_with_firmware_that_measures(
+    chasqui: Run, examples: Path, tmp_path: Path
+) -> None:
+    words = ["run", "-np", "2", "--machine", "mpinp/bip", "--set", "mpinp.control.image=slowdown"]
+    done = chasqui(*words, "--", str(examples / "ring"))
+    assert done.returncode != 0
+    assert "device" in done.stderr
+
+
+@pytest.mark.parametrize("name", WHOLE)
 def test_experiments_on_mpinp(tmp_path: Path, name: str) -> None:
     """Whole, for they take seconds: the tables in docs are what they find today, and what is
     measured apart agrees."""

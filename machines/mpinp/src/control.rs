@@ -22,6 +22,8 @@ chasqui_config::choice! {
         Mcp = "mcp",
         /// It moves messages; the host matches.
         Bip = "bip",
+        /// It measures how engines slow it, for `mpinp/np-slowdown`. It has no messages, and no program with MPI runs with it.
+        Slowdown = "slowdown",
     }
 }
 
@@ -43,6 +45,8 @@ chasqui_config::parameters! {
     }
 }
 
+/// Number of a device that `MPI_Init` does not have.
+const NO_DEVICE: u64 = 0;
 /// Memory on the host that each process of the firmware that matches needs: events.
 const HOST_MIN: Bytes = Bytes::from_bytes(requests::HOST_BYTES);
 /// Entries of the page table that each process needs: a few for each use that `mcp/host.h` keeps some for.
@@ -107,6 +111,7 @@ impl Program {
         page.device = match self.control.image {
             Image::Mcp => requests::MCP_DEVICE,
             Image::Bip => registers::DEVICE,
+            Image::Slowdown => NO_DEVICE,
         } as u32;
         page.settings[requests::SETTING_PIO_BYTES as usize] = self.control.pio.bytes();
         page.settings[requests::SETTING_ENTRY_PAGES as usize] = self.entry_pages;
@@ -184,7 +189,7 @@ impl Control {
     pub fn room(&self, shared: &Shared, layout: &Layout, nodes: u32, ranks: u32) -> Room {
         let processes = u64::from(layout.processes);
         match self.image {
-            Image::Bip => Room {
+            Image::Bip | Image::Slowdown => Room {
                 bytes: shared.firmware.bytes(),
                 name: format!("mpinp.shared.firmware = {}", shared.firmware),
                 tables: processes * processes * u64::from(nodes) * np::PEER_BYTES,
