@@ -356,7 +356,7 @@ def test_a_timeout_may_be_shorter_than_the_way_there_and_back(
     options = [word for each in sets for word in ("--set", each)]
     ring = examples / "ring"
     recording = tmp_path / "ring.recording"
-    whole = ["-np", "2", "-m", MVIA, *options, "--limit-time", "1000 s"]
+    whole: list[str | Path] = ["-np", "2", "-m", MVIA, *options, "--limit-time", "1000 s"]
     done = command("run", "-q", *whole, "--", ring, "-l", "1", directory=tmp_path)
     assert done.returncode == 0, done.stderr
     done = command("record", "-np", "2", "-o", recording, "--", ring, "-l", "1",

@@ -108,7 +108,7 @@ def rows_of(engines: str, output: Output, none: Output) -> list[tuple[Row, Expec
         memory = Fraction(loads, PIECES)
         plain = mean(none.samples(0)["clocks", loads])
         slower = [Fraction(each) / plain for each in output.samples(0)["clocks", loads]]
-        usual = sum(slower) / len(slower)
+        usual = sum(slower, Fraction(0)) / len(slower)
         stops = is_stopped(output)
         expected = Expected(
             engines,

@@ -152,8 +152,14 @@ def report(outputs: Mapping[str, Output]) -> Report:
     every = sorted(
         samples(outputs), key=lambda each: (each[0] != "mcp", each[1] != "send", each[2])
     )
-    found = [Row(*key, sum(times, Fraction(0)) / len(times)) for *key, times in every]
-    spread = [Spread(*key, min(times), max(times)) for *key, times in every]
+    found = [
+        Row(variant, direction, path, size, sum(times, Fraction(0)) / len(times))
+        for variant, direction, path, size, times in every
+    ]
+    spread = [
+        Spread(variant, direction, path, size, min(times), max(times))
+        for variant, direction, path, size, times in every
+    ]
     tables = [Table("results", Row._fields, found), Table("spread", Spread._fields, spread)]
     text, more = tables[0].text(left=(0, 1, 2)), []
     bases = [name_of(forced, SENSITIVE_SIZE) for forced in SENSITIVE]

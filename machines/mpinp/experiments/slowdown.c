@@ -31,7 +31,8 @@ int main(int argc, char **argv)
         return 3;
     const struct chasqui_ni_identification *ni = map(device, PROT_READ, 0, 4096);
     const int both = PROT_READ | PROT_WRITE;
-    volatile char *window = map(device, both, 1 + CHASQUI_MPINP_REGION_WINDOW, ni->settings[CHASQUI_MPINP_SETTING_WINDOW_BYTES]);
+    volatile char *window =
+        map(device, both, 1 + CHASQUI_MPINP_REGION_WINDOW, ni->settings[CHASQUI_MPINP_SETTING_WINDOW_BYTES]);
     const volatile struct slowdown_results *found =
         map(device, both, 1 + CHASQUI_MPINP_REGION_HOST, ni->settings[CHASQUI_MPINP_SETTING_HOST_BYTES]);
     *(volatile uint32_t *)window = (uint32_t)atoi(argv[1]);

@@ -19,11 +19,12 @@ static uint32_t word; /* what the code loads */
 static uint32_t now(void) { return (uint32_t)np_load(CHASQUI_NP_TIME); }
 
 /* Four instructions at a time, of which the first load. */
-#define CODE(four)                                                                                                     \
-    __asm__ volatile(".option push\n.option norvc\nli t1, %1\n0:\n.rept %2\n" four ".endr\naddi t1, t1, -1\nbnez t1, 0b\n"  \
-                     ".option pop"                                                                                     \
-                     :                                                                                                 \
-                     : "r"(&word), "i"(SLOWDOWN_PASSES), "i"(SLOWDOWN_PASS_INSTRUCTIONS / 4)                           \
+#define CODE(four)                                                                           \
+    __asm__ volatile(".option push\n.option norvc\nli t1, %1\n0:\n.rept %2\n" four           \
+                     ".endr\naddi t1, t1, -1\nbnez t1, 0b\n"                                 \
+                     ".option pop"                                                           \
+                     :                                                                       \
+                     : "r"(&word), "i"(SLOWDOWN_PASSES), "i"(SLOWDOWN_PASS_INSTRUCTIONS / 4) \
                      : "t0", "t1", "t2")
 #define LOADS "lw t0, 0(%0)\n"
 #define ADDS "addi t2, t2, 1\n"
@@ -136,7 +137,8 @@ static void measure(uint32_t wanted)
 static void serve(uint32_t wanted)
 {
     uint32_t ends[SLOWDOWN_ENGINES];
-    uint32_t mine = (wanted & SLOWDOWN_SENDER ? SLOWDOWN_RECEIVER : 0) | (wanted & SLOWDOWN_RECEIVER ? SLOWDOWN_SENDER : 0);
+    uint32_t mine =
+        (wanted & SLOWDOWN_SENDER ? SLOWDOWN_RECEIVER : 0) | (wanted & SLOWDOWN_RECEIVER ? SLOWDOWN_SENDER : 0);
     for (unsigned i = 0; i <= (SLOWDOWN_LOADS_MAX + 1) * SLOWDOWN_TIMES; i++)
         await(start_engines(mine), 0, ends);
 }
