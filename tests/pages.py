@@ -149,8 +149,10 @@ def unchecked(page: Path) -> int:
     text = page.read_text()
     checked = {claim.span[0] for claim in claims(page)}
     keys = [found.span(4) for found in TABLE.finditer(text)]
-    # What stands in code, comments, links and headings is no figure.
-    for pattern in (r"```.*?```", r"<!--.*?-->", r"`[^`\n]*`", r"\]\([^)]*\)", r"^#[^\n]*"):
+    # What stands in code, comments, links and headings is no figure, and what was expected before a
+    # measurement follows from no table.
+    expected = r"^\*Expected\*[^\n]*"
+    for pattern in (r"```.*?```", r"<!--.*?-->", r"`[^`\n]*`", r"\]\([^)]*\)", r"^#[^\n]*", expected):
         text = re.sub(
             pattern, lambda part: re.sub(r"\S", " ", part[0]), text, flags=re.DOTALL | re.MULTILINE
         )

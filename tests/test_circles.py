@@ -29,9 +29,9 @@ CIRCLES: dict[str, str] = {
     ),
     "machines/netcache: nic, nic::deliver, nic::receive, nic::transmit": "the same",
     "machines/netcache: via, via::complete, via::receive, via::transmit": "the same",
-    "machines/voyager: nes, nes::accesses, nes::command, nes::control, nes::delays, nes::dma, "
-    "nes::drain, nes::express, nes::onepoll, nes::receive, nes::refusal, nes::rings, nes::senders, "
-    "nes::service, nes::transmit": ("the same, of the NES"),
+    "machines/voyager: nes, nes::accesses, nes::blocks, nes::command, nes::control, nes::delays, "
+    "nes::dma, nes::drain, nes::express, nes::onepoll, nes::receive, nes::refusal, nes::rings, "
+    "nes::senders, nes::service, nes::transmit": ("the same, of the NES"),
 }
 
 # What a module brings into scope. What it gives on (`pub use`) does not make it need that.
