@@ -152,7 +152,14 @@ def unchecked(page: Path) -> int:
     # What stands in code, comments, links and headings is no figure, and what was expected before a
     # measurement follows from no table.
     expected = r"^\*Expected\*[^\n]*"
-    for pattern in (r"```.*?```", r"<!--.*?-->", r"`[^`\n]*`", r"\]\([^)]*\)", r"^#[^\n]*", expected):
+    for pattern in (
+        r"```.*?```",
+        r"<!--.*?-->",
+        r"`[^`\n]*`",
+        r"\]\([^)]*\)",
+        r"^#[^\n]*",
+        expected,
+    ):
         text = re.sub(
             pattern, lambda part: re.sub(r"\S", " ", part[0]), text, flags=re.DOTALL | re.MULTILINE
         )
