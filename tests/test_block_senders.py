@@ -288,3 +288,65 @@ def test_blocks_that_go_elsewhere_keep_no_turn(
     done = run(tmp_path, "run", *options, "--limit-time", "60 ms", *words)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "run" / "job1" / "stdout.0").read_text() == "16 have come\n"
+
+
+EMPTY = """\
+#include <chasqui/nes.h>
+#include <time.h>
+static struct nes nes;
+static _Alignas(64) char block[1 << 16];
+static struct timespec began;
+
+static long passed_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (now.tv_sec - began.tv_sec) * 1000000 + (now.tv_nsec - began.tv_nsec) / 1000;
+}
+
+static void move_at(long us, size_t bytes)
+{
+    static const uint64_t notice[3];
+    while (passed_us() < us)
+        ;
+    while (!nes_dma_send(&nes, 0, block, (uintptr_t)block, bytes, notice))
+        ;
+}
+
+/* Rank 1 has a long block for rank 0, rank 2 two without data, of which the first has to wait. */
+int main(void)
+{
+    if (!nes_open(&nes))
+        return 2;
+    clock_gettime(CLOCK_MONOTONIC, &began);
+    if (nes.rank == 1)
+        move_at(0, sizeof block);
+    if (nes.rank == 2) {
+        move_at(20, 0);
+        move_at(40, 0);
+    }
+    for (int left = nes.rank == 0 ? 3 : 0; left > 0;) {
+        const struct chasqui_voyager_slot *oldest = nes_basic_oldest(&nes);
+        if (!oldest)
+            continue;
+        nes_basic_release(&nes, oldest->bytes);
+        left--;
+    }
+    while (!nes_dma_is_done(&nes))
+        ;
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("machine", ["voyager", "voyager/reclaim"])
+def test_what_is_to_be_told_waits_for_little_room(
+    compile_c: Compiler, tmp_path: Path, machine: str
+) -> None:
+    """That a site has no more blocks leaves when the only place is free: sooner than had been
+    promised, a panic."""
+    empty, neighbour = compile_c("empty", EMPTY, HEADERS), compile_c("neighbour", NEIGHBOUR)
+    options = ["-m", machine, *ALONE, "--set", "voyager.nes.txu_packets=1"]
+    words = ["-np", 3, "--job", f"-np 3 {neighbour} compute 300 0", "--", empty]
+    done = run(tmp_path, "run", *options, "--limit-time", "20 ms", *words)
+    assert done.returncode == 0, done.stderr
