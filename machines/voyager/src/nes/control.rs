@@ -3,7 +3,7 @@
 use chasqui_ni::Context;
 use chasqui_placement::ProcessId;
 
-use super::senders::Word;
+use super::senders::Flow;
 use super::table::Destination;
 use super::transmit::{HEADER, packet_bytes, push_packet};
 use super::{NesEvent, Shared};
@@ -20,7 +20,7 @@ pub(super) enum Control {
     /// The process, of this site, is over.
     Absent { site: u32, process: ProcessId },
     /// Blocks from there for the process's job wait, or go on.
-    Turn { site: u32, process: ProcessId, word: Word },
+    Turn { site: u32, process: ProcessId, flow: Flow },
     /// This site has no more blocks for the process there: none is left, or one has broken off.
     Ended { site: u32, process: ProcessId },
 }
@@ -41,8 +41,8 @@ impl Control {
         match self {
             Control::Refused(_, address) => (PACKET_REFUSAL, address.to_le_bytes().to_vec()),
             Control::Absent { .. } => (PACKET_ABSENT, vec![]),
-            Control::Turn { word: Word::Wait, .. } => (PACKET_WAIT, vec![]),
-            Control::Turn { word: Word::GoOn, .. } => (PACKET_GO_ON, vec![]),
+            Control::Turn { flow: Flow::Stop, .. } => (PACKET_WAIT, vec![]),
+            Control::Turn { flow: Flow::Go, .. } => (PACKET_GO_ON, vec![]),
             Control::Ended { .. } => (PACKET_ENDED, vec![]),
         }
     }

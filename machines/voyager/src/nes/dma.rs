@@ -315,9 +315,9 @@ impl DmaEngine {
     #[inline]
     fn end_turns(&self, s: &mut Shared) {
         let is_over = |&(site, job): &(u32, JobId)| !self.has_block_for(site, job, s);
-        let over: Vec<_> = s.told.going_on().filter(is_over).collect();
+        let over: Vec<_> = s.flow.going_on().filter(is_over).collect();
         for (site, job) in over {
-            s.told.ended(site, job);
+            s.flow.ended(site, job);
             let process = s.homes.first_process(job);
             s.control.push_back(Control::Ended { site, process });
         }
@@ -589,7 +589,7 @@ impl DmaEngine {
 /// The transfer ends before its end, which may be what others wait for.
 fn tell_end(transfer: Transfer, s: &mut Shared) {
     let Destination { site, queue, .. } = transfer.to;
-    if transfer.is_known && s.told.tells_break(site, s.homes.job_of_queue(queue)) {
+    if transfer.is_known && s.flow.tells_break(site, s.homes.job_of_queue(queue)) {
         s.control.push_back(Control::Ended { site, process: s.homes.names.process(queue) });
     }
 }

@@ -71,7 +71,7 @@ pub(crate) use plan::NesPlan;
 use queues::{Homes, QueueName, QueueNames};
 use receive::Receiver;
 use rings::{Layout, OwnRings, Rings};
-use senders::ToldBlocks;
+use senders::FlowControl;
 use service::Service;
 use table::DestinationTable;
 use transmit::Transmitter;
@@ -142,7 +142,7 @@ struct Shared {
     /// What other sites are to be told.
     control: VecDeque<Control>,
     /// What sites have told this one about its blocks.
-    told: ToldBlocks,
+    flow: FlowControl,
     /// Packets that wait for the link, by priority.
     txu: [VecDeque<Box<Packet>>; PRIORITIES],
     counters: NesStatistics,
@@ -265,7 +265,7 @@ impl Nes {
         let turns_from = is_drained.then_some(ProcessId(0));
         let reader = DmaEngine::reader(plan.line_bytes, plan.dma_lines());
         let dma = DmaEngine::new(&rings(|own| own.requests), homes.jobs(), &plan.dma, reader, turns_from);
-        let (limits, told) = (plan.job_limits(), ToldBlocks::new(plan.blocks_take_turns()));
+        let (limits, flow) = (plan.job_limits(), FlowControl::new(plan.blocks_take_turns()));
         let service = plan.processor.map(|processor| {
             let sites = (plan.placement.nodes(), plan.port.node());
             let settings =
@@ -313,7 +313,7 @@ impl Nes {
                 ibus_free: Time::ZERO,
                 link,
                 control: VecDeque::new(),
-                told,
+                flow,
                 txu: Default::default(),
                 counters: NesStatistics::default(),
             },

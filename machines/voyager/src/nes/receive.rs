@@ -14,7 +14,7 @@ use super::inbox::{Inbox, OwnQueue, came, composed};
 use super::missed::MissQueue;
 use super::queues::{Homes, QueueName, SP};
 use super::refusal;
-use super::senders::{FromSender, Word};
+use super::senders::{Flow, FromSender};
 use super::tags::TagSlots;
 use super::transmit::HEADER;
 use super::{NesEvent, NesPlan, Owner, Rings, SLOT, Shared};
@@ -191,7 +191,7 @@ impl Receiver {
         let queue = VoyagerPacket::from_bytes(&packet.bytes).queue;
         let (kind, source, process) =
             (u64::from(packet.bytes[0]), packet.source, s.homes.names.process(queue));
-        if self.hear(kind, source, queue, s) {
+        if self.take_control(kind, source, queue, s) {
             self.pop();
             return self.finish(s, c);
         }
@@ -260,12 +260,12 @@ impl Receiver {
 
     /// What the NES of site `source` tells this one, if the packet is that. The process, or job, that it names by its `queue` is
     /// the other site's: here there may be none of that number.
-    fn hear(&mut self, kind: u64, source: u32, queue: QueueName, s: &mut Shared) -> bool {
+    fn take_control(&mut self, kind: u64, source: u32, queue: QueueName, s: &mut Shared) -> bool {
         let job = s.homes.job_of_queue(queue);
         match kind {
             PACKET_ABSENT => s.table.lose(source, s.homes.names.process(queue)),
-            PACKET_WAIT => s.told.told(source, job, Word::Wait),
-            PACKET_GO_ON => s.told.told(source, job, Word::GoOn),
+            PACKET_WAIT => s.flow.set(source, job, Flow::Stop),
+            PACKET_GO_ON => s.flow.set(source, job, Flow::Go),
             PACKET_ENDED => self.blocks.came(job, source, FromSender::Ended, s),
             _ => return false,
         }

@@ -44,16 +44,16 @@ pub(super) enum FromSender {
     Ended,
 }
 
-/// What a site is told.
+/// What blocks from a site are to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Word {
-    Wait,
-    GoOn,
+pub(super) enum Flow {
+    Stop,
+    Go,
 }
 
 impl Senders {
     /// What has come from `site`. `tell`: a site is to be told.
-    fn came(&mut self, site: u32, what: FromSender, turns: Turns, mut tell: impl FnMut(u32, Word)) {
+    fn came(&mut self, site: u32, what: FromSender, turns: Turns, mut tell: impl FnMut(u32, Flow)) {
         let has_room = self.current.len() < turns.sites && !self.is_paused;
         let current = self.current.iter_mut().find(|turn| turn.site == site);
         match (current, what) {
@@ -66,7 +66,7 @@ impl Senders {
                 if turn.sent >= turns.bytes && !self.waiting.is_empty() {
                     self.waiting.push_back(site);
                     if !self.is_paused {
-                        tell(site, Word::Wait);
+                        tell(site, Flow::Stop);
                     }
                     self.ended(site, tell);
                 }
@@ -78,45 +78,45 @@ impl Senders {
             (None, FromSender::Notice(_)) if has_room => {}
             (None, FromSender::Piece(_) | FromSender::Notice(_)) if !self.waiting.contains(&site) => {
                 self.waiting.push_back(site);
-                tell(site, Word::Wait);
+                tell(site, Flow::Stop);
             }
             (None, _) => {}
         }
     }
 
     /// The turn of `site` ends: the next one's begins.
-    fn ended(&mut self, site: u32, tell: impl FnMut(u32, Word)) {
+    fn ended(&mut self, site: u32, tell: impl FnMut(u32, Flow)) {
         self.current.retain(|turn| turn.site != site);
         self.next(tell);
     }
 
     /// The turn of the first that waits begins: it is told, unless all wait.
-    fn next(&mut self, mut tell: impl FnMut(u32, Word)) {
+    fn next(&mut self, mut tell: impl FnMut(u32, Flow)) {
         if let Some(site) = self.waiting.pop_front() {
             self.current.push(Turn { site, sent: 0, was_told: true });
             if !self.is_paused {
-                tell(site, Word::GoOn);
+                tell(site, Flow::Go);
             }
         }
     }
 
     /// All are to wait, if they do not; turns are whose they were.
-    fn pause(&mut self, mut tell: impl FnMut(u32, Word)) {
+    fn pause(&mut self, mut tell: impl FnMut(u32, Flow)) {
         if std::mem::replace(&mut self.is_paused, true) {
             return;
         }
         for turn in &mut self.current {
             turn.was_told = true;
-            tell(turn.site, Word::Wait);
+            tell(turn.site, Flow::Stop);
         }
     }
 
     /// They go on, if they wait.
-    fn resume(&mut self, turns: Turns, mut tell: impl FnMut(u32, Word)) {
+    fn resume(&mut self, turns: Turns, mut tell: impl FnMut(u32, Flow)) {
         if !std::mem::replace(&mut self.is_paused, false) {
             return;
         }
-        self.current.iter().for_each(|turn| tell(turn.site, Word::GoOn));
+        self.current.iter().for_each(|turn| tell(turn.site, Flow::Go));
         (self.current.len()..turns.sites).for_each(|_| self.next(&mut tell));
     }
 }
@@ -146,46 +146,46 @@ impl BlockSenders {
     /// What of `job`'s has come from `site`.
     pub fn came(&mut self, job: JobId, site: u32, what: FromSender, s: &mut Shared) {
         let Some(senders) = self.of_job.get_mut(job.index()) else { return };
-        senders.came(site, what, self.turns, |site, word| {
-            s.counters.block_waits += u64::from(word == Word::Wait);
-            s.tell(site, job, word);
+        senders.came(site, what, self.turns, |site, flow| {
+            s.counters.block_waits += u64::from(flow == Flow::Stop);
+            s.tell(site, job, flow);
         });
     }
 
     /// All of `job`'s sites are to wait, if they do not.
     pub fn pause(&mut self, job: JobId, s: &mut Shared) {
         let Some(senders) = self.of_job.get_mut(job.index()) else { return };
-        senders.pause(|site, word| {
+        senders.pause(|site, flow| {
             s.counters.page_waits += 1;
-            s.tell(site, job, word);
+            s.tell(site, job, flow);
         });
     }
 
     /// They go on, if they wait.
     pub fn resume(&mut self, job: JobId, s: &mut Shared) {
         let Some(senders) = self.of_job.get_mut(job.index()) else { return };
-        senders.resume(self.turns, |site, word| s.tell(site, job, word));
+        senders.resume(self.turns, |site, flow| s.tell(site, job, flow));
     }
 }
 
 /// Of a site that sends blocks: what it has been told, by whom, of which job.
-pub(super) struct ToldBlocks {
+pub(super) struct FlowControl {
     /// There are several jobs: a site is told when blocks end, for others may wait for it.
     ends_are_told: bool,
     waiting: BTreeSet<(u32, JobId)>,
     going_on: BTreeSet<(u32, JobId)>,
 }
 
-impl ToldBlocks {
-    pub fn new(ends_are_told: bool) -> ToldBlocks {
-        ToldBlocks { ends_are_told, waiting: BTreeSet::new(), going_on: BTreeSet::new() }
+impl FlowControl {
+    pub fn new(ends_are_told: bool) -> FlowControl {
+        FlowControl { ends_are_told, waiting: BTreeSet::new(), going_on: BTreeSet::new() }
     }
 
-    /// Site `site` tells `job` here to wait, or to go on.
-    pub fn told(&mut self, site: u32, job: JobId, word: Word) {
-        let [to, from] = match word {
-            Word::Wait => [&mut self.waiting, &mut self.going_on],
-            Word::GoOn => [&mut self.going_on, &mut self.waiting],
+    /// Site `site` has blocks of `job` here wait, or go on.
+    pub fn set(&mut self, site: u32, job: JobId, flow: Flow) {
+        let [to, from] = match flow {
+            Flow::Stop => [&mut self.waiting, &mut self.going_on],
+            Flow::Go => [&mut self.going_on, &mut self.waiting],
         };
         to.insert((site, job));
         from.remove(&(site, job));
@@ -217,14 +217,14 @@ impl ToldBlocks {
 
 impl Shared {
     /// `site` is told what `job`'s blocks there are to do.
-    fn tell(&mut self, site: u32, job: JobId, word: Word) {
+    fn tell(&mut self, site: u32, job: JobId, flow: Flow) {
         let process = self.homes.first_process(job);
-        self.control.push_back(Control::Turn { site, process, word });
+        self.control.push_back(Control::Turn { site, process, flow });
     }
 
     /// A block for `to` waits until that site tells it to go on. One for a process that is over need not.
     pub fn waits(&self, to: Destination) -> bool {
-        self.told.wait(to.site, self.homes.job_of_queue(to.queue)) && self.table.reaches(to)
+        self.flow.wait(to.site, self.homes.job_of_queue(to.queue)) && self.table.reaches(to)
     }
 }
 
@@ -237,17 +237,17 @@ mod tests {
     const TURNS: Turns = Turns { sites: 1, bytes: 100 };
 
     /// What sites are told when pieces of so many bytes come, notices (1 byte), or ends (0).
-    fn told(senders: &mut Senders, what: &[(u32, u64)]) -> Vec<(u32, Word)> {
-        let mut words = vec![];
+    fn told(senders: &mut Senders, what: &[(u32, u64)]) -> Vec<(u32, Flow)> {
+        let mut said = vec![];
         for &(site, bytes) in what {
             let what = match bytes {
                 0 => FromSender::Ended,
                 1 => FromSender::Notice(1),
                 bytes => FromSender::Piece(bytes),
             };
-            senders.came(site, what, TURNS, |site, word| words.push((site, word)));
+            senders.came(site, what, TURNS, |site, flow| said.push((site, flow)));
         }
-        words
+        said
     }
 
     #[test]
@@ -260,8 +260,8 @@ mod tests {
     fn others_wait_until_its_block_has_ended() {
         for end in [0, 1] {
             let mut senders = Senders::default();
-            let words = told(&mut senders, &[(1, 10), (2, 10), (3, 10), (2, 10), (1, 10), (1, end), (2, 10)]);
-            assert_eq!(words, [(2, Word::Wait), (3, Word::Wait), (2, Word::GoOn)]);
+            let said = told(&mut senders, &[(1, 10), (2, 10), (3, 10), (2, 10), (1, 10), (1, end), (2, 10)]);
+            assert_eq!(said, [(2, Flow::Stop), (3, Flow::Stop), (2, Flow::Go)]);
             assert!(told(&mut senders, &[(1, 0), (3, end)]).is_empty(), "it is not their turn");
         }
     }
@@ -271,90 +271,90 @@ mod tests {
         let mut senders = Senders::default();
         told(&mut senders, &[(1, 10), (2, 10), (3, 10), (1, 1)]);
         assert!(told(&mut senders, &[(2, 10), (2, 1), (2, 10), (2, 1)]).is_empty());
-        assert_eq!(told(&mut senders, &[(2, 0)]), [(3, Word::GoOn)]);
+        assert_eq!(told(&mut senders, &[(2, 0)]), [(3, Flow::Go)]);
         assert!(told(&mut senders, &[(3, 0), (1, 10), (1, 1)]).is_empty());
     }
 
     #[test]
     fn or_it_has_sent_its_turn() {
         let mut senders = Senders::default();
-        let words = told(&mut senders, &[(1, 60), (2, 10), (1, 60), (2, 90), (2, 10)]);
-        let expected = [(2, Word::Wait), (1, Word::Wait), (2, Word::GoOn), (2, Word::Wait), (1, Word::GoOn)];
-        assert_eq!(words, expected);
+        let said = told(&mut senders, &[(1, 60), (2, 10), (1, 60), (2, 90), (2, 10)]);
+        let expected = [(2, Flow::Stop), (1, Flow::Stop), (2, Flow::Go), (2, Flow::Stop), (1, Flow::Go)];
+        assert_eq!(said, expected);
     }
 
     #[test]
     fn blocks_without_data_are_a_turn_too() {
         let mut senders = Senders::default();
         told(&mut senders, &[(1, 10), (2, 10), (1, 1), (3, 10)]);
-        let words = told(&mut senders, &[(2, 1); 100]);
-        assert_eq!(words, [(2, Word::Wait), (3, Word::GoOn)]);
+        let said = told(&mut senders, &[(2, 1); 100]);
+        assert_eq!(said, [(2, Flow::Stop), (3, Flow::Go)]);
     }
 
     #[test]
     fn one_without_data_waits_for_a_turn_too() {
         let mut senders = Senders::default();
         assert!(told(&mut senders, &[(1, 1), (2, 1)]).is_empty(), "they are over");
-        assert_eq!(told(&mut senders, &[(1, 10), (2, 1), (2, 1)]), [(2, Word::Wait)]);
-        assert_eq!(told(&mut senders, &[(1, 1)]), [(2, Word::GoOn)]);
+        assert_eq!(told(&mut senders, &[(1, 10), (2, 1), (2, 1)]), [(2, Flow::Stop)]);
+        assert_eq!(told(&mut senders, &[(1, 1)]), [(2, Flow::Go)]);
     }
 
     #[test]
     fn as_many_at_a_time_as_is_said() {
-        let (mut senders, mut words) = (Senders::default(), vec![]);
+        let (mut senders, mut said) = (Senders::default(), vec![]);
         let turns = Turns { sites: 2, ..TURNS };
         for site in 1..=4 {
-            senders.came(site, FromSender::Piece(10), turns, |site, word| words.push((site, word)));
+            senders.came(site, FromSender::Piece(10), turns, |site, flow| said.push((site, flow)));
         }
-        senders.came(2, FromSender::Notice(1), turns, |site, word| words.push((site, word)));
-        assert_eq!(words, [(3, Word::Wait), (4, Word::Wait), (3, Word::GoOn)]);
+        senders.came(2, FromSender::Notice(1), turns, |site, flow| said.push((site, flow)));
+        assert_eq!(said, [(3, Flow::Stop), (4, Flow::Stop), (3, Flow::Go)]);
     }
 
     #[test]
     fn all_wait_for_a_page_and_turns_go_on() {
-        let (mut senders, mut words) = (Senders::default(), vec![]);
+        let (mut senders, mut said) = (Senders::default(), vec![]);
         told(&mut senders, &[(1, 10), (2, 10)]);
-        senders.pause(|site, word| words.push((site, word)));
-        assert_eq!(words, [(1, Word::Wait)]);
-        assert_eq!(told(&mut senders, &[(1, 10), (3, 10), (1, 1), (1, 0)]), [(3, Word::Wait)]);
-        words.clear();
-        senders.resume(TURNS, |site, word| words.push((site, word)));
-        assert_eq!(words, [(1, Word::GoOn)]);
-        assert_eq!(told(&mut senders, &[(1, 80)]), [(1, Word::Wait), (2, Word::GoOn)], "it had sent 21");
-        assert_eq!(told(&mut senders, &[(2, 0)]), [(3, Word::GoOn)]);
+        senders.pause(|site, flow| said.push((site, flow)));
+        assert_eq!(said, [(1, Flow::Stop)]);
+        assert_eq!(told(&mut senders, &[(1, 10), (3, 10), (1, 1), (1, 0)]), [(3, Flow::Stop)]);
+        said.clear();
+        senders.resume(TURNS, |site, flow| said.push((site, flow)));
+        assert_eq!(said, [(1, Flow::Go)]);
+        assert_eq!(told(&mut senders, &[(1, 80)]), [(1, Flow::Stop), (2, Flow::Go)], "it had sent 21");
+        assert_eq!(told(&mut senders, &[(2, 0)]), [(3, Flow::Go)]);
     }
 
     #[test]
     fn a_turn_may_end_while_all_wait() {
-        let (mut senders, mut words) = (Senders::default(), vec![]);
+        let (mut senders, mut said) = (Senders::default(), vec![]);
         told(&mut senders, &[(1, 10), (2, 10)]);
         senders.pause(|_, _| ());
         assert!(told(&mut senders, &[(1, 100), (1, 10), (2, 10)]).is_empty(), "they have been told");
-        senders.resume(TURNS, |site, word| words.push((site, word)));
-        assert_eq!(words, [(2, Word::GoOn)]);
-        assert_eq!(told(&mut senders, &[(2, 0)]), [(1, Word::GoOn)]);
+        senders.resume(TURNS, |site, flow| said.push((site, flow)));
+        assert_eq!(said, [(2, Flow::Go)]);
+        assert_eq!(told(&mut senders, &[(2, 0)]), [(1, Flow::Go)]);
     }
 
     #[test]
     fn who_comes_while_all_wait_waits_and_neither_is_said_twice() {
         let mut senders = Senders::default();
-        let mut words = vec![];
+        let mut said = vec![];
         senders.pause(|_, _| ());
-        assert_eq!(told(&mut senders, &[(1, 10), (1, 10)]), [(1, Word::Wait)]);
-        senders.resume(TURNS, |site, word| words.push((site, word)));
-        senders.resume(TURNS, |site, word| words.push((site, word)));
-        senders.pause(|site, word| words.push((site, word)));
-        senders.pause(|site, word| words.push((site, word)));
-        assert_eq!(words, [(1, Word::GoOn), (1, Word::Wait)]);
+        assert_eq!(told(&mut senders, &[(1, 10), (1, 10)]), [(1, Flow::Stop)]);
+        senders.resume(TURNS, |site, flow| said.push((site, flow)));
+        senders.resume(TURNS, |site, flow| said.push((site, flow)));
+        senders.pause(|site, flow| said.push((site, flow)));
+        senders.pause(|site, flow| said.push((site, flow)));
+        assert_eq!(said, [(1, Flow::Go), (1, Flow::Stop)]);
     }
 
     #[test]
     fn a_break_is_told_at_once_unless_the_turn_goes_on() {
-        let mut told = ToldBlocks::new(true);
-        assert!(told.tells_break(HERE, JOB) && !ToldBlocks::new(false).tells_break(HERE, JOB));
-        told.told(HERE, JOB, Word::GoOn);
+        let mut told = FlowControl::new(true);
+        assert!(told.tells_break(HERE, JOB) && !FlowControl::new(false).tells_break(HERE, JOB));
+        told.set(HERE, JOB, Flow::Go);
         assert!(!told.tells_break(HERE, JOB));
-        told.told(HERE, JOB, Word::Wait);
+        told.set(HERE, JOB, Flow::Stop);
         assert!(told.tells_break(HERE, JOB));
     }
 
@@ -378,9 +378,9 @@ mod tests {
         /// Of each: what is left of its blocks [bytes]; whether a piece of the first has been sent.
         blocks: Vec<VecDeque<u64>>,
         has_begun: Vec<bool>,
-        told: Vec<ToldBlocks>,
+        told: Vec<FlowControl>,
         there: Vec<VecDeque<FromSender>>,
-        back: Vec<VecDeque<Word>>,
+        back: Vec<VecDeque<Flow>>,
         turns: Turns,
         random: Random,
     }
@@ -396,7 +396,7 @@ mod tests {
                 is_paused: false,
                 blocks: (0..sites).map(|_| blocks()).collect(),
                 has_begun: vec![false; sites],
-                told: (0..sites).map(|_| ToldBlocks::new(true)).collect(),
+                told: (0..sites).map(|_| FlowControl::new(true)).collect(),
                 there: vec![VecDeque::new(); sites],
                 back: vec![VecDeque::new(); sites],
                 turns: Turns { sites: 1 + random.below(3) as usize, ..TURNS },
@@ -429,7 +429,7 @@ mod tests {
 
         fn pause_or_resume(&mut self) {
             let back = &mut self.back;
-            let tell = |site: u32, word| back[site as usize].push_back(word);
+            let tell = |site: u32, flow| back[site as usize].push_back(flow);
             match self.is_paused {
                 true => self.senders.resume(self.turns, tell),
                 false => self.senders.pause(tell),
@@ -474,13 +474,13 @@ mod tests {
         fn come(&mut self, site: usize) {
             let Some(what) = self.there[site].pop_front() else { return };
             let back = &mut self.back;
-            let tell = |site: u32, word| back[site as usize].push_back(word);
+            let tell = |site: u32, flow| back[site as usize].push_back(flow);
             self.senders.came(site as u32, what, self.turns, tell);
         }
 
         fn hear(&mut self, site: usize) {
-            if let Some(word) = self.back[site].pop_front() {
-                self.told[site].told(HERE, JOB, word);
+            if let Some(flow) = self.back[site].pop_front() {
+                self.told[site].set(HERE, JOB, flow);
             }
         }
     }
