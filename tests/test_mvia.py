@@ -110,6 +110,19 @@ def test_lost_frames_come_again(
     assert sum(each[lost] for each in found) > 0
 
 
+def test_a_timeout_is_short_again_after_an_acknowledgement(
+    compile_c: Compiler, tmp_path: Path
+) -> None:
+    """One in five packets of each link is lost: some 0.2 s in all."""
+    program = compile_c("flood", (PLACE / "flood.c").read_text())
+    sets = ["network.fault.kind=drop", "network.fault.rate=20 %"]
+    options = [word for each in sets for word in ("--set", each)]
+    words = ["-q", "-np", "3", "-m", MVIA, *options, "--limit-time", "1 s"]
+    done = command("run", *words, "--", program, "1", directory=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "PASSED" in done.stdout
+
+
 @pytest.mark.parametrize("mtu", [576, 1000, 1800])
 def test_messages_are_cut_into_frames(compile_c: Compiler, tmp_path: Path, mtu: int) -> None:
     """An eager message of 1,968 bytes and its envelope take two to four."""
