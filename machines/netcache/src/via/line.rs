@@ -127,3 +127,20 @@ fn in_parts(bytes: usize, longest: usize) -> Vec<Part> {
         .map(|(from, part)| Part { from, bytes: part, left: (bytes - from - part) as u32 })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_outs_grow_as_the_kernels() {
+        let kernel = include_str!("../../kernel/mvia.c");
+        assert!(kernel.contains(&format!("#define TIMEOUT_MAX_NS {}ull", TIMEOUT_MAX.0 / 1000)));
+        assert!(kernel.contains("ticks += ticks / 4;"));
+        let line = Line::Kernels { longest: 1, least: 1, overhead: 0, timeout: Time(64) };
+        assert_eq!(
+            [0, 1, 2].map(|timeouts| line.timeout(timeouts)),
+            [64, 80, 100].map(|time| Some(Time(time)))
+        );
+    }
+}
