@@ -126,6 +126,25 @@ def test_a_turn_is_as_long_as_is_said_and_as_many_have_one(
     assert found["three"] == found["none"] == 0
 
 
+def test_two_sites_at_a_time_send_more_where_one_does_not_fill_the_link(
+    compile_c: Compiler, tmp_path: Path
+) -> None:
+    """What the README says that turns cost."""
+    programs = compile_c("traffic", TRAFFIC), compile_c("neighbour", NEIGHBOUR)
+    gain = {}
+    for machine in ("voyager", "voyager-modern"):
+        moved = []
+        for sites in (1, 2):
+            out = tmp_path / f"{machine}-{sites}"
+            options = ("--machine", machine, "--set", f"voyager.dma.sites={sites}")
+            time_beside(programs, out, options, "block", 10**6, ranks=4)
+            moved.append(ni_count(out / "job0", "dma_bytes"))
+        gain[machine] = moved[1] / moved[0]
+    print(gain)
+    assert 1 < gain["voyager"] < 1.2
+    assert 1.6 < gain["voyager-modern"] < 2.2
+
+
 def test_blocks_without_data_wait_as_others_do(compile_c: Compiler, tmp_path: Path) -> None:
     """They are notices alone; without turns a site sends more than twice as many."""
     programs = compile_c("traffic", TRAFFIC), compile_c("neighbour", NEIGHBOUR)

@@ -269,6 +269,7 @@ impl DmaEngine {
             let turn = if s.homes.job_of(process) == job { self.turn_bytes } else { self.packet_bytes };
             read >= turn && process != self.current && self.may_serve(process, s)
         };
+        // Where not even the shortest turn is over nobody's queues need be looked at.
         read >= self.packet_bytes.min(self.turn_bytes)
             && (0..self.queues.len() as u32).map(ProcessId).any(ends)
     }
