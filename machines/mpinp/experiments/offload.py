@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from chasqui.experiment import Experiment, Output, Report, Run, Table, mean, sensitivity, steady
 
-from ._records import TRIPS, TRIPS_QUICK, VARIANTS, exchanged, interval_ns
+from ._records import TRIPS, VARIANTS, exchanged, interval_ns
 from .overhead import spent_ns
 
 if TYPE_CHECKING:
@@ -76,8 +76,8 @@ def run(variant: str, processor: str, program: str, trips: int, size: int) -> Ru
     return Run(name, VARIANTS[variant], 2, program, arguments=arguments, sets=sets)
 
 
-def latency(variant: str, processor: str, trips: int = TRIPS) -> Run:
-    return run(variant, processor, "pingpong", trips, LATENCY_BYTES)
+def latency(variant: str, processor: str) -> Run:
+    return run(variant, processor, "pingpong", TRIPS, LATENCY_BYTES)
 
 
 def overhead(variant: str, processor: str, size: int) -> Run:
@@ -92,7 +92,7 @@ def runs(quick: bool) -> list[Run]:
     found = []
     for variant in VARIANTS:
         for processor in CLOCKS_QUICK if quick else (*CLOCKS, CACHED):
-            found.append(latency(variant, processor, TRIPS_QUICK if quick else TRIPS))
+            found.append(latency(variant, processor))
             found += [overhead(variant, processor, size) for size in OVERHEAD_BYTES]
             found.append(overlap(variant, processor))
         if not quick:
