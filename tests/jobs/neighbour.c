@@ -158,11 +158,23 @@ static void step(void)
         send();
 }
 
+static bool is_known(void)
+{
+    static const char *const words[] = {"compute", "rest",    "leave", "flood",   "deaf",  "exit", "fault",
+                                        "abort",   "block",   "short", "notices", "pages", "long", "away",
+                                        "blocks",  "streams", "looks", "points",  "moves"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (is(words[i]))
+            return true;
+    }
+    return false;
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 4 || !nes_open(&nes))
+    how = argc == 4 ? argv[1] : "";
+    if (!is_known() || !nes_open(&nes))
         return 2;
-    how = argv[1];
     uint16_t names[CHASQUI_VOYAGER_ONEPOLL_QUEUES];
     for (unsigned i = 0; i < CHASQUI_VOYAGER_ONEPOLL_QUEUES; i++)
         names[i] = CHASQUI_VOYAGER_EXPRESS_QUEUES;

@@ -65,6 +65,10 @@ def sets_of(processor: str) -> Sequence[str]:
     return CACHED_SETS if processor == CACHED else (f"mpinp.card.clock={processor} MHz",)
 
 
+def kind_of(processor: str) -> str:
+    return "cached" if processor == CACHED else "plain"
+
+
 def mhz_of(processor: str) -> Fraction:
     return Fraction(400, 3) if processor == CACHED else round(Fraction(processor) * 3) / Fraction(3)
 
@@ -110,7 +114,9 @@ def overlapped(variant: str, processor: str, output: Output) -> Overlap:
     size = int(output.run.arguments[1])
     alone, computing, both = (time_ns(what) for what in ("alone", "compute", "both"))
     hidden = (alone + computing - both) / alone
-    return Overlap(variant, processor, mhz_of(processor), size, alone, computing, both, hidden)
+    return Overlap(
+        variant, kind_of(processor), mhz_of(processor), size, alone, computing, both, hidden
+    )
 
 
 def row_of(outputs: Mapping[str, Output], variant: str, processor: str) -> Row:
@@ -121,7 +127,7 @@ def row_of(outputs: Mapping[str, Output], variant: str, processor: str) -> Row:
 
     return Row(
         variant,
-        "cached" if processor == CACHED else "plain",
+        kind_of(processor),
         mhz_of(processor),
         latency_ns(outputs[latency(variant, processor).name]),
         overhead_ns(8),

@@ -130,7 +130,7 @@ class Payload(NamedTuple):
 
 
 def programs(quick: bool) -> list[Program]:
-    spectral = Program("spectral", "examples/spectral", ["-m", "7", "-t", "1" if quick else "154"])
+    spectral = Program("spectral", "examples/spectral", ["-m", "7", "-t", "1" if quick else "187"])
     if quick or not _npb.ELSEWHERE.is_given:
         return [spectral]
     return [spectral, _npb.program("cg", RANKS, CLASS)]

@@ -8,8 +8,8 @@
  * what finds no descriptor is refused and sent again, with all behind it (go back n). Frames may be lost here, so there is
  * a time-out, too; then one packet is under way, and one more after each reply (as in slow start, RFC 5681). Each time-out in
  * a row is a quarter longer than the one before, until one outlasts the way there and back, or it would be longer than
- * TIMEOUT_MAX_NS, which ends the connection; any acknowledgement makes it short again (ours: RFC 6298 doubles it, and where
- * half of all round trips fail, such a wait has no mean).
+ * TIMEOUT_MAX_NS, which ends the connection; one of anything more makes it short again (ours: RFC 6298 doubles it, and
+ * where half of all round trips fail, such a wait has no mean).
  * Acknowledgements are ours: of M-VIA the paper says that what is dropped is sent again.
  *
  * All of the process's memory is used through the registration table, by its physical address: the interrupt may find any
@@ -18,7 +18,7 @@
 #include "ethernet.h"
 
 #define HEADER_BYTES ((uint32_t)sizeof(struct chasqui_via_frame))
-#define TIMEOUT_MAX_NS 60000000000ull /* as TCP's */
+#define TIMEOUT_MAX_NS 60000000000ull /* of one time-out: as TCP's greatest */
 
 /* An entry of the translation and protection table, in the words of the NIC's. */
 struct entry {

@@ -77,6 +77,10 @@ use table::DestinationTable;
 use transmit::Transmitter;
 
 /// Bytes of a slot, or of a place of tagged data.
+/// Packets of a job in the TxU, of one priority, where there are several jobs (ours): one going out, one coming in. More would
+/// have another job's packet wait behind them while their link is full.
+const TXU_SHARE: usize = 2;
+
 const SLOT: u64 = registers::SLOT_BYTES;
 const _: () = assert!(registers::TAG_LONG_BYTES <= SLOT);
 
@@ -172,9 +176,15 @@ impl Shared {
         self.ibus_free
     }
 
-    /// The TxU has room for a packet of `queue`.
+    /// The TxU has room for a packet of `queue`. Of several jobs each has [`TXU_SHARE`] of it.
     fn txu_has_room(&self, queue: QueueName) -> bool {
-        (self.txu[usize::from(self.homes.priority(queue))].len() as u64) < self.nes.txu_packets
+        let packets = &self.txu[usize::from(self.homes.priority(queue))];
+        let job = self.homes.job_of_queue(queue);
+        let is_of_job = |packet: &&Box<Packet>| self.homes.job_of(self.process_of(&packet.bytes)) == job;
+        (packets.len() as u64) < self.nes.txu_packets
+            && (self.homes.jobs() == 1
+                || packets.len() < TXU_SHARE
+                || packets.iter().filter(is_of_job).count() < TXU_SHARE)
     }
 
     /// Hands packets of the TxU to the link while it takes them, those of high priority first. A priority for which
