@@ -179,12 +179,15 @@ impl Shared {
     /// The TxU has room for a packet of `queue`. Of several jobs each has [`TXU_SHARE`] of it.
     fn txu_has_room(&self, queue: QueueName) -> bool {
         let packets = &self.txu[usize::from(self.homes.priority(queue))];
-        let job = self.homes.job_of_queue(queue);
-        let is_of_job = |packet: &&Box<Packet>| self.homes.job_of(self.process_of(&packet.bytes)) == job;
         (packets.len() as u64) < self.nes.txu_packets
-            && (self.homes.jobs() == 1
-                || packets.len() < TXU_SHARE
-                || packets.iter().filter(is_of_job).count() < TXU_SHARE)
+            && (packets.len() < TXU_SHARE || self.homes.jobs() == 1 || self.has_share(queue))
+    }
+
+    /// The job of `queue` has not had its share of the TxU.
+    fn has_share(&self, queue: QueueName) -> bool {
+        let job = self.homes.job_of_queue(queue);
+        let packets = self.txu[usize::from(self.homes.priority(queue))].iter();
+        packets.filter(|packet| self.homes.job_of(self.process_of(&packet.bytes)) == job).count() < TXU_SHARE
     }
 
     /// Hands packets of the TxU to the link while it takes them, those of high priority first. A priority for which
