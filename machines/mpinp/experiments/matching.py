@@ -196,6 +196,8 @@ def draw(figure: Figure, found: Sequence[Row]) -> None:
     for axes, (queue, title) in zip(panels, titles.items(), strict=True):
         for variant, order in dict.fromkeys((row.variant, row.order) for row in found):
             mine = depths_of(found, variant, order, queue)
+            if not mine:
+                continue
             times = [float(row.latency_ns) / 1000 for row in mine.values()]
             axes.plot(
                 list(mine), times, dashes[order], marker="o", markersize=3,
