@@ -19,7 +19,7 @@ pytestmark = pytest.mark.core
 
 MACHINES = ("voyager", "voyager-modern")
 HEAD = "| what its ranks do | ranks | a node | jobs | queues | `voyager` | `voyager-modern` |"
-# How programs lie in memory moves times of 8 bytes by some 5 %.
+# Rows are of these very programs: how they lie in memory moves most by some 5 %.
 MARGIN = 0.07
 
 

@@ -4,7 +4,7 @@ use chasqui_engine::Time;
 use chasqui_network::{Effects, FABRIC, GROUPS};
 
 use super::events::NesEvent;
-use super::{Nes, NesPlan};
+use super::{Nes, NesPlan, has_shares};
 
 /// These times, by what happens.
 pub(super) struct Delays {
@@ -25,8 +25,8 @@ pub(super) struct Delays {
     /// Anything else.
     pub other: Effects,
     /// From a packet or a credit to what a processor may notice: control that takes cycles comes first, or a packet on
-    /// the link, behind which a DMA request ends. Where there are two priorities a credit may have the lines of a message of
-    /// the other one read at once.
+    /// the link, behind which a DMA request ends. Where there are two priorities, or jobs have
+    /// shares of the TxU, a credit may have the lines of a message read at once that passes another one.
     pub input: Time,
 }
 
@@ -49,6 +49,7 @@ impl Delays {
         // No packet lands sooner after its head.
         let landing = plan.port.link().serialization(shortest);
         let has_high = plan.queues.high_express + plan.queues.high_basic > 0;
+        let may_pass = has_high || has_shares(plan.placement.jobs().count(), nes.txu_packets);
         let control_first = plan.clock.edge(nes.transmit.cycles().min(nes.receive.cycles()));
         Delays {
             store,
@@ -59,7 +60,7 @@ impl Delays {
             received,
             nothing: [Time::NEVER; 2 * GROUPS],
             other: either(packet, release),
-            input: if has_high { Time::ZERO } else { control_first.min(landing) },
+            input: if may_pass { Time::ZERO } else { control_first.min(landing) },
         }
     }
 }

@@ -291,7 +291,7 @@ impl ExpressTransmitter {
         {
             self.begin(slot, s, c);
         }
-        // A message that waits for the TxU lets one of the other priority pass, and begins anew after it.
+        // A message that waits for the TxU lets one pass that need not, of the other priority or another job, and begins anew after it.
         if let (State::Ready, Some((slot, entry))) = (self.state, self.current)
             && !s.txu_has_room(entry.queue)
             && let Some(other) = self.next(s, |queue| s.txu_has_room(queue))

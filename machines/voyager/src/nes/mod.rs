@@ -76,11 +76,11 @@ use service::Service;
 use table::DestinationTable;
 use transmit::Transmitter;
 
-/// Bytes of a slot, or of a place of tagged data.
-/// Packets of a job in the TxU, of one priority, where there are several jobs (ours): one going out, one coming in. More would
-/// have another job's packet wait behind them while their link is full.
+/// Packets of a job in the TxU, of one priority, with which no unit begins another one where there are several jobs (ours): one
+/// going out, one coming in. More would have another job's packet wait behind them while their link is full.
 const TXU_SHARE: usize = 2;
 
+/// Bytes of a slot, or of a place of tagged data.
 const SLOT: u64 = registers::SLOT_BYTES;
 const _: () = assert!(registers::TAG_LONG_BYTES <= SLOT);
 
@@ -179,8 +179,12 @@ impl Shared {
     /// The TxU has room for a packet of `queue`. Of several jobs each has [`TXU_SHARE`] of it.
     fn txu_has_room(&self, queue: QueueName) -> bool {
         let packets = &self.txu[usize::from(self.homes.priority(queue))];
-        (packets.len() as u64) < self.nes.txu_packets
-            && (packets.len() < TXU_SHARE || self.homes.jobs() == 1 || self.has_share(queue))
+        (packets.len() as u64) < self.nes.txu_packets && (!self.has_shares() || self.has_share(queue))
+    }
+
+    /// The TxU is shared out among jobs: one's message may pass another's.
+    fn has_shares(&self) -> bool {
+        has_shares(self.homes.jobs(), self.nes.txu_packets)
     }
 
     /// The job of `queue` has not had its share of the TxU.
@@ -201,6 +205,11 @@ impl Shared {
             }
         }
     }
+}
+
+/// The TxU, with room for so many packets, is shared out among jobs.
+fn has_shares(jobs: usize, txu_packets: u64) -> bool {
+    jobs > 1 && txu_packets > TXU_SHARE as u64
 }
 
 chasqui_ni::mechanisms! {
@@ -515,10 +524,10 @@ impl Nes {
         }
     }
 
-    /// Room in the TxU may be all that the end of a DMA request waits for, or a message of the other priority than one that
-    /// waits itself: then the NES asks for the bus.
+    /// Room in the TxU may be all that the end of a DMA request waits for, or a message that may pass one that waits itself: then
+    /// the NES asks for the bus.
     fn room_is_visible(&self) -> bool {
-        self.dma.waits_to_notify() || self.shared.homes.has_high()
+        self.dma.waits_to_notify() || self.shared.homes.has_high() || self.shared.has_shares()
     }
 
     /// The units look for work: a packet left the TxU, or a message is there to be sent.

@@ -157,7 +157,7 @@ impl Transmitter {
                 None => self.must_look = false,
             }
         }
-        // A slot that waits for the TxU lets one of the other priority pass, and begins anew after it.
+        // A slot that waits for the TxU lets one pass that need not, of the other priority or another job, and begins anew after it.
         if self.state == State::Ready
             && !self.has_room(self.current, s)
             && let Some(slot) = self.next(s, |slot| self.has_room(slot, s))
