@@ -350,8 +350,8 @@ CLAIMS = (
         experiment="size",
         points=falls,
         reason="At the others as many are replaced: with one way and up to 32 sets each of the 96 "
-        "messages that wait replaces a line, and with one way and any number of sets two of "
-        "`cg`'s do.",
+        "messages that wait replaces a line, and with one way and any number of sets one of "
+        "`cg`'s does.",
     ),
     Open(
         row="12b",
