@@ -16,7 +16,7 @@ static struct landing {
 static enum { IN_HEADER, IN_WAITS, IN_BODY } state;
 static struct wire wire; /* the header that came last */
 static struct {
-    enum { DISCARD, LAND, STORE } how;
+    enum { DISCARD, LAND, STORE, COLLECT } how;
     uint32_t filled, place; /* [bytes] that came, and that come next */
     unsigned landing;
     uint32_t wanted; /* [bytes] for which the receive has room */
@@ -45,9 +45,12 @@ void in_begin(void)
 static void give_body_place(void)
 {
     uint32_t left = wire.body - body.filled;
-    if (body.how == STORE)
+    if (body.how == STORE) {
         body.at = buffer_run(&body.unit, left, &body.place);
-    else {
+    } else if (body.how == COLLECT) {
+        body.at = collective_place(wire.channel, &wire);
+        body.place = left;
+    } else {
         body.at = (char *)landings[body.landing].data + body.filled;
         body.place = least(left, PIECE);
     }
@@ -204,6 +207,13 @@ static void noted(void)
                    .kind = CHASQUI_MPINP_NOTED, .result = wire.note, .rank = peer->rank, .bytes = wire.part});
 }
 
+static void collected(void)
+{
+    body.how = COLLECT;
+    if (wire.body == 0)
+        collective_came(wire.channel, &wire);
+}
+
 /* Where a body may go, if it is for a receive. */
 static bool find_landing(void)
 {
@@ -224,7 +234,7 @@ static void deliver_empty(void)
 
 static SELDOM bool take_header(void)
 {
-    if (wire.body && !find_landing())
+    if (wire.body && wire.kind != WIRE_COLLECTIVE && !find_landing())
         return false;
     body.filled = 0;
     body.how = DISCARD;
@@ -237,6 +247,7 @@ static SELDOM bool take_header(void)
     case WIRE_DRAINED: transfer_of(request_sent())->is_drained = true; break;
     case WIRE_PRESS: pressed(); break;
     case WIRE_NOTE: noted(); break;
+    case WIRE_COLLECTIVE: collected(); break;
     default: part_comes(); break;
     }
     if (wire.body)
@@ -264,6 +275,8 @@ static void body_ended(void)
         body.stored->is_here = true;
         host_stored();
     }
+    if (body.how == COLLECT)
+        collective_came(wire.channel, &wire);
     if (body.how != LAND)
         return;
     landing->is_here = true;
