@@ -44,8 +44,8 @@ PLACEMENTS = [(2, 1), (3, 1), (4, 2), (6, 4)]
 def test_collectives_and_messages_in_any_order(
     mixture: Path, tmp_path: Path, placement: tuple[int, int], tiny: str
 ) -> None:
-    """Whatever the card does, and does not, in communicators of any order; sums have the bits of the
-    library's."""
+    """Whatever the card does, and does not, in communicators of any order; sums have the bits of
+    the library's."""
     ranks, per_node = placement
     settings = [word for each in TINY[tiny] for word in ("--set", each)]
     words = ["-np", str(ranks), *MACHINE, *shared(per_node), *settings]
@@ -159,7 +159,9 @@ AMISS = {
         "rank 2 in MPI_Recv waits for a message from rank 0 with tag 9",
     ],
     "exit(3)": ["rank 2 at", "exited with status 3 without MPI_Finalize"],
-    "MPI_Barrier(MPI_COMM_WORLD)": ["rank 2 in MPI_Barrier waits for a collective between the cards"],
+    "MPI_Barrier(MPI_COMM_WORLD)": [
+        "rank 2 in MPI_Barrier waits for a collective between the cards"
+    ],
     "MPI_Allreduce(many, all, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD)": [
         "rank 0: MPI_Allreduce: the processes' counts differ (MPI_ERR_TRUNCATE"
     ],
@@ -205,11 +207,13 @@ def test_what_cards_do_is_not_recorded(examples: Path, tmp_path: Path) -> None:
 
 
 def test_soft_floating_point_has_the_bits_of_the_hosts(tmp_path: Path) -> None:
-    """Sums, and which is less, of numbers of all kinds: the hosts' of tests are of IEEE 754, too."""
+    """Sums, and which is less, of numbers of all kinds: those of this host are IEEE 754's, too."""
     firmware = ROOT / "machines" / "mpinp" / "firmware" / "mcp"
     sources = [str(PLACE / "real.c"), str(firmware / "real.c")]
     program = str(tmp_path / "real")
     flags = ["-std=c11", "-O1", "-ffp-contract=off", f"-I{firmware}"]
     subprocess.run(["gcc", *flags, *sources, "-o", program], check=True)
-    done = subprocess.run([program, str(SEED), "500000"], check=False, capture_output=True, text=True)
+    done = subprocess.run(
+        [program, str(SEED), "500000"], check=False, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stdout

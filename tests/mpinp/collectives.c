@@ -76,9 +76,8 @@ static void fill(MPI_Datatype type, void *to, int count, uint64_t seed, bool is_
 
 static void reduce(MPI_Comm comm, int step)
 {
-    static const MPI_Datatype types[] = {MPI_INT,    MPI_UNSIGNED, MPI_INT64_T,
-                                         MPI_UINT64_T, MPI_FLOAT,  MPI_DOUBLE};
-    static const MPI_Op ops[] = {MPI_SUM,  MPI_MIN, MPI_MAX,  MPI_PROD, MPI_BAND,
+    static const MPI_Datatype types[] = {MPI_INT, MPI_UNSIGNED, MPI_INT64_T, MPI_UINT64_T, MPI_FLOAT, MPI_DOUBLE};
+    static const MPI_Op ops[] = {MPI_SUM, MPI_MIN,  MPI_MAX,  MPI_PROD, MPI_BAND,
                                  MPI_BOR, MPI_BXOR, MPI_LAND, MPI_LOR,  MPI_LXOR};
     uint64_t own[LONGEST], card[LONGEST], library[LONGEST];
     MPI_Datatype type = types[next(6)];

@@ -25,8 +25,7 @@ static uint64_t number(uint64_t other, struct real_format f)
     uint64_t all = 2 * real_sign(f) - 1, bits = next() & all, kind = next() % 8;
     if (kind < 4) {
         uint64_t near = (other >> f.fraction) + next() % 8 - 4;
-        return (bits & (real_sign(f) | (((uint64_t)1 << f.fraction) - 1))) |
-               (near << f.fraction & real_infinity(f));
+        return (bits & (real_sign(f) | (((uint64_t)1 << f.fraction) - 1))) | (near << f.fraction & real_infinity(f));
     }
     if (kind == 4)
         return bits & (all << (next() % (f.fraction + f.exponent)));

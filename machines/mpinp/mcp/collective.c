@@ -2,7 +2,10 @@
  * and the card counts why.
  *
  * The tree is the one by which the library's recursive doubling combines for its highest rank: so a sum has the same bits. A
- * broadcast goes along it, too: its data up from the root. */
+ * broadcast goes along it, too: its data up from the root.
+ *
+ * Functions of the library that few programs need (chq_bcast_binomial, mpi_collective_done) are not called: they would be part
+ * of all programs, and move others' places, also on other machines. */
 #include "host.h"
 #include "mpi/coll/coll.h"
 #include "mpi/comm/raise.h"
@@ -51,16 +54,11 @@ static const struct {
     uint8_t name;
     bool has_reals;
 } operators[] = {
-    {MPI_SUM, CHASQUI_MPINP_SUM, true},
-    {MPI_MIN, CHASQUI_MPINP_MINIMUM, true},
-    {MPI_MAX, CHASQUI_MPINP_MAXIMUM, true},
-    {MPI_PROD, CHASQUI_MPINP_PRODUCT, false},
-    {MPI_BAND, CHASQUI_MPINP_AND, false},
-    {MPI_BOR, CHASQUI_MPINP_OR, false},
-    {MPI_BXOR, CHASQUI_MPINP_XOR, false},
-    {MPI_LAND, CHASQUI_MPINP_LOGICAL_AND, false},
-    {MPI_LOR, CHASQUI_MPINP_LOGICAL_OR, false},
-    {MPI_LXOR, CHASQUI_MPINP_LOGICAL_XOR, false},
+    {MPI_SUM, CHASQUI_MPINP_SUM, true},         {MPI_MIN, CHASQUI_MPINP_MINIMUM, true},
+    {MPI_MAX, CHASQUI_MPINP_MAXIMUM, true},     {MPI_PROD, CHASQUI_MPINP_PRODUCT, false},
+    {MPI_BAND, CHASQUI_MPINP_AND, false},       {MPI_BOR, CHASQUI_MPINP_OR, false},
+    {MPI_BXOR, CHASQUI_MPINP_XOR, false},       {MPI_LAND, CHASQUI_MPINP_LOGICAL_AND, false},
+    {MPI_LOR, CHASQUI_MPINP_LOGICAL_OR, false}, {MPI_LXOR, CHASQUI_MPINP_LOGICAL_XOR, false},
 };
 
 static uint8_t mcp_operator(unsigned number, bool is_real)
@@ -153,7 +151,7 @@ void mcp_collected(const struct chasqui_mpinp_event *event)
     under_way.is_refused = event->result == CHASQUI_MPINP_NOTHING;
     if (!under_way.is_refused && under_way.bytes > 0)
         memcpy(under_way.to, mcp_card_collected(), under_way.bytes);
-    mpi_collective_done(under_way.request);
+    request_complete(under_way.request);
 }
 
 /* Does one, or refuses it if `flags` say so. False: some process has, or lengths differ. */
@@ -167,7 +165,26 @@ static bool mcp_is_together(const struct mpi_collective *what, uint16_t flags, c
     return !under_way.is_refused;
 }
 
-/* As the library does it that of some process has not asked the card to: by messages of bytes. */
+/* As the library's binomial tree does it that of some process has not asked the card to. */
+static int mcp_binomial(void *buffer, size_t bytes, int root, struct communicator *comm)
+{
+    int n = comm->size, relative = ring_subtract(comm->rank, root, n), mask = coll_subtree(relative, n);
+    struct request request;
+    if (mask < n) {
+        coll_irecv(&request, buffer, bytes, type_byte(), ring_add(relative & ~mask, root, n), COLL_BCAST, comm);
+        request_wait(&request);
+        if (request.error)
+            return request.error;
+    }
+    for (mask >>= 1; mask > 0; mask >>= 1) {
+        if (relative + mask >= n)
+            continue;
+        coll_isend(&request, buffer, bytes, type_byte(), ring_add(relative + mask, root, n), COLL_BCAST, comm);
+        request_wait(&request);
+    }
+    return MPI_SUCCESS;
+}
+
 static int mcp_broadcast_by_messages(const struct mpi_collective *what)
 {
     struct communicator comm = chq_world;
@@ -178,7 +195,7 @@ static int mcp_broadcast_by_messages(const struct mpi_collective *what)
     comm.head += (uint64_t)(uint16_t)(comm.context - chq_world.context) << 16;
     comm.collective_tag = what->tag - COLL_BCAST;
     mcp_card_count(CHASQUI_MPINP_REASON_UNLIKE);
-    return chq_bcast_binomial(what->recv, what->bytes, type_byte(), what->root, &comm);
+    return mcp_binomial(what->recv, what->bytes, what->root, &comm);
 }
 
 static void mcp_broadcast(const struct mpi_collective *what)
@@ -228,6 +245,6 @@ bool mcp_collective(const struct mpi_collective *what, struct request *request)
     case MPI_COLLECTIVE_BCAST: mcp_broadcast(what); break;
     case MPI_COLLECTIVE_ALLREDUCE: mcp_reduce(what); break;
     }
-    mpi_collective_done(request);
+    request_complete(request);
     return true;
 }

@@ -91,7 +91,8 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// That of processes so placed, with such memory each; threads of one may be in several collectives where it `has_harts`.
+    /// That of processes so placed, with such memory each. Where one has `several_harts` its threads may be in several collectives
+    /// at a time, which the card does not do.
     ///
     /// # Errors
     /// A process's ring on the host is too short: in words.
@@ -99,7 +100,7 @@ impl Program {
         control: Control,
         shared: &Shared,
         placement: &Placement,
-        has_harts: bool,
+        several_harts: bool,
     ) -> Result<Program, String> {
         let credit =
             if control.image == Image::Bip { credit(shared.host, placement.ranks_max())? } else { 0 };
@@ -113,7 +114,7 @@ impl Program {
             (np::SETTING_QUEUE, control.queue),
             (np::SETTING_ENTRY_PAGES, shared.entry_pages),
         ];
-        let collectives = control.collectives && !has_harts;
+        let collectives = control.collectives && !several_harts;
         Ok(Program { control, entry_pages: shared.entry_pages, credit, collectives, settings })
     }
 
@@ -202,11 +203,9 @@ impl Control {
     /// They can't: in words.
     pub fn check_recording(&self, keep: Keep) -> Result<(), String> {
         if self.image == Image::Mcp && self.collectives && keep == Keep::Messages {
-            return Err(
-                "a recording holds messages, and collectives between cards are none: \
+            return Err("a recording holds messages, and collectives between cards are none: \
                  --set mpinp.control.collectives=false"
-                    .into(),
-            );
+                .into());
         }
         Ok(())
     }
@@ -249,6 +248,9 @@ mod tests {
             control(Image::Mcp).check(&placement(9, 9), &shared).unwrap_err().contains("up to 8 processes")
         );
         assert_eq!(control(Image::Bip).check(&placement(200, 4), &shared), Ok(()));
+        assert!(control(Image::Mcp).check_recording(Keep::Messages).is_err());
+        assert_eq!(control(Image::Mcp).check_recording(Keep::Receives), Ok(()));
+        assert_eq!(control(Image::Bip).check_recording(Keep::Messages), Ok(()));
         let few = Shared { pages: 255, ..shared };
         let text = control(Image::Mcp).check(&placement(2, 2), &few).unwrap_err();
         assert!(

@@ -44,13 +44,13 @@ static struct contribution {
 
 static uint64_t nowhere[WORDS]; /* for what no process awaits */
 
-static bool must_serve; /* perhaps */
+bool collectives_wait;
 static uint32_t served; /* process */
 
 static void serve(struct collective *collective, enum state state)
 {
     collective->state = state;
-    must_serve = true;
+    collectives_wait = true;
 }
 
 static void begin_next(uint32_t process);
@@ -121,8 +121,8 @@ static void put(uint32_t process, uint32_t rank, uint8_t direction)
 {
     struct collective *collective = &collectives[process];
     bool has_data = collective->has_data && !collective->is_refused && collective->bytes > 0;
-    struct wire *wire = out_put_data(process * ranks + rank, WIRE_COLLECTIVE, (char *)collective->data,
-                                     has_data ? collective->bytes : 0);
+    struct wire *wire = out_put(process * ranks + rank, WIRE_COLLECTIVE, NONE);
+    wire->body = has_data ? collective->bytes : 0;
     wire->collective = (uint8_t)(direction | (collective->is_refused ? COLLECTIVE_IS_REFUSED : 0));
     wire->part = collective->bytes;
     wire->header.context = collective->context;
@@ -145,18 +145,18 @@ static bool serve_one(uint32_t process)
     return true;
 }
 
-static SELDOM bool serve_next(void)
+bool collectives_put(void)
 {
     for (uint32_t i = 0; i < process_count; i++) {
         served = served + 1 < process_count ? served + 1 : 0;
         if (serve_one(served))
             return true;
     }
-    must_serve = false;
+    collectives_wait = false;
     return false;
 }
 
-bool collectives_serve(void) { return must_serve && serve_next(); }
+char *collective_data(unsigned channel) { return (char *)collectives[protocol.channels[channel].process].data; }
 
 void collective_left(unsigned channel)
 {

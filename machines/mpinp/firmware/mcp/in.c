@@ -45,14 +45,14 @@ void in_begin(void)
 static void give_body_place(void)
 {
     uint32_t left = wire.body - body.filled;
-    if (body.how == STORE) {
-        body.at = buffer_run(&body.unit, left, &body.place);
-    } else if (body.how == COLLECT) {
-        body.at = collective_place(wire.channel, &wire);
-        body.place = left;
-    } else {
+    if (body.how < STORE) {
         body.at = (char *)landings[body.landing].data + body.filled;
         body.place = least(left, PIECE);
+    } else if (body.how == STORE) {
+        body.at = buffer_run(&body.unit, left, &body.place);
+    } else {
+        body.at = collective_place(wire.channel, &wire);
+        body.place = left;
     }
     state = IN_BODY;
     np_store(CHASQUI_NP_RECEIVE_LOCAL, local(body.at));
@@ -234,7 +234,7 @@ static void deliver_empty(void)
 
 static SELDOM bool take_header(void)
 {
-    if (wire.body && wire.kind != WIRE_COLLECTIVE && !find_landing())
+    if (wire.body && !find_landing())
         return false;
     body.filled = 0;
     body.how = DISCARD;
@@ -247,8 +247,8 @@ static SELDOM bool take_header(void)
     case WIRE_DRAINED: transfer_of(request_sent())->is_drained = true; break;
     case WIRE_PRESS: pressed(); break;
     case WIRE_NOTE: noted(); break;
-    case WIRE_COLLECTIVE: collected(); break;
-    default: part_comes(); break;
+    case WIRE_PART: part_comes(); break;
+    default: collected(); break;
     }
     if (wire.body)
         give_body_place();
@@ -271,17 +271,15 @@ bool in_is_receiving(void) { return state != IN_WAITS; }
 static void body_ended(void)
 {
     struct landing *landing = &landings[body.landing];
-    if (body.how == STORE) {
+    if (body.how == LAND) {
+        landing->is_here = true;
+        if (landing->pieces == 0)
+            landed(landing);
+    } else if (body.how == STORE) {
         body.stored->is_here = true;
         host_stored();
-    }
-    if (body.how == COLLECT)
+    } else if (body.how == COLLECT)
         collective_came(wire.channel, &wire);
-    if (body.how != LAND)
-        return;
-    landing->is_here = true;
-    if (landing->pieces == 0)
-        landed(landing);
 }
 
 static void piece_came(void)

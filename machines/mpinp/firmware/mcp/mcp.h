@@ -215,8 +215,6 @@ bool out_is_sending(void);
 /* The header is to be filled in, but for `channel`; what is not about a message of the request's (NONE) has no name and no
  * body yet. */
 struct wire *out_put(unsigned channel, unsigned kind, uint32_t request);
-/* The same, with a body that lies in the card's memory until collective_left. */
-struct wire *out_put_data(unsigned channel, unsigned kind, char *data, uint32_t bytes);
 void out_control(unsigned channel, const struct protocol_header *header);
 void out_grant(const struct protocol_receive *receive); /* as many parts as its transfer says */
 void out_drop(unsigned channel, uint32_t message); /* no more of it is wanted */
@@ -240,9 +238,11 @@ void receive_go_on(uint32_t request); /* it has more entries */
 /* --- collective.c --- */
 
 bool collective_take(unsigned process, const struct chasqui_mpinp_request *request); /* false: it may not */
-bool collectives_serve(void); /* puts a header into the queue; false: there is none */
+extern bool collectives_wait; /* perhaps, to put headers into the queue */
+bool collectives_put(void); /* one; false: there is none */
 void collective_left(unsigned channel); /* a header of it */
 void collective_moved(uint32_t process);
+char *collective_data(unsigned channel); /* a body that leaves, until collective_left */
 char *collective_place(unsigned channel, const struct wire *wire); /* where its body comes */
 void collective_came(unsigned channel, const struct wire *wire);
 

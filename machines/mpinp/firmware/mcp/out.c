@@ -10,7 +10,6 @@
 struct item {
     struct wire wire;
     uint32_t request; /* whose part follows, or NONE */
-    char *data; /* of a collective: the body */
     uint16_t channel;
 };
 
@@ -62,7 +61,6 @@ struct wire *out_put(unsigned channel, unsigned kind, uint32_t request)
     struct item *item = &queue[queued++ % QUEUE];
     struct wire *wire = &item->wire;
     item->request = request;
-    item->data = NULL;
     item->channel = (uint16_t)channel;
     wire->kind = (uint8_t)kind;
     wire->is_dropped = false;
@@ -74,14 +72,6 @@ struct wire *out_put(unsigned channel, unsigned kind, uint32_t request)
         wire->source = process_of(request)->rank;
         wire->sequence = transfer_of(request)->sequence;
     }
-    return wire;
-}
-
-struct wire *out_put_data(unsigned channel, unsigned kind, char *data, uint32_t bytes)
-{
-    struct wire *wire = out_put(channel, kind, NONE);
-    queue[(queued - 1) % QUEUE].data = data;
-    wire->body = bytes;
     return wire;
 }
 
@@ -220,13 +210,13 @@ static SELDOM void put_what_was_off(void)
 /* Its body has to come from the host. */
 static bool is_fetched(const struct item *item)
 {
-    return item->wire.body && !item->data && !transfer_of(item->request)->is_in_window;
+    return item->wire.body && item->request != NONE && !transfer_of(item->request)->is_in_window;
 }
 
 static char *body_of(const struct item *item)
 {
-    if (item->data)
-        return item->data;
+    if (item->request == NONE)
+        return collective_data(item->channel);
     const struct transfer *transfer = transfer_of(item->request);
     return transfer->is_in_window ? (char *)(uintptr_t)process_of(item->request)->window + transfer->first
                                   : (char *)staging;
@@ -240,13 +230,16 @@ static void begin_fetch(const struct item *item)
         host_fetch(item->request, from + begun, (char *)staging + begun, least(item->wire.body - begun, PIECE));
 }
 
-/* Messages and collectives take turns. False: there is nothing. */
-static bool serve(void)
+/* Messages and collectives take turns. */
+static SELDOM bool serve_both(void)
 {
     static bool was_collective;
-    was_collective = !was_collective && collectives_serve();
-    return was_collective || protocol_serve(&protocol) || (was_collective = collectives_serve());
+    was_collective = !was_collective && collectives_put();
+    return was_collective || protocol_serve(&protocol) || (was_collective = collectives_put());
 }
+
+/* False: there is nothing. */
+static bool serve(void) { return collectives_wait ? serve_both() : protocol_serve(&protocol); }
 
 static SELDOM void start_next(void)
 {
@@ -298,10 +291,11 @@ void out_sent(void)
     uint32_t request = item->request;
     sends = IDLE;
     gone++;
-    if (item->wire.kind == WIRE_COLLECTIVE)
-        collective_left(item->channel);
-    if (request == NONE)
+    if (request == NONE) {
+        if (item->wire.kind == WIRE_COLLECTIVE)
+            collective_left(item->channel);
         return;
+    }
     struct transfer *transfer = transfer_of(request);
     transfer->is_under_way = false;
     transfer->done++;
