@@ -156,7 +156,8 @@ def draw(figure: Figure, found: Sequence[Row]) -> None:
             ]
             axes.plot(*zip(*points, strict=True), "o-", color=color, label=variant)
         axes.set_xscale("log", base=2)
-        axes.set_xticks([row.ranks for row in found], [str(row.ranks) for row in found])
+        counts = sorted({row.ranks for row in found})
+        axes.set_xticks(counts, [str(count) for count in counts])
         drawing.scale_decades(axes)
         what = f"{operation.replace('-', ' ')}, {size} bytes" if size else operation
         axes.set(xlabel="ranks", title=f"{what} [us]")
