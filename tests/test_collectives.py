@@ -92,7 +92,7 @@ def test_what_is_unknown_is_refused(
 def test_a_forced_algorithm_that_cannot_is_an_error(
     compile_c: Compiler, chasqui: Run, program: Path, tmp_path: Path
 ) -> None:
-    """No machine so far does collectives in its NI."""
+    """The NI of `loggp` does no collectives."""
     done = chasqui(
         "run", "-np", "2", "--out", tmp_path / "ni", "--mpi", "coll.barrier=ni", "--", program
     )

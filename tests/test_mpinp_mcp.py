@@ -142,6 +142,7 @@ def test_results_do_not_depend_on_how_it_is_simulated(
     [
         *("rank", "name", "kind", "window", "odd", "entry", "fetch", "count", "many", "twice"),
         *("beyond", "foreign", "free", "page", "long", "read", "reuse"),
+        *("tree", "length", "operation", "outside", "second"),
     ],
 )
 def test_a_request_that_may_not_be_is_its_own_processs_fault(

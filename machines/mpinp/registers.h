@@ -10,7 +10,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_MPINP_INTERFACE 0x7aa85054u /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_MPINP_INTERFACE 0xc06ae12eu /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 
@@ -59,7 +59,9 @@ _Static_assert(offsetof(struct chasqui_mpinp_end, sent) == 60, "chasqui_mpinp_en
 #define CHASQUI_MPINP_SETTING_ENTRIES 0x5ull /* Setting, the kernel's: entries that each process has of it. */
 #define CHASQUI_MPINP_SETTING_ENTRY_PAGES 0x6ull /* Setting, the kernel's: pages that an entry names. */
 #define CHASQUI_MPINP_SETTING_PINNED 0x7ull /* Setting, the kernel's: address in the card's memory of what lies in one page: of each process a word for each name. */
+#define CHASQUI_MPINP_SETTING_COLLECTIVES 0x8ull /* Setting: 1, if the card does collectives. */
 #define CHASQUI_MPINP_REQUESTS 0x40ull /* Requests that the ring at the window's begin holds. The doorbell counts them. */
+#define CHASQUI_MPINP_WINDOW_REASON 0x800ull /* Offset in the window of a word for the records: a store to it counts a collective that the library does and why, REASON_. */
 #define CHASQUI_MPINP_WINDOW_DATA 0x1000ull /* Offset in the window of data that the process sends from there. */
 #define CHASQUI_MPINP_NAMES 0x80ull /* Names that a process has for its requests, from 0 on; one is free again with its last event. */
 #define CHASQUI_MPINP_RECEIVES 0x78ull /* Names that receives may have at a time. */
@@ -80,6 +82,36 @@ _Static_assert(offsetof(struct chasqui_mpinp_end, sent) == 60, "chasqui_mpinp_en
 #define CHASQUI_MPINP_PRESS 0xaull /* Kind of a request: what was sent to `rank` up to now holds room that other sends need. Its receiver is told that it is */
 #define CHASQUI_MPINP_NOTE 0xbull /* Kind of a request: a note for `rank`, `flags` says which, about message `sequence`. A process has one note to each other */
 #define CHASQUI_MPINP_FORGET 0xcull /* Kind of a request: the message that PROBED has shown may be cancelled again, as after any other request but CLAIM. */
+#define CHASQUI_MPINP_COLLECTIVE 0xdull /* Kind of a request: a collective, `flags` says which, along a tree of processes: `sequence`, and `offset` behind it, have */
+#define CHASQUI_MPINP_BARRIER 0x0ull /* A collective: all have come. */
+#define CHASQUI_MPINP_BCAST 0x1ull /* A collective: all get the data of the one that has some. */
+#define CHASQUI_MPINP_ALLREDUCE 0x2ull /* A collective: all get what comes of the data of all. */
+#define CHASQUI_MPINP_COLLECTIVE_BYTES 0x80ull /* Longest data of a collective [bytes]. */
+#define CHASQUI_MPINP_COLLECTIVE_BELOW 0x7ull /* Processes below one, at most. */
+#define CHASQUI_MPINP_NO_PROCESS 0xffull /* In place of a process's rank: there is none. */
+#define CHASQUI_MPINP_COLLECTIVE_GIVES 0x1ull /* Of a collective: the process contributes data. */
+#define CHASQUI_MPINP_COLLECTIVE_TAKES 0x2ull /* Of a collective: the process wants what comes of it. */
+#define CHASQUI_MPINP_COLLECTIVE_REFUSES 0x4ull /* Of a collective: the process can't do it by the card. COLLECTED says so to all: NOTHING. */
+#define CHASQUI_MPINP_SUM 0x0ull /* An operator: a sum. Integers wrap. */
+#define CHASQUI_MPINP_PRODUCT 0x1ull /* An operator, of integers: a product. */
+#define CHASQUI_MPINP_MINIMUM 0x2ull /* An operator: the least. */
+#define CHASQUI_MPINP_MAXIMUM 0x3ull /* An operator: the greatest. */
+#define CHASQUI_MPINP_AND 0x4ull /* An operator, of integers: of each bit. */
+#define CHASQUI_MPINP_OR 0x5ull /* An operator, likewise. */
+#define CHASQUI_MPINP_XOR 0x6ull /* An operator, likewise. */
+#define CHASQUI_MPINP_LOGICAL_AND 0x7ull /* An operator, of integers: 1 if neither is 0. */
+#define CHASQUI_MPINP_LOGICAL_OR 0x8ull /* An operator, of integers: 1 if one is not 0. */
+#define CHASQUI_MPINP_LOGICAL_XOR 0x9ull /* An operator, of integers: 1 if just one is not 0. */
+#define CHASQUI_MPINP_INT32 0x0ull /* A type. */
+#define CHASQUI_MPINP_UINT32 0x1ull /* A type. */
+#define CHASQUI_MPINP_INT64 0x2ull /* A type. */
+#define CHASQUI_MPINP_UINT64 0x3ull /* A type. */
+#define CHASQUI_MPINP_FLOAT 0x4ull /* A type. */
+#define CHASQUI_MPINP_DOUBLE 0x5ull /* A type. */
+#define CHASQUI_MPINP_REASON_LONG 0x0ull /* Why the library does a collective: its data are too long. */
+#define CHASQUI_MPINP_REASON_NONBLOCKING 0x1ull /* ... it is not blocking, or the library's own. */
+#define CHASQUI_MPINP_REASON_OPERATION 0x2ull /* ... the card has no such operation on such data. */
+#define CHASQUI_MPINP_REASON_UNLIKE 0x3ull /* ... the data of a process may have gaps, or lengths differ. */
 #define CHASQUI_MPINP_SYNCHRONOUS 0x1ull /* Flag of a send: it completes when it has met its receive. */
 #define CHASQUI_MPINP_READY 0x2ull /* Flag of a send: its receive is posted. */
 #define CHASQUI_MPINP_IN_WINDOW 0x4ull /* Flag of a send: its data are in the window. */
@@ -97,11 +129,13 @@ _Static_assert(offsetof(struct chasqui_mpinp_end, sent) == 60, "chasqui_mpinp_en
 #define CHASQUI_MPINP_UNCLAIMED 0x6ull /* Kind of an event: a message has come that no receive has got. */
 #define CHASQUI_MPINP_CROWDED 0x7ull /* Kind of an event: many messages from `rank` have come that no receive has got. The next follows when one is drained. */
 #define CHASQUI_MPINP_NOTED 0x8ull /* Kind of an event: a note from `rank`, which `result` names. */
+#define CHASQUI_MPINP_COLLECTED 0x9ull /* Kind of an event: a collective is over; what has come of it, `bytes` long, lies at HOST_COLLECTED. */
 #define CHASQUI_MPINP_COMPLETE 0x0ull /* Result: of SENT and RECEIVED, all is well; of PROBED and CLAIMED, there is one. */
 #define CHASQUI_MPINP_TRUNCATED 0x1ull /* Result: the message was longer than the receive. */
 #define CHASQUI_MPINP_CANCELLED 0x2ull /* Result: it was taken back. */
 #define CHASQUI_MPINP_NOTHING 0x3ull /* Result: there is none. */
 #define CHASQUI_MPINP_HOST_TAKEN 0x0ull /* Offset in the memory on the host of the count of requests that were taken. */
+#define CHASQUI_MPINP_HOST_COLLECTED 0x40ull /* Offset in the memory on the host of what a collective has come to. */
 #define CHASQUI_MPINP_HOST_EVENTS 0x1000ull /* Offset in the memory on the host of the ring of events. */
 #define CHASQUI_MPINP_EVENTS 0x200ull /* Events that it holds. */
 #define CHASQUI_MPINP_HOST_BYTES 0x5000ull /* Bytes of it that are needed. */

@@ -15,7 +15,7 @@ static void give(int number)
     MPI_Status status;
     int is_cancelled;
     MPI_Issend(&number, 1, MPI_INT, 1, MESSAGE, MPI_COMM_WORLD, &request);
-    for (volatile int i = 0; i < number * 60; i++)
+    for (volatile int i = 0; i < number * 120; i++)
         ;
     MPI_Cancel(&request);
     MPI_Wait(&request, &status);

@@ -1,7 +1,7 @@
 /* Rank 1 stores a request to its window that it may not make; the others exchange messages meanwhile.
  *
  * Usage: forged WHAT (rank, name, kind, window, odd, beyond, foreign, free, page, long, read, reuse, entry, fetch, count, many,
- * twice)
+ * twice, tree, length, operation, outside, second)
  */
 #include <fcntl.h>
 #include <mpi.h>
@@ -86,8 +86,30 @@ static struct chasqui_mpinp_request harm_pages(const char *what)
     return request;
 }
 
+/* A reduction with rank 0, which takes no part. */
+static struct chasqui_mpinp_request harm_collective(const char *what)
+{
+    uint32_t none = CHASQUI_MPINP_NO_PROCESS, rank = !strcmp(what, "tree") ? (uint32_t)ni->ranks : none;
+    struct chasqui_mpinp_request request = {.kind = CHASQUI_MPINP_COLLECTIVE,
+                                            .flags = CHASQUI_MPINP_ALLREDUCE,
+                                            .rank = CHASQUI_MPINP_COLLECTIVE_GIVES,
+                                            .valid = CHASQUI_MPINP_SUM | CHASQUI_MPINP_INT64 << 8,
+                                            .context = 12345,
+                                            .bytes = 64,
+                                            .entry = CHASQUI_MPINP_WINDOW_DATA,
+                                            .sequence = none | 0 << 8 | rank << 16};
+    if (!strcmp(what, "length"))
+        request.bytes = CHASQUI_MPINP_COLLECTIVE_BYTES + 8;
+    if (!strcmp(what, "operation"))
+        request.valid = CHASQUI_MPINP_XOR | CHASQUI_MPINP_DOUBLE << 8;
+    if (!strcmp(what, "outside"))
+        request.entry = (uint32_t)ni->settings[CHASQUI_MPINP_SETTING_WINDOW_BYTES] - 32;
+    return request;
+}
+
 static void harm(const char *what)
 {
+    static const char *const collectives[] = {"tree", "length", "operation", "outside", "second"};
     struct chasqui_mpinp_request request = {
         .kind = CHASQUI_MPINP_RECEIVE, .rank = 1, .name = 100, .valid = 2, .context = 12345};
     unsigned times = 1;
@@ -110,10 +132,13 @@ static void harm(const char *what)
         filled += CHASQUI_MPINP_REQUESTS + 1;
     else if (!strcmp(what, "many"))
         times = CHASQUI_MPINP_NAMES;
-    else if (!strcmp(what, "twice"))
+    else if (!strcmp(what, "twice") || !strcmp(what, "second"))
         times = 2;
     else
         request = harm_pages(what);
+    for (unsigned i = 0; i < sizeof collectives / sizeof *collectives; i++)
+        if (!strcmp(what, collectives[i]))
+            request = harm_collective(what);
     for (unsigned i = 0; i < times; i++) {
         if (!strcmp(what, "many"))
             request.name = (uint16_t)i;

@@ -39,6 +39,10 @@ bool mcp_card_open(const struct chasqui_ni_identification *ni, int ni_fd)
     return true;
 }
 
+const void *mcp_card_collected(void) { return host + CHASQUI_MPINP_HOST_COLLECTED; }
+
+void mcp_card_count(uint64_t reason) { *(volatile uint64_t *)(window + CHASQUI_MPINP_WINDOW_REASON) = reason; }
+
 long mcp_card_control(uint64_t request, uint64_t argument) { return chq_platform_control(device, request, argument); }
 
 uint32_t mcp_card_room(void)

@@ -17,6 +17,7 @@ void mcp_look(void)
         case CHASQUI_MPINP_UNCLAIMED: mcp_unclaimed(&copy); break;
         case CHASQUI_MPINP_CROWDED: mcp_crowded(copy.rank); break;
         case CHASQUI_MPINP_NOTED: mcp_noted(&copy); break;
+        case CHASQUI_MPINP_COLLECTED: mcp_collected(&copy); break;
         default: mcp_answered(&copy); break;
         }
     }
@@ -56,11 +57,21 @@ static const struct transport mcp_transport = {
 
 static void mcp_close(void) {}
 
+static bool mcp_open(const struct chasqui_ni_identification *ni, int ni_fd);
+
 struct mpi_device mpi_device_mcp = {
     .name = "mcp",
     .id = CHASQUI_MPINP_MCP_DEVICE,
     .interface = CHASQUI_MPINP_INTERFACE,
-    .open = mcp_card_open,
+    .open = mcp_open,
     .close = mcp_close,
     .transport = &mcp_transport,
 };
+
+static bool mcp_open(const struct chasqui_ni_identification *ni, int ni_fd)
+{
+    if (!mcp_card_open(ni, ni_fd))
+        return false;
+    mpi_device_mcp.collective = mcp_collectives_open(ni) ? mcp_collective : NULL;
+    return true;
+}

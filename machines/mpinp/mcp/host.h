@@ -19,6 +19,11 @@ const struct chasqui_mpinp_event *mcp_card_event(void);
 /* An ioctl of the kernel's agent: 0 or more, or an error, negative. */
 long mcp_card_control(uint64_t request, uint64_t argument);
 
+/* What a collective has come to. */
+const void *mcp_card_collected(void);
+/* For the records: a collective is not the card's, CHASQUI_MPINP_REASON_. */
+void mcp_card_count(uint64_t reason);
+
 /* Memory for data in the window. Addresses are as in requests; 0: there is none. */
 uint32_t mcp_window_take(void);
 void mcp_window_give(uint32_t address);
@@ -79,6 +84,13 @@ void mcp_sent(const struct chasqui_mpinp_event *event);
 
 /* A synchronous send that was drained has met its receive, or is cancelled. */
 void mcp_drained_over(uint32_t sequence, bool is_cancelled);
+
+/* --- collective.c --- */
+
+/* False: the card does none. */
+bool mcp_collectives_open(const struct chasqui_ni_identification *ni);
+bool mcp_collective(const struct mpi_collective *what, struct request *request); /* device.h */
+void mcp_collected(const struct chasqui_mpinp_event *event);
 
 /* --- notes.c --- */
 

@@ -1,9 +1,10 @@
 //! Which program controls the card (MPI-NP: the MCP), what it needs, and what it is told.
 
 use chasqui_abi::NiIdentification;
-use chasqui_config::{Bytes, Count};
+use chasqui_config::{Bytes, Count, Flag};
 use chasqui_memory::PAGE_BYTES;
 use chasqui_placement::{JobId, MapBy, Placement};
+use chasqui_record::Keep;
 
 use crate::layout::{Layout, entries_each};
 use crate::parameters::Shared;
@@ -42,6 +43,8 @@ chasqui_config::parameters! {
         buffer: Bytes = "8 KiB", range "128 B" ..= "8 KiB", source "ours: what an entry of a page table is for";
         /// Headers that wait for the wire, at most; while half of them do no request is taken (`mcp`).
         queue: Count = 128, range 16 ..= 128, source "assumption: 7 KiB";
+        /// Barriers, broadcasts and reductions of short data run between the cards, where each process has one hart (`mcp`).
+        collectives: Flag = true, source "specs/mpinp.md; how they do, is ours";
     }
 }
 
@@ -81,16 +84,24 @@ pub(crate) struct Program {
     entry_pages: u64,
     /// Messages that a process may have under way to another.
     credit: u64,
+    /// Collectives run between the cards.
+    collectives: bool,
     /// What the firmware loads: addresses and values. The card adds what is its own.
     pub settings: Vec<(u64, u64)>,
 }
 
 impl Program {
-    /// That of processes so placed, with such memory each.
+    /// That of processes so placed, with such memory each. Where one has `several_harts` its threads may be in several collectives
+    /// at a time, which the card does not do.
     ///
     /// # Errors
     /// A process's ring on the host is too short: in words.
-    pub fn new(control: Control, shared: &Shared, placement: &Placement) -> Result<Program, String> {
+    pub fn new(
+        control: Control,
+        shared: &Shared,
+        placement: &Placement,
+        several_harts: bool,
+    ) -> Result<Program, String> {
         let credit =
             if control.image == Image::Bip { credit(shared.host, placement.ranks_max())? } else { 0 };
         let settings = vec![
@@ -103,7 +114,8 @@ impl Program {
             (np::SETTING_QUEUE, control.queue),
             (np::SETTING_ENTRY_PAGES, shared.entry_pages),
         ];
-        Ok(Program { control, entry_pages: shared.entry_pages, credit, settings })
+        let collectives = control.collectives && !several_harts;
+        Ok(Program { control, entry_pages: shared.entry_pages, credit, collectives, settings })
     }
 
     /// Names the host's side, and tells it.
@@ -116,6 +128,7 @@ impl Program {
         page.settings[requests::SETTING_PIO_BYTES as usize] = self.control.pio.bytes();
         page.settings[requests::SETTING_ENTRY_PAGES as usize] = self.entry_pages;
         page.settings[registers::SETTING_CREDIT as usize] = self.credit;
+        page.settings[requests::SETTING_COLLECTIVES as usize] = self.collectives.into();
     }
 }
 
@@ -184,6 +197,19 @@ impl Control {
         ))
     }
 
+    /// Whether the messages of its processes can be recorded: collectives between the cards are none.
+    ///
+    /// # Errors
+    /// They can't: in words.
+    pub fn check_recording(&self, keep: Keep) -> Result<(), String> {
+        if self.image == Image::Mcp && self.collectives && keep == Keep::Messages {
+            return Err("a recording holds messages, and collectives between cards are none: \
+                 --set mpinp.control.collectives=false"
+                .into());
+        }
+        Ok(())
+    }
+
     /// What is there for it on a card of a network of so many nodes: the thin firmware has its part of the memory, the other
     /// one all below the windows.
     pub fn room(&self, shared: &Shared, layout: &Layout, nodes: u32, ranks: u32) -> Room {
@@ -222,6 +248,9 @@ mod tests {
             control(Image::Mcp).check(&placement(9, 9), &shared).unwrap_err().contains("up to 8 processes")
         );
         assert_eq!(control(Image::Bip).check(&placement(200, 4), &shared), Ok(()));
+        assert!(control(Image::Mcp).check_recording(Keep::Messages).is_err());
+        assert_eq!(control(Image::Mcp).check_recording(Keep::Receives), Ok(()));
+        assert_eq!(control(Image::Bip).check_recording(Keep::Messages), Ok(()));
         let few = Shared { pages: 255, ..shared };
         let text = control(Image::Mcp).check(&placement(2, 2), &few).unwrap_err();
         assert!(

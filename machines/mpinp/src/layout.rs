@@ -10,7 +10,7 @@ use chasqui_placement::ProcessId;
 
 use crate::parameters::Shared;
 use crate::registers::DOORBELL;
-use crate::requests::{MpinpEntry, NAMES};
+use crate::requests::{MpinpEntry, NAMES, WINDOW_REASON};
 
 /// The firmware's stack, at the end of the card's memory.
 const STACK_BYTES: u64 = 2 * PAGE_BYTES;
@@ -105,6 +105,13 @@ impl Layout {
         (number < u64::from(self.processes)).then_some(ProcessId(number as u32))
     }
 
+    /// Whether this word of the card's memory is a window's for the records of collectives.
+    pub fn is_reason(&self, address: u64) -> bool {
+        self.window_of(address).is_some_and(|process| {
+            address == self.windows + u64::from(process.0) * self.window_bytes + WINDOW_REASON
+        })
+    }
+
     /// The processes whose doorbells are among the `bytes` from `address` on in the card's memory, a bit each.
     pub fn doorbells_within(&self, address: u64, bytes: u64) -> u64 {
         let windows =
@@ -148,6 +155,8 @@ mod tests {
         ] {
             assert_eq!(layout.doorbells_within(address, bytes), rings, "{address:#x}");
         }
+        let reasons = [0xf5800, 0xf9800, 0xf5808, 0xfd800];
+        assert_eq!(reasons.map(|address| layout.is_reason(address)), [true, true, false, false]);
         assert_eq!(layout.window_of(0xf4fff), None);
         assert_eq!(
             (layout.window_of(0xf8fff), layout.window_of(0xf9000)),

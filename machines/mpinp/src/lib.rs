@@ -102,7 +102,9 @@ impl Machine for MpinpMachine {
             copes_with: self.copes_with(resolved),
         };
         let shared: Shared = resolved.read("mpinp.shared");
-        resolved.read::<Control>("mpinp.control").check(&work.placement, &shared)?;
+        let control: Control = resolved.read("mpinp.control");
+        control.check(&work.placement, &shared)?;
+        control.check_recording(work.jobs[0].keep)?;
         build_on_network(resolved, work, on, threads, |configuration, port| {
             let job = &work.jobs[0];
             let profiled = job.watch.profile.then_some(port.node());
@@ -144,7 +146,7 @@ fn board(
         layout,
         processor,
         per_node,
-        program: Program::new(control, &shared, placement)?,
+        program: Program::new(control, &shared, placement, configuration.harts() as u32 >= 2 * per_node)?,
     }))
 }
 

@@ -19,8 +19,13 @@ chasqui_abi::guest_constants! {
     /// Setting, the kernel's: address in the card's memory of what lies in one page: of each process a word for each name.
     pub const SETTING_PINNED: u64 = 7;
 
+    /// Setting: 1, if the card does collectives.
+    pub const SETTING_COLLECTIVES: u64 = 8;
+
     /// Requests that the ring at the window's begin holds. The doorbell counts them.
     pub const REQUESTS: u64 = 64;
+    /// Offset in the window of a word for the records: a store to it counts a collective that the library does and why, REASON_.
+    pub const WINDOW_REASON: u64 = 2048;
     /// Offset in the window of data that the process sends from there.
     pub const WINDOW_DATA: u64 = 4096;
     /// Names that a process has for its requests, from 0 on; one is free again with its last event.
@@ -66,6 +71,72 @@ chasqui_abi::guest_constants! {
     /// Kind of a request: the message that PROBED has shown may be cancelled again, as after any other request but CLAIM.
     pub const FORGET: u64 = 12;
 
+    /// Kind of a request: a collective, `flags` says which, along a tree of processes: `sequence`, and `offset` behind it, have
+    /// a byte each for the world rank of the one above and of those below, in order, NO_PROCESS behind the last. `rank` has
+    /// COLLECTIVE_ bits; `valid` operator and type (in the high byte); `entry` and `bytes` are the data in the window. COLLECTED
+    /// follows. A process has one at a time.
+    pub const COLLECTIVE: u64 = 13;
+
+    /// A collective: all have come.
+    pub const BARRIER: u64 = 0;
+    /// A collective: all get the data of the one that has some.
+    pub const BCAST: u64 = 1;
+    /// A collective: all get what comes of the data of all.
+    pub const ALLREDUCE: u64 = 2;
+    /// Longest data of a collective [bytes].
+    pub const COLLECTIVE_BYTES: u64 = 128;
+    /// Processes below one, at most.
+    pub const COLLECTIVE_BELOW: u64 = 7;
+    /// In place of a process's rank: there is none.
+    pub const NO_PROCESS: u64 = 0xff;
+    /// Of a collective: the process contributes data.
+    pub const COLLECTIVE_GIVES: u64 = 1;
+    /// Of a collective: the process wants what comes of it.
+    pub const COLLECTIVE_TAKES: u64 = 2;
+    /// Of a collective: the process can't do it by the card. COLLECTED says so to all: NOTHING.
+    pub const COLLECTIVE_REFUSES: u64 = 4;
+    /// An operator: a sum. Integers wrap.
+    pub const SUM: u64 = 0;
+    /// An operator, of integers: a product.
+    pub const PRODUCT: u64 = 1;
+    /// An operator: the least.
+    pub const MINIMUM: u64 = 2;
+    /// An operator: the greatest.
+    pub const MAXIMUM: u64 = 3;
+    /// An operator, of integers: of each bit.
+    pub const AND: u64 = 4;
+    /// An operator, likewise.
+    pub const OR: u64 = 5;
+    /// An operator, likewise.
+    pub const XOR: u64 = 6;
+    /// An operator, of integers: 1 if neither is 0.
+    pub const LOGICAL_AND: u64 = 7;
+    /// An operator, of integers: 1 if one is not 0.
+    pub const LOGICAL_OR: u64 = 8;
+    /// An operator, of integers: 1 if just one is not 0.
+    pub const LOGICAL_XOR: u64 = 9;
+    /// A type.
+    pub const INT32: u64 = 0;
+    /// A type.
+    pub const UINT32: u64 = 1;
+    /// A type.
+    pub const INT64: u64 = 2;
+    /// A type.
+    pub const UINT64: u64 = 3;
+    /// A type.
+    pub const FLOAT: u64 = 4;
+    /// A type.
+    pub const DOUBLE: u64 = 5;
+
+    /// Why the library does a collective: its data are too long.
+    pub const REASON_LONG: u64 = 0;
+    /// ... it is not blocking, or the library's own.
+    pub const REASON_NONBLOCKING: u64 = 1;
+    /// ... the card has no such operation on such data.
+    pub const REASON_OPERATION: u64 = 2;
+    /// ... the data of a process may have gaps, or lengths differ.
+    pub const REASON_UNLIKE: u64 = 3;
+
     /// Flag of a send: it completes when it has met its receive.
     pub const SYNCHRONOUS: u64 = 1;
     /// Flag of a send: its receive is posted.
@@ -106,6 +177,9 @@ chasqui_abi::guest_constants! {
     /// Kind of an event: a note from `rank`, which `result` names.
     pub const NOTED: u64 = 8;
 
+    /// Kind of an event: a collective is over; what has come of it, `bytes` long, lies at HOST_COLLECTED.
+    pub const COLLECTED: u64 = 9;
+
     /// Result: of SENT and RECEIVED, all is well; of PROBED and CLAIMED, there is one.
     pub const COMPLETE: u64 = 0;
     /// Result: the message was longer than the receive.
@@ -117,6 +191,8 @@ chasqui_abi::guest_constants! {
 
     /// Offset in the memory on the host of the count of requests that were taken.
     pub const HOST_TAKEN: u64 = 0;
+    /// Offset in the memory on the host of what a collective has come to.
+    pub const HOST_COLLECTED: u64 = 64;
     /// Offset in the memory on the host of the ring of events.
     pub const HOST_EVENTS: u64 = 4096;
     /// Events that it holds.

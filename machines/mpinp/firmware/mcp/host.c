@@ -28,9 +28,9 @@ static struct {
 static bool has_work; /* perhaps */
 static bool was_delivery; /* the last that was no event */
 
-static enum { NOTHING, ENTRY, JOB, DELIVERY, EVENTS, TAKEN } moves;
+static enum { NOTHING, ENTRY, JOB, DELIVERY, EVENTS, TAKEN, COLLECTED } moves;
 static uint32_t moved; /* events, or bytes of the job or delivery */
-static uint32_t event_count; /* of all processes, that wait */
+static uint32_t event_count; /* of all processes, that wait, with what collectives have come to */
 static uint32_t teller; /* process */
 static uint64_t count; /* which it is told */
 
@@ -135,8 +135,41 @@ void host_deliver(uint32_t request)
 
 void host_stored(void) { has_work = true; }
 
+/* What collectives of processes have come to, that waits. */
+static struct {
+    char *from;
+    uint32_t bytes; /* 0: nothing */
+} collected[PROTOCOL_PROCESSES];
+static uint32_t collected_count, collector; /* process */
+
+void host_collected(uint32_t process, char *from, uint32_t bytes)
+{
+    collected[process].from = from;
+    collected[process].bytes = bytes;
+    collected_count++;
+    event_count++;
+    has_work = true;
+}
+
+static SELDOM void start_collected(void)
+{
+    do
+        collector = collector + 1 < process_count ? collector + 1 : 0;
+    while (collected[collector].bytes == 0);
+    moves = COLLECTED;
+    move(processes[collector].host + CHASQUI_MPINP_HOST_COLLECTED, local(collected[collector].from),
+         collected[collector].bytes | CHASQUI_NP_HOST_TO_HOST);
+    collected[collector].bytes = 0;
+    collected_count--;
+    event_count--;
+}
+
 static SELDOM void start_event(void)
 {
+    if (collected_count > 0) {
+        start_collected();
+        return;
+    }
     for (uint32_t i = 0; i < process_count; i++) {
         teller = teller + 1 < process_count ? teller + 1 : 0;
         struct process *process = &processes[teller];
@@ -280,7 +313,9 @@ void host_done(void)
     case JOB:
     case DELIVERY: data_moved(); return;
     case EVENTS: processes[teller].moved += moved; break;
-    default: break;
+    default:
+        if (moves == COLLECTED)
+            collective_moved(collector);
     }
     moves = NOTHING;
 }

@@ -16,7 +16,7 @@ static struct landing {
 static enum { IN_HEADER, IN_WAITS, IN_BODY } state;
 static struct wire wire; /* the header that came last */
 static struct {
-    enum { DISCARD, LAND, STORE } how;
+    enum { DISCARD, LAND, STORE, COLLECT } how;
     uint32_t filled, place; /* [bytes] that came, and that come next */
     unsigned landing;
     uint32_t wanted; /* [bytes] for which the receive has room */
@@ -45,11 +45,14 @@ void in_begin(void)
 static void give_body_place(void)
 {
     uint32_t left = wire.body - body.filled;
-    if (body.how == STORE)
-        body.at = buffer_run(&body.unit, left, &body.place);
-    else {
+    if (body.how < STORE) {
         body.at = (char *)landings[body.landing].data + body.filled;
         body.place = least(left, PIECE);
+    } else if (body.how == STORE) {
+        body.at = buffer_run(&body.unit, left, &body.place);
+    } else {
+        body.at = collective_place(wire.channel, &wire);
+        body.place = left;
     }
     state = IN_BODY;
     np_store(CHASQUI_NP_RECEIVE_LOCAL, local(body.at));
@@ -204,6 +207,13 @@ static void noted(void)
                    .kind = CHASQUI_MPINP_NOTED, .result = wire.note, .rank = peer->rank, .bytes = wire.part});
 }
 
+static void collected(void)
+{
+    body.how = COLLECT;
+    if (wire.body == 0)
+        collective_came(wire.channel, &wire);
+}
+
 /* Where a body may go, if it is for a receive. */
 static bool find_landing(void)
 {
@@ -237,7 +247,8 @@ static SELDOM bool take_header(void)
     case WIRE_DRAINED: transfer_of(request_sent())->is_drained = true; break;
     case WIRE_PRESS: pressed(); break;
     case WIRE_NOTE: noted(); break;
-    default: part_comes(); break;
+    case WIRE_PART: part_comes(); break;
+    default: collected(); break;
     }
     if (wire.body)
         give_body_place();
@@ -260,15 +271,15 @@ bool in_is_receiving(void) { return state != IN_WAITS; }
 static void body_ended(void)
 {
     struct landing *landing = &landings[body.landing];
-    if (body.how == STORE) {
+    if (body.how == LAND) {
+        landing->is_here = true;
+        if (landing->pieces == 0)
+            landed(landing);
+    } else if (body.how == STORE) {
         body.stored->is_here = true;
         host_stored();
-    }
-    if (body.how != LAND)
-        return;
-    landing->is_here = true;
-    if (landing->pieces == 0)
-        landed(landing);
+    } else if (body.how == COLLECT)
+        collective_came(wire.channel, &wire);
 }
 
 static void piece_came(void)

@@ -17,11 +17,13 @@ struct wire {
     union {
         uint8_t is_dropped; /* of WIRE_GRANT: nothing more is wanted */
         uint8_t note; /* of WIRE_NOTE: which */
+        uint8_t collective; /* of WIRE_COLLECTIVE: COLLECTIVE_ bits */
     };
     uint16_t channel; /* at the receiver */
     uint16_t source; /* rank of the message's sender */
     uint16_t unused;
-    /* Of WIRE_PART: which; of WIRE_GRANT: those before it may come; of WIRE_NOTE and RECV_REQ: the message's `sequence`. */
+    /* Of WIRE_PART: which; of WIRE_GRANT: those before it may come; of WIRE_NOTE and RECV_REQ: the message's `sequence`; of
+     * WIRE_COLLECTIVE: the data's length for its process. */
     uint32_t part;
     uint32_t sequence; /* of the message among all of its source; 0: no message */
     struct protocol_header header;
@@ -39,7 +41,11 @@ enum wire_kind {
     WIRE_DRAINED, /* from a receiver, before its answer to a synchronous message: that has not met its receive */
     WIRE_PRESS, /* from a sender: messages before `header.message` are to be drained */
     WIRE_NOTE, /* of a process for the other */
+    WIRE_COLLECTIVE, /* what its process and those below contribute, or what has come of it */
 };
+
+/* Of WIRE_COLLECTIVE. */
+enum { COLLECTIVE_GOES_UP = 1, COLLECTIVE_IS_REFUSED = 2 };
 
 /* A request of a process and its data, which go in parts of `PART` bytes. They are in the window, or in pages that entries of
  * the host's page table name, a ring of them. As in struct wire, records find the message's name in it. */
@@ -163,6 +169,8 @@ bool requests_wait(void);
 void requests_take(void); /* one, of the next process that has some */
 /* A RETRACT has come: whether it waits until its message is claimed or no longer shown. */
 bool requests_hold(unsigned channel, const struct protocol_header *header);
+/* Data of a request that lie in the process's window; false: they do not. */
+bool window_read(unsigned process, const struct chasqui_mpinp_request *request, uint64_t *to);
 void refuse(unsigned process, uint64_t why); /* nothing more of it is taken */
 
 /* --- host.c: the host's DMA --- */
@@ -178,6 +186,7 @@ void host_land(unsigned landing, char *from, uint32_t offset, uint32_t bytes, ui
 void host_deliver(uint32_t request); /* what lies in the receive buffer */
 void host_stored(void); /* more lies there */
 void host_taken(uint32_t process); /* requests of its */
+void host_collected(uint32_t process, char *from, uint32_t bytes); /* then collective_moved */
 void host_done(void);
 bool host_is_moving(void);
 void host_go_on(void);
@@ -225,5 +234,22 @@ uint32_t in_sequence(void); /* its name */
 void in_moved(unsigned landing);
 uint32_t in_request(unsigned landing); /* whose part it has */
 void receive_go_on(uint32_t request); /* it has more entries */
+
+/* --- collective.c --- */
+
+bool collective_take(unsigned process, const struct chasqui_mpinp_request *request); /* false: it may not */
+extern bool collectives_wait; /* perhaps, to put headers into the queue */
+bool collectives_put(void); /* one; false: there is none */
+void collective_left(unsigned channel); /* a header of it */
+void collective_moved(uint32_t process);
+char *collective_data(unsigned channel); /* a body that leaves, until collective_left */
+char *collective_place(unsigned channel, const struct wire *wire); /* where its body comes */
+void collective_came(unsigned channel, const struct wire *wire);
+
+/* --- combine.c --- */
+
+bool combines(uint8_t operator, uint8_t type, uint32_t bytes); /* whether there is such an operation */
+/* lower = lower operator higher, of each element. */
+void combine(uint8_t operator, uint8_t type, uint64_t *lower, const uint64_t *higher, uint32_t bytes);
 
 #endif

@@ -207,8 +207,17 @@ static SELDOM void put_what_was_off(void)
 
 /* --- the sender --- */
 
-static char *body_of(const struct item *item, struct transfer *transfer)
+/* Its body has to come from the host. */
+static bool is_fetched(const struct item *item)
 {
+    return item->wire.body && item->request != NONE && !transfer_of(item->request)->is_in_window;
+}
+
+static char *body_of(const struct item *item)
+{
+    if (item->request == NONE)
+        return collective_data(item->channel);
+    const struct transfer *transfer = transfer_of(item->request);
     return transfer->is_in_window ? (char *)(uintptr_t)process_of(item->request)->window + transfer->first
                                   : (char *)staging;
 }
@@ -221,12 +230,23 @@ static void begin_fetch(const struct item *item)
         host_fetch(item->request, from + begun, (char *)staging + begun, least(item->wire.body - begun, PIECE));
 }
 
+/* Messages and collectives take turns. */
+static SELDOM bool serve_both(void)
+{
+    static bool was_collective;
+    was_collective = !was_collective && collectives_put();
+    return was_collective || protocol_serve(&protocol) || (was_collective = collectives_put());
+}
+
+/* False: there is nothing. */
+static bool serve(void) { return collectives_wait ? serve_both() : protocol_serve(&protocol); }
+
 static SELDOM void start_next(void)
 {
     if (off.count > 0)
         put_what_was_off();
     while (queued == gone)
-        if (!protocol_serve(&protocol))
+        if (!serve())
             return;
     const struct item *item = &queue[gone % QUEUE];
     carry(&item->wire);
@@ -234,7 +254,7 @@ static SELDOM void start_next(void)
     np_store(CHASQUI_NP_SEND_LOCAL, local(&item->wire));
     start(CHASQUI_NP_SEND_START, sizeof item->wire | (item->wire.body ? 0 : CHASQUI_NP_SEND_LAST));
     sends = HEADER;
-    if (item->wire.body && !transfer_of(item->request)->is_in_window)
+    if (is_fetched(item))
         begin_fetch(item);
 }
 
@@ -246,10 +266,9 @@ void out_go_on(void)
 
 static void send_body(const struct item *item)
 {
-    struct transfer *transfer = transfer_of(item->request);
-    bool is_ahead = !transfer->is_in_window && fetched < item->wire.body;
+    bool is_ahead = is_fetched(item) && fetched < item->wire.body;
     sends = BODY;
-    np_store(CHASQUI_NP_SEND_LOCAL, local(body_of(item, transfer)));
+    np_store(CHASQUI_NP_SEND_LOCAL, local(body_of(item)));
     start(CHASQUI_NP_SEND_START, item->wire.body | CHASQUI_NP_SEND_LAST | (is_ahead ? CHASQUI_NP_SEND_AHEAD : 0));
     if (is_ahead)
         np_store(CHASQUI_NP_SEND_VALID, fetched);
@@ -272,8 +291,11 @@ void out_sent(void)
     uint32_t request = item->request;
     sends = IDLE;
     gone++;
-    if (request == NONE)
+    if (request == NONE) {
+        if (item->wire.kind == WIRE_COLLECTIVE)
+            collective_left(item->channel);
         return;
+    }
     struct transfer *transfer = transfer_of(request);
     transfer->is_under_way = false;
     transfer->done++;

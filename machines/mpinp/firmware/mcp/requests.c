@@ -40,6 +40,16 @@ static bool is_in_window(const struct chasqui_mpinp_request *request)
            request->bytes <= least(PART, window_bytes - request->entry);
 }
 
+bool window_read(unsigned process, const struct chasqui_mpinp_request *request, uint64_t *to)
+{
+    if (!is_in_window(request))
+        return false;
+    const volatile uint64_t *from = (const volatile uint64_t *)(processes[process].window + request->entry);
+    for (uint32_t i = 0; i < (request->bytes + 7) / 8; i++)
+        to[i] = from[i];
+    return true;
+}
+
 static uint32_t places_of(const struct chasqui_mpinp_request *request)
 {
     return request->rank == CHASQUI_MPINP_ANY_SOURCE ? ranks : 1;
@@ -332,6 +342,7 @@ static bool take(unsigned process, struct chasqui_mpinp_request *request)
     case CHASQUI_MPINP_PRESS: return press(process, request);
     case CHASQUI_MPINP_FORGET: return true; /* As any other ends the showing. */
     case CHASQUI_MPINP_NOTE: return note(process, request);
+    case CHASQUI_MPINP_COLLECTIVE: return collective_take(process, request);
     case CHASQUI_MPINP_LISTEN: return listen(process, request);
     default: return false;
     }

@@ -433,6 +433,9 @@ impl NetworkInterface for Board {
     }
 
     fn write(&mut self, c: &mut Context<'_, '_>, address: u64, bytes: u32, value: u64) {
+        if self.layout.is_reason(address) {
+            self.records.collectives.count_library(value);
+        }
         self.host_stores((address, bytes), value, c);
         self.go_on(c);
     }
@@ -498,6 +501,7 @@ impl NetworkInterface for Board {
 
     fn statistics(&self, visit: &mut Visitor<'_>) {
         self.counters.visit(visit);
+        self.records.collectives.visit(&mut below("collectives", visit));
         self.host.bus.statistics(&mut below("io_bus", visit));
         self.local.processor.memory.sram.statistics(&mut below("sram", visit));
         self.local.processor.statistics(&mut below("np", visit));

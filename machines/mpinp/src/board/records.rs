@@ -4,13 +4,70 @@
 use std::collections::VecDeque;
 
 use chasqui_abi::{Envelope, mark};
+use chasqui_counters::{counters, counters_by};
 use chasqui_engine::Time;
 use chasqui_ni::{Context, FIRMWARE_MEMORY, FirmwareProcessor, MessageKey, SharedSram};
 use chasqui_placement::ProcessId;
 use chasqui_record::Stage;
 
+use crate::requests;
+
 /// Messages are recorded as the node's first process's.
 pub(super) const PROCESS: ProcessId = ProcessId(0);
+
+counters_by! {
+    /// Why the library does a collective that the card could have been asked for.
+    pub(super) enum Reason {
+        /// Collectives that the library did, as their data were too long for the card.
+        Long: "by_library_long";
+        /// Collectives that the library did, as they did not block, or were its own.
+        Nonblocking: "by_library_nonblocking";
+        /// Collectives that the library did, as the card has no such operation on such data.
+        Operation: "by_library_operation";
+        /// Collectives that the library did, as some process's data may have had gaps, or lengths differed.
+        Unlike: "by_library_unlike";
+    }
+    /// Collectives that the library did, counted by each process of the node, by reason.
+    pub(super) struct Reasons: "count";
+}
+
+counters! {
+    /// Collectives, counted by each process of the node.
+    pub(super) struct CollectiveStatistics {
+        /// Barriers that the cards did.
+        barriers: "count";
+        /// Broadcasts that the cards began.
+        broadcasts: "count";
+        /// Reductions whose result all processes get, that the cards did.
+        allreduces: "count";
+        ..by_library: Reasons;
+    }
+}
+
+impl CollectiveStatistics {
+    /// The library does one, for the reason of this number.
+    pub fn count_library(&mut self, reason: u64) {
+        if let Some(&reason) = usize::try_from(reason).ok().and_then(|reason| Reason::ALL.get(reason)) {
+            self.by_library[reason] += 1;
+        }
+    }
+
+    /// The firmware begins one of this kind.
+    fn count_card(&mut self, kind: u64) {
+        match kind {
+            requests::BARRIER => self.barriers += 1,
+            requests::BCAST => self.broadcasts += 1,
+            _ => self.allreduces += 1,
+        }
+    }
+}
+
+const _: () = assert!(
+    Reason::Long as u64 == requests::REASON_LONG
+        && Reason::Nonblocking as u64 == requests::REASON_NONBLOCKING
+        && Reason::Operation as u64 == requests::REASON_OPERATION
+        && Reason::Unlike as u64 == requests::REASON_UNLIKE
+);
 
 /// Messages that the firmware has named, and those that engines move.
 #[derive(Default)]
@@ -20,6 +77,7 @@ pub(super) struct Records {
     /// What the sender sends, and what the host's DMA moves.
     pub sends: MessageKey,
     pub moves: MessageKey,
+    pub collectives: CollectiveStatistics,
 }
 
 impl Records {
@@ -30,6 +88,10 @@ impl Records {
                 mark::CARRY => None,
                 mark::TAKEN => Some(Stage::Accept),
                 mark::MATCH => Some(Stage::Match),
+                mark::PROTOCOL => {
+                    self.collectives.count_card(mark.value);
+                    continue;
+                }
                 _ => continue,
             };
             let place = mark.value.wrapping_sub(FIRMWARE_MEMORY);

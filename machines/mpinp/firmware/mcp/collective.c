@@ -1,0 +1,282 @@
+/* Collectives that cards do among themselves: a process asks by one request, which names its neighbours in a tree of all
+ * processes that take part. What they contribute goes up, what comes of it goes down. So nothing comes down that no process
+ * awaits, and there is room for it.
+ *
+ * A process has one collective at a time, and has what came of it before it begins the next. So each of those below has sent up
+ * one contribution at most that is not used. */
+#include "mcp.h"
+#include "memory.h"
+
+#define WORDS (CHASQUI_MPINP_COLLECTIVE_BYTES / 8)
+
+enum state {
+    FREE,
+    GATHERS, /* from below */
+    GOES_UP,
+    AWAITS, /* from above */
+    GOES_DOWN
+};
+
+static struct collective {
+    enum state state;
+    uint8_t kind, operator, type;
+    uint8_t above, below[CHASQUI_MPINP_COLLECTIVE_BELOW], below_count; /* ranks */
+    uint8_t next; /* of those below, that it deals with */
+    uint8_t leaving; /* headers in the queue to the wire */
+    bool has_data, takes_data, is_refused;
+    bool is_moving, is_told; /* data to the host; the host */
+    bool has_next; /* request: while the last headers leave */
+    uint32_t context;
+    int32_t tag;
+    uint32_t bytes;
+    uint64_t data[WORDS];
+    struct chasqui_mpinp_request request;
+} collectives[PROTOCOL_PROCESSES];
+
+/* What has come up on each channel. */
+static struct contribution {
+    bool is_there, has_data, is_refused;
+    uint32_t context;
+    int32_t tag;
+    uint32_t bytes;
+    uint64_t data[WORDS];
+} contributions[PROTOCOL_CHANNELS];
+
+static uint64_t nowhere[WORDS]; /* for what no process awaits */
+
+bool collectives_wait;
+static uint32_t served; /* process */
+
+static void serve(struct collective *collective, enum state state)
+{
+    collective->state = state;
+    collectives_wait = true;
+}
+
+static void begin_next(uint32_t process);
+
+/* Down it goes while the host goes on. */
+static void end_what_is_over(uint32_t process)
+{
+    struct collective *collective = &collectives[process];
+    if (collective->state != GOES_DOWN || collective->is_moving)
+        return;
+    if (!collective->is_told) {
+        collective->is_told = true;
+        uint8_t result = collective->is_refused ? CHASQUI_MPINP_NOTHING : CHASQUI_MPINP_COMPLETE;
+        host_event(process, &(struct chasqui_mpinp_event){
+                                .kind = CHASQUI_MPINP_COLLECTED, .result = result, .bytes = collective->bytes});
+    }
+    if (collective->next > 0 || collective->leaving > 0)
+        return;
+    collective->state = FREE;
+    begin_next(process);
+}
+
+static void go_down(uint32_t process)
+{
+    struct collective *collective = &collectives[process];
+    collective->is_moving =
+        collective->takes_data && collective->has_data && !collective->is_refused && collective->bytes > 0;
+    if (collective->is_moving)
+        host_collected(process, (char *)collective->data, collective->bytes);
+    /* The longest way first. */
+    collective->next = collective->below_count;
+    serve(collective, GOES_DOWN);
+    end_what_is_over(process);
+}
+
+static void add(struct collective *collective, const struct contribution *other)
+{
+    bool are_two = other->has_data && collective->has_data && collective->kind != CHASQUI_MPINP_ALLREDUCE;
+    collective->is_refused |= other->is_refused || other->bytes != collective->bytes || are_two;
+    if (!other->has_data || collective->is_refused)
+        return;
+    if (collective->has_data)
+        combine(collective->operator, collective->type, collective->data, other->data, collective->bytes);
+    else
+        memcpy(collective->data, other->data, collective->bytes);
+    collective->has_data = true;
+}
+
+static void gather(uint32_t process)
+{
+    struct collective *collective = &collectives[process];
+    for (; collective->next < collective->below_count; collective->next++) {
+        struct contribution *other = &contributions[process * ranks + collective->below[collective->next]];
+        if (!other->is_there || other->context != collective->context || other->tag != collective->tag)
+            return;
+        other->is_there = false;
+        add(collective, other);
+    }
+    if (collective->above == CHASQUI_MPINP_NO_PROCESS)
+        go_down(process);
+    else
+        serve(collective, GOES_UP);
+}
+
+/* --- to the wire --- */
+
+static void put(uint32_t process, uint32_t rank, uint8_t direction)
+{
+    struct collective *collective = &collectives[process];
+    bool has_data = collective->has_data && !collective->is_refused && collective->bytes > 0;
+    struct wire *wire = out_put(process * ranks + rank, WIRE_COLLECTIVE, NONE);
+    wire->body = has_data ? collective->bytes : 0;
+    wire->collective = (uint8_t)(direction | (collective->is_refused ? COLLECTIVE_IS_REFUSED : 0));
+    wire->part = collective->bytes;
+    wire->header.context = collective->context;
+    wire->header.tag = collective->tag;
+    collective->leaving++;
+}
+
+/* One header; false: this process has none. */
+static bool serve_one(uint32_t process)
+{
+    struct collective *collective = &collectives[process];
+    if (collective->state == GOES_UP) {
+        collective->state = AWAITS;
+        put(process, collective->above, COLLECTIVE_GOES_UP);
+        return true;
+    }
+    if (collective->state != GOES_DOWN || collective->next == 0)
+        return false;
+    put(process, collective->below[--collective->next], 0);
+    return true;
+}
+
+bool collectives_put(void)
+{
+    for (uint32_t i = 0; i < process_count; i++) {
+        served = served + 1 < process_count ? served + 1 : 0;
+        if (serve_one(served))
+            return true;
+    }
+    collectives_wait = false;
+    return false;
+}
+
+char *collective_data(unsigned channel) { return (char *)collectives[protocol.channels[channel].process].data; }
+
+void collective_left(unsigned channel)
+{
+    uint32_t process = protocol.channels[channel].process;
+    collectives[process].leaving--;
+    end_what_is_over(process);
+}
+
+void collective_moved(uint32_t process)
+{
+    collectives[process].is_moving = false;
+    end_what_is_over(process);
+}
+
+/* --- from the wire --- */
+
+/* It comes down to a process that awaits it. */
+static bool is_awaited(const struct collective *collective, unsigned channel, const struct wire *wire)
+{
+    return collective->state == AWAITS && collective->above == peers[channel].rank &&
+           collective->context == wire->header.context && collective->tag == wire->header.tag;
+}
+
+char *collective_place(unsigned channel, const struct wire *wire)
+{
+    struct collective *collective = &collectives[protocol.channels[channel].process];
+    if (wire->collective & COLLECTIVE_GOES_UP)
+        return (char *)contributions[channel].data;
+    return (char *)(is_awaited(collective, channel, wire) ? collective->data : nowhere);
+}
+
+static void came_down(uint32_t process, const struct wire *wire)
+{
+    struct collective *collective = &collectives[process];
+    collective->is_refused |= (wire->collective & COLLECTIVE_IS_REFUSED) != 0;
+    collective->has_data = wire->body > 0;
+    go_down(process);
+}
+
+void collective_came(unsigned channel, const struct wire *wire)
+{
+    uint32_t process = protocol.channels[channel].process;
+    if (!(wire->collective & COLLECTIVE_GOES_UP)) {
+        if (is_awaited(&collectives[process], channel, wire))
+            came_down(process, wire);
+        return;
+    }
+    struct contribution *contribution = &contributions[channel];
+    contribution->is_there = true;
+    contribution->has_data = wire->body > 0;
+    contribution->is_refused = (wire->collective & COLLECTIVE_IS_REFUSED) != 0;
+    contribution->context = wire->header.context;
+    contribution->tag = wire->header.tag;
+    contribution->bytes = wire->part;
+    if (collectives[process].state == GATHERS)
+        gather(process);
+}
+
+/* --- requests --- */
+
+/* False: they are no ranks. */
+static bool find_tree(struct collective *collective, uint64_t tree)
+{
+    collective->above = (uint8_t)tree;
+    collective->below_count = 0;
+    for (tree >>= 8; tree != 0 && (uint8_t)tree != CHASQUI_MPINP_NO_PROCESS; tree >>= 8) {
+        if ((uint8_t)tree >= ranks)
+            return false;
+        collective->below[collective->below_count++] = (uint8_t)tree;
+    }
+    return collective->above < ranks || collective->above == CHASQUI_MPINP_NO_PROCESS;
+}
+
+/* False: it may not. */
+static bool begin(uint32_t process, const struct chasqui_mpinp_request *request)
+{
+    struct collective *collective = &collectives[process];
+    collective->kind = request->flags;
+    collective->operator = (uint8_t)request->valid;
+    collective->type = (uint8_t)(request->valid >> 8);
+    collective->has_data = request->rank & CHASQUI_MPINP_COLLECTIVE_GIVES;
+    collective->takes_data = request->rank & CHASQUI_MPINP_COLLECTIVE_TAKES;
+    collective->is_refused = request->rank & CHASQUI_MPINP_COLLECTIVE_REFUSES;
+    collective->bytes = request->bytes;
+    collective->context = request->context;
+    collective->tag = request->tag;
+    bool is_right = request->bytes <= CHASQUI_MPINP_COLLECTIVE_BYTES &&
+                    find_tree(collective, request->sequence | (uint64_t)request->offset << 32) &&
+                    (collective->kind != CHASQUI_MPINP_ALLREDUCE ||
+                     combines(collective->operator, collective->type, request->bytes)) &&
+                    (!collective->has_data || window_read(process, request, collective->data));
+    if (!is_right)
+        return false;
+    MARK_COLLECTIVE(collective->kind);
+    collective->next = 0;
+    collective->leaving = 0;
+    collective->is_told = false;
+    collective->state = GATHERS;
+    gather(process);
+    return true;
+}
+
+static void begin_next(uint32_t process)
+{
+    struct collective *collective = &collectives[process];
+    if (!collective->has_next)
+        return;
+    collective->has_next = false;
+    if (!begin(process, &collective->request))
+        refuse(process, CHASQUI_NP_FAULT_REQUEST);
+}
+
+bool collective_take(unsigned process, const struct chasqui_mpinp_request *request)
+{
+    struct collective *collective = &collectives[process];
+    if (collective->state == FREE)
+        return begin(process, request);
+    if (!collective->is_told || collective->has_next)
+        return false;
+    collective->has_next = true;
+    collective->request = *request;
+    return true;
+}

@@ -1,0 +1,219 @@
+"""Collectives between mpinp's cards: machines/mpinp/mcp/collective.c, firmware/mcp/collective.c.
+
+Use this when these or the library's choice of algorithms change. Seeds are the program's arguments;
+SEED adds to them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Compiler
+from simulated import SWEEP, command, in_turn
+from test_determinism import differences
+from test_mpinp_mcp import MACHINE, TINY, shared
+
+pytestmark = pytest.mark.core
+
+PLACE = ROOT / "tests" / "mpinp"
+SEED = int(os.environ.get("SEED", "0"))
+BY_LIBRARY = ["--set", "mpinp.control.collectives=false"]
+
+
+def counted(run: Path, node: int = 0) -> dict[str, int]:
+    """What a node's card has counted of collectives, but for zeros."""
+    statistics = json.loads((run / "stats.json").read_text())
+    found = statistics[f"node{node:05}"]["ni"]["collectives"]
+    return {name: each["value"] for name, each in found.items() if each["value"]}
+
+
+@pytest.fixture(scope="module")
+def mixture(compile_c: Compiler) -> Path:
+    return compile_c("collectives", (PLACE / "collectives.c").read_text())
+
+
+# Ranks, and those of a node.
+PLACEMENTS = [(2, 1), (3, 1), (4, 2), (6, 4)]
+
+
+@pytest.mark.parametrize(("placement", "tiny"), in_turn(PLACEMENTS, TINY))
+def test_collectives_and_messages_in_any_order(
+    mixture: Path, tmp_path: Path, placement: tuple[int, int], tiny: str
+) -> None:
+    """Whatever the card does, and does not, in communicators of any order; sums have the bits of
+    the library's."""
+    ranks, per_node = placement
+    settings = [word for each in TINY[tiny] for word in ("--set", each)]
+    words = ["-np", str(ranks), *MACHINE, *shared(per_node), *settings]
+    seed, steps = SEED + ranks, 100 if SWEEP else 8
+    program = ["--", str(mixture), str(seed), str(steps)]
+    done = command("run", "--out", "out", *words, *program, directory=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"collectives, seed {seed}: PASSED" in done.stdout
+    assert counted(tmp_path / "out")["barriers"] > 0
+
+
+@pytest.mark.skipif(not SWEEP, reason="a sweep")
+@pytest.mark.parametrize("per_node", [1, 4])
+def test_sixteen_ranks_are_right(mixture: Path, tmp_path: Path, per_node: int) -> None:
+    words = ["-np", "16", *MACHINE, *shared(per_node), "--", str(mixture), str(SEED), "40"]
+    done = command("run", "--out", "out", *words, directory=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+WHICH = """\
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void left(void *in, void *inout, int *length, MPI_Datatype *type)
+{
+    (void)type;
+    memcpy(inout, in, (size_t)*length * sizeof(int));
+}
+
+int main(int argc, char **argv)
+{
+    int rank, number[2] = {5, 6}, sum, required = argc > 1 ? atoi(argv[1]) : 0;
+    char text[129] = "";
+    double product = 1.5, of_all;
+    MPI_Request request;
+    MPI_Op op;
+    MPI_Datatype gaps;
+    MPI_Init_thread(&argc, &argv, required, &sum);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Type_vector(2, 1, 2, MPI_INT, &gaps);
+    MPI_Type_commit(&gaps);
+    MPI_Op_create(left, 0, &op);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Bcast(text, 128, MPI_CHAR, 1, MPI_COMM_WORLD);
+    MPI_Bcast(text, 129, MPI_CHAR, 1, MPI_COMM_WORLD); /* long */
+    MPI_Bcast(number, 0, MPI_INT, 1, MPI_COMM_WORLD); /* nothing */
+    if (rank == 1)
+        MPI_Bcast((int[]){7, 0, 8}, 1, gaps, 1, MPI_COMM_WORLD);
+    else
+        MPI_Bcast(number, 2, MPI_INT, 1, MPI_COMM_WORLD); /* unlike */
+    if (rank != 1 && (number[0] != 7 || number[1] != 8))
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, op, MPI_COMM_WORLD); /* operation */
+    MPI_Allreduce(&product, &of_all, 1, MPI_DOUBLE, MPI_PROD, MPI_COMM_WORLD); /* operation */
+    MPI_Ibarrier(MPI_COMM_WORLD, &request); /* nonblocking */
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Finalize();
+    return of_all == 1.5 * 1.5 * 1.5 && sum == 0 ? 0 : 1;
+}
+"""
+EXPECTED = {
+    "barriers": 1, "broadcasts": 2, "allreduces": 1, "by_library_long": 1,
+    "by_library_nonblocking": 1, "by_library_operation": 2, "by_library_unlike": 1,
+}  # fmt: skip
+
+
+def test_the_record_has_why_the_library_does_a_collective(
+    compile_c: Compiler, tmp_path: Path
+) -> None:
+    program = str(compile_c("which", WHICH))
+    done = command("run", "--out", "card", "-np", "3", *MACHINE, "--", program, directory=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    # Before that was asked of the cards, the processes whose data had no gaps waited for ever.
+    assert [counted(tmp_path / "card", node) for node in range(3)] == [EXPECTED] * 3
+    # Threads of one process might be in several collectives.
+    for name, options in {"library": BY_LIBRARY, "harts": ["--set", "node.harts=2"]}.items():
+        words = ["-np", "3", *MACHINE, *options, "--", program, "3"]
+        done = command("run", "--out", name, *words, directory=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert counted(tmp_path / name) == {}
+
+
+def test_results_do_not_depend_on_how_it_is_simulated(
+    compile_c: Compiler, mixture: Path, tmp_path: Path
+) -> None:
+    variations = {
+        "one": ["--threads", "1"],
+        "two": ["--threads", "2"],
+        "four": ["--threads", "4"],
+        "windows": ["--set", "check.window=200 ns"],
+        "spinning": ["--set", "check.spin_skip=false"],
+    }
+    program = [mixture, str(SEED + 3), "12"] if SWEEP else [compile_c("which", WHICH)]
+    for name, options in variations.items():
+        words = ["-np", "3", *MACHINE, *options, "--", *map(str, program)]
+        done = command("run", "-q", "--out", name, *words, directory=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+    for name, options in variations.items():
+        found = differences(tmp_path / "one", tmp_path / name, [*options, "--threads"])
+        assert found in ([], ["resolved.toml"]), name
+
+
+# What rank 2 of 4 does, while the others are in a reduction; and what is said.
+AMISS = {
+    "*(volatile int *)8 = 1": ["fault: rank 2", "null pointer"],
+    "MPI_Recv(&a, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE)": [
+        "rank 1 in MPI_Allreduce waits for a collective between the cards: the other processes",
+        "rank 2 in MPI_Recv waits for a message from rank 0 with tag 9",
+    ],
+    "exit(3)": ["rank 2 at", "exited with status 3 without MPI_Finalize"],
+    "MPI_Barrier(MPI_COMM_WORLD)": [
+        "rank 2 in MPI_Barrier waits for a collective between the cards"
+    ],
+    "MPI_Allreduce(many, all, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD)": [
+        "rank 0: MPI_Allreduce: the processes' counts differ (MPI_ERR_TRUNCATE"
+    ],
+    "MPI_Abort(MPI_COMM_WORLD, 4)": ["status 4 by MPI_Abort"],
+}
+
+
+@pytest.mark.parametrize("what", AMISS)
+def test_a_collective_that_never_ends_is_reported(
+    compile_c: Compiler, tmp_path: Path, what: str
+) -> None:
+    source = f"""\
+#include <mpi.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{{
+    int rank, a = 1, sum, many[2] = {{0}}, all[2];
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 2) {{
+        {what};
+    }}
+    MPI_Allreduce(&a, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return many[0] + all[0];
+}}
+"""
+    program = str(compile_c(f"amiss{list(AMISS).index(what)}", source))
+    done = command("run", "--out", "out", "-np", "4", *MACHINE, "--", program, directory=tmp_path)
+    assert done.returncode != 0
+    assert all(words in done.stderr for words in AMISS[what]), done.stderr
+
+
+def test_what_cards_do_is_not_recorded(examples: Path, tmp_path: Path) -> None:
+    """A recording without it could not be replayed."""
+    words = ["record", "-np", "2", *MACHINE, "-o", "ring.recording"]
+    program = ["--", str(examples / "ring"), "-l", "1"]
+    done = command(*words, *program, directory=tmp_path)
+    assert done.returncode == 2
+    assert "--set mpinp.control.collectives=false" in done.stderr
+    done = command(*words, *BY_LIBRARY, *program, directory=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_soft_floating_point_has_the_bits_of_the_hosts(tmp_path: Path) -> None:
+    """Sums, and which is less, of numbers of all kinds: those of this host are IEEE 754's, too."""
+    firmware = ROOT / "machines" / "mpinp" / "firmware" / "mcp"
+    sources = [str(PLACE / "real.c"), str(firmware / "real.c")]
+    program = str(tmp_path / "real")
+    flags = ["-std=c11", "-O1", "-ffp-contract=off", f"-I{firmware}"]
+    subprocess.run(["gcc", *flags, *sources, "-o", program], check=True)
+    done = subprocess.run(
+        [program, str(SEED), "500000"], check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout
