@@ -237,13 +237,15 @@ def time_beside(
     ranks: int = 2,
     rounds: int | None = None,
     jobs: int = 1,
+    own_ranks: int = 2,
 ) -> int:
-    """Time of `traffic` beside so many jobs of `neighbour`, each of so many ranks [ps]."""
+    """Time of `traffic`, of `own_ranks`, beside so many jobs of `neighbour`, each of so many ranks
+    [ps]."""
     traffic, neighbour = programs
     (usual, steps), until, _ = TIMES.get(options[1], ((6, 1000), 4000, ()))
     rounds = rounds or usual
     job = ["--job", f"-np {ranks} {neighbour} {how} {until} {ends}"] * jobs
-    words = ["-np", 2, *options, *SHORT, *job, "--", traffic, 1, rounds, steps]
+    words = ["-np", own_ranks, *options, *SHORT, *job, "--", traffic, 1, rounds, steps]
     done = command("run", "-q", "--out", str(out), *map(str, words), directory=out.parent)
     assert done.returncode == STATUS.get(how, 0), done.stderr
     found = json.loads((out / "job0" / "summary.json").read_text())

@@ -92,7 +92,7 @@ static inline unsigned basic_queues(void)
 
 void queues_begin(void);
 uint64_t command(uint64_t operation, unsigned name);
-void serve_miss(unsigned name, unsigned site, unsigned waiting);
+void serve_miss(unsigned name, unsigned waiting, unsigned unseen); /* MISS */
 void serve_room(unsigned name); /* `waiting` may go on */
 void forget(unsigned process);  /* it is over, and receives nothing any more */
 void overrun(unsigned process); /* its share is full */
@@ -122,13 +122,14 @@ void forget_requests(unsigned process);
 /* --- jobs that are held up (hold.c) --- */
 
 void hold_begin(void);
-void hold_if_full(unsigned process, unsigned site, unsigned waiting);
+void hold_if_full(unsigned process, unsigned waiting, unsigned unseen);
 void forget_sources(unsigned process); /* of its job: it is over */
 void missed_is_taken(unsigned process,
                      bool is_last); /* its packet; none of its job waited behind it when it was begun */
-void release_on(void); /* messages may have room */
-void hold_job(unsigned job);
-void release_job(unsigned job);
+void hold_left(void); /* messages may have room */
+void take_hold(unsigned job); /* an sP's message */
+void take_release(unsigned site, unsigned job);
+void take_released(unsigned site);
 bool is_job_held(unsigned process);
 extern unsigned jobs_held;
 

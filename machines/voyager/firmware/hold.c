@@ -1,184 +1,314 @@
 /* Jobs that fill a miss queue are held up at their source. What comes behind a packet that finds neither its queue nor the
  * miss queue with room waits on the link, of any job, and the sP takes longer to keep a packet than the link to bring it. So
- * when packets of a job gather in the miss queue, the sP has their sources hold the job up: that of the next one, and those that
- * made them gather before. When all of the job have been taken, it goes on. This waits for no receiver: the sP takes what has
- * come.
+ * when packets of a job gather in the miss queue, the sP has their sources hold the job up, and those that made them gather
+ * before. When all of the job have been taken they go on, a few at a time: a site answers when it has been told, and then, unless
+ * packets of the job wait here, the next one is told. What many send at once is in the network before any of them can hear of
+ * it. This waits for no receiver: the sP takes what has come.
  */
 #include "firmware.h"
 
-/* Sources of packets that gathered: a site, and the job there, which is held up for this site's sake or not, and goes on as soon
- * as that can be told. One from which nothing comes while it is held up is forgotten. A new one may take the place of one that
- * is not held up; where all are, what more sites send is as without. */
+struct job;
+
+/* A source of packets that gathered: a site, and the job there, which is held up for this site's sake or not. One from which
+ * nothing comes while it is held up is forgotten. */
+struct source {
+    struct source *next; /* in the list that it is in */
+    struct source *next_of_like; /* of those whose site ends in the same bits */
+    struct job *job;
+    uint16_t site;
+    bool is_held, has_sent; /* has_sent: since it was held up */
+};
+
+/* The oldest first. */
+struct sources {
+    struct source *first, *last;
+};
+
+/* A new source may take the place of one that is not held up; where all are, what more sites send is as without. */
 #define SOURCES_MAX 64
-static struct source {
-    uint16_t site, job;
-    enum { SENDS, HELD, GOES_ON } state;
-    bool has_sent; /* since it was held up */
-} sources[SOURCES_MAX];
+static struct source sources[SOURCES_MAX], *by_site[SOURCES_MAX], *unused;
 static unsigned source_count;
 
-/* Of each job: where it is held up for this site's sake, packets of it that have come since from sites where it is not, and after
- * how many it goes on even so: these could keep some in the miss queue for ever. What the others had sent until they heard comes
- * to an end, however much it is; were they let go on amid it they would fill the queue again. */
+/* What few send finds places in the miss queue, and more at once take fewer messages between the sPs. */
+#define AT_ONCE 4
+
+static struct job {
+    uint16_t holders; /* sites for whose sake it is held up here */
+    struct sources sending, held; /* those whose packets have gathered here */
+    /* Packets that have come since from sites where it is not held up, and after how many one goes on even so: these could keep
+     * some in the miss queue for ever. What the others had sent until they heard comes to an end, however much it is; were they
+     * let go on amid it they would fill the queue again. */
+    uint16_t others;
+    uint16_t released[AT_ONCE]; /* sites that have been told that it may go on and have not answered */
+    uint8_t released_count;
+    bool waits; /* packets do in the miss queue */
+} jobs[CHASQUI_VOYAGER_QUEUES], *job_of[CHASQUI_VOYAGER_QUEUES]; /* job_of: the process's */
 #define HELD_FOR 256
-static uint16_t held_of[CHASQUI_VOYAGER_QUEUES], held_for[CHASQUI_VOYAGER_QUEUES];
 
-/* Sites for whose sake a job is held up here, and jobs that are. */
-static uint16_t holders[CHASQUI_VOYAGER_QUEUES];
-unsigned jobs_held;
+/* Packets whose sources are looked at before one is taken: meanwhile more come. */
+#define AHEAD_MAX 8
 
-/* Packets of a job in the miss queue from which on it is held up (0: never), processes of a job, this site. */
-static unsigned limit, job_processes, here;
+unsigned jobs_held; /* here */
+
+/* Sites that have told this one that a job may go on and have no answer yet, for lack of room, a bit each. */
+#define SITES_MAX (1u << CHASQUI_VOYAGER_EXPRESS_SOURCE_BITS)
+static uint64_t unanswered[SITES_MAX / 64];
+static unsigned unanswered_count;
+
+/* Packets of a job in the miss queue from which on it is held up (0: never), jobs, this site. */
+static unsigned limit, job_count, here;
 
 void hold_begin(void)
 {
     limit = nes_load(CHASQUI_SP_SETTING_HOLD);
-    job_processes = nes_load(CHASQUI_SP_SETTING_JOB_PROCESSES);
+    unsigned processes = express_count / CHASQUI_VOYAGER_EXPRESS_QUEUES;
+    unsigned of_each = nes_load(CHASQUI_SP_SETTING_JOB_PROCESSES);
+    for (unsigned process = 0; process < processes; process++)
+        job_of[process] = &jobs[process / of_each];
+    job_count = processes / of_each;
     here = nes_load(CHASQUI_SP_SETTING_SITE);
+    for (unsigned i = 0; i < SOURCES_MAX; i++) {
+        sources[i].next = unused;
+        unused = &sources[i];
+    }
 }
 
-void hold_job(unsigned job)
+static unsigned number(const struct job *job) { return job - jobs; }
+
+/* --- at the source --- */
+
+static void hold_here(struct job *job)
 {
-    check(job < CHASQUI_VOYAGER_QUEUES);
-    if (holders[job]++ > 0)
+    if (job->holders++ > 0)
         return;
     jobs_held++;
-    nes_store(CHASQUI_SP_HOLD, job);
+    nes_store(CHASQUI_SP_HOLD, number(job));
     look_for_accesses(); /* The one that waits for the launcher may be this job's, which is none now. */
 }
 
-void release_job(unsigned job)
+static void release_here(struct job *job)
 {
-    check(job < CHASQUI_VOYAGER_QUEUES && holders[job] > 0);
-    if (--holders[job] > 0)
+    check(job->holders > 0);
+    if (--job->holders > 0)
         return;
     jobs_held--;
-    nes_store(CHASQUI_SP_HOLD, CHASQUI_SP_HOLD_OVER | job);
+    nes_store(CHASQUI_SP_HOLD, CHASQUI_SP_HOLD_OVER | number(job));
     launch_next();
 }
 
-bool is_job_held(unsigned process) { return holders[process / job_processes] > 0; }
+bool is_job_held(unsigned process) { return job_of[process]->holders > 0; }
 
-/* Tells the sP of `site`, be it this one; there is room in the own queue. */
-static void tell(unsigned site, uint64_t what, unsigned job)
+/* There is room in the own queue. */
+static void tell(unsigned site, uint64_t what, unsigned job) { own_send(site, what << 32 | job, 0); }
+
+void take_hold(unsigned job)
 {
-    if (site != here)
-        own_send(site, what << 32 | job, 0);
-    else if (what == CHASQUI_SP_HOLD_JOB)
-        hold_job(job);
-    else
-        release_job(job);
+    check(job < job_count);
+    hold_here(&jobs[job]);
 }
 
-static struct source *source_of(unsigned site, unsigned job)
+void take_release(unsigned site, unsigned job)
 {
-    for (struct source *source = sources; source < &sources[source_count]; source++) {
-        if (source->site == site && source->job == job)
-            return source;
+    check(job < job_count);
+    release_here(&jobs[job]);
+    if (own_has_room()) {
+        tell(site, CHASQUI_SP_RELEASED, 0);
+    } else if (!(unanswered[site / 64] >> site % 64 & 1)) {
+        unanswered[site / 64] |= 1ull << site % 64;
+        unanswered_count++;
     }
-    return NULL;
 }
 
-static void forget_source(struct source *source) { *source = sources[--source_count]; }
+static void answer_releases(void)
+{
+    for (unsigned i = 0; unanswered_count > 0 && i < SITES_MAX / 64; i++) {
+        while (unanswered[i] && own_has_room()) {
+            tell(i * 64 + __builtin_ctzll(unanswered[i]), CHASQUI_SP_RELEASED, 0);
+            unanswered[i] &= unanswered[i] - 1;
+            unanswered_count--;
+        }
+    }
+}
+
+/* --- where packets gather --- */
+
+static void append(struct sources *list, struct source *source)
+{
+    source->next = NULL;
+    if (list->first)
+        list->last->next = source;
+    else
+        list->first = source;
+    list->last = source;
+}
+
+static struct source *take_first(struct sources *list)
+{
+    struct source *source = list->first;
+    if (source)
+        list->first = source->next;
+    return source;
+}
+
+static struct source *source_of(unsigned site, const struct job *job)
+{
+    struct source *source = by_site[site % SOURCES_MAX];
+    while (source && (source->site != site || source->job != job))
+        source = source->next_of_like;
+    return source;
+}
+
+/* It is in no list. */
+static void forget_source(struct source *source)
+{
+    struct source **place = &by_site[source->site % SOURCES_MAX];
+    while (*place != source)
+        place = &(*place)->next_of_like;
+    *place = source->next_of_like;
+    source->next = unused;
+    unused = source;
+    source_count--;
+}
 
 void forget_sources(unsigned process)
 {
-    unsigned job = process / job_processes;
-    for (unsigned i = source_count; i-- > 0;) {
-        if (sources[i].job != job)
-            continue;
-        sources[i].has_sent = false;
-        if (sources[i].state == SENDS)
-            forget_source(&sources[i]);
+    struct job *job = job_of[process];
+    struct source *source;
+    while ((source = take_first(&job->sending)))
+        forget_source(source);
+    for (source = job->held.first; source; source = source->next)
+        source->has_sent = false;
+}
+
+/* Null: all are held up. */
+__attribute__((noinline)) static struct source *new_source(unsigned site, struct job *job)
+{
+    for (unsigned i = 0; !unused && i < job_count; i++) {
+        struct source *other = take_first(&jobs[i].sending);
+        if (other)
+            forget_source(other);
     }
+    struct source *source = unused;
+    if (!source)
+        return NULL;
+    unused = source->next;
+    source_count++;
+    struct source **place = &by_site[site % SOURCES_MAX];
+    *source = (struct source){.site = site, .job = job, .next_of_like = *place};
+    *place = source;
+    append(&job->sending, source);
+    return source;
 }
 
 static void release(struct source *source)
 {
-    held_of[source->job]--;
-    tell(source->site, CHASQUI_SP_RELEASE_JOB, source->job);
-    if (source->has_sent) {
-        source->state = SENDS;
-        source->has_sent = false;
+    struct job *job = source->job;
+    if (source->site == here) {
+        release_here(job);
     } else {
+        tell(source->site, CHASQUI_SP_RELEASE_JOB, number(job));
+        job->released[job->released_count++] = source->site;
+    }
+    source->is_held = false;
+    if (source->has_sent)
+        append(&job->sending, source);
+    else
         forget_source(source);
+}
+
+/* Lets the job go on at sites, unless as many are to answer, or packets wait here. */
+static void release_next(struct job *job)
+{
+    while (job->held.first && job->released_count < AT_ONCE && !job->waits && own_has_room())
+        release(take_first(&job->held));
+}
+
+/* A site has done as it was told, with every job. */
+void take_released(unsigned site)
+{
+    for (struct job *job = jobs; job < &jobs[job_count]; job++) {
+        unsigned awaited = 0;
+        for (unsigned i = 0; i < job->released_count; i++) {
+            if (job->released[i] != site)
+                job->released[awaited++] = job->released[i];
+        }
+        if (awaited == job->released_count)
+            continue;
+        job->released_count = awaited;
+        release_next(job);
     }
 }
 
-void release_on(void)
+void hold_left(void)
 {
-    for (unsigned i = source_count; i-- > 0 && own_has_room();) {
-        if (sources[i].state == GOES_ON)
-            release(&sources[i]);
-    }
+    for (struct job *job = jobs; source_count > 0 && job < &jobs[job_count]; job++)
+        release_next(job);
+    answer_releases();
 }
 
 void missed_is_taken(unsigned process, bool is_last)
 {
     if (source_count == 0)
         return;
-    unsigned job = process / job_processes;
-    if (held_of[job] == 0 || (held_for[job] < HELD_FOR && !is_last))
+    struct job *job = job_of[process];
+    if (!job->held.first || (job->others < HELD_FOR && !is_last))
         return;
-    for (unsigned i = 0; i < source_count; i++) {
-        if (sources[i].job == job && sources[i].state == HELD)
-            sources[i].state = GOES_ON;
-    }
-    held_for[job] = 0; /* of sites where it is held up before these are told */
-    release_on();
+    job->waits = false;
+    job->others = 0;
+    release_next(job);
 }
 
-/* The packet is an answer of a site's sP: its job sends no such packets, and is not held up for them, nor do they end. */
-static bool is_of_sp(void)
+/* Looks at the next packet of the job that has come. `gather`: too many wait. */
+static void look_ahead(struct job *job, bool gather)
 {
-    struct chasqui_voyager_packet header = header_of(nes_load(CHASQUI_SP_MISSED));
-    return header.kind == CHASQUI_SP_PACKET_EXPRESS && header.flags & CHASQUI_SP_PACKET_OWN;
-}
-
-/* For a new source; null: all are held up. */
-static struct source *place_for_source(void)
-{
-    if (source_count < SOURCES_MAX)
-        return &sources[source_count++];
-    for (unsigned i = 0; i < source_count; i++) {
-        if (sources[i].state == SENDS)
-            return &sources[i];
-    }
-    return NULL;
-}
-
-/* A packet of the job from `site` is taken; `gather`: too many wait. */
-static void note(unsigned site, unsigned job, bool gather)
-{
+    uint64_t packet = nes_load(CHASQUI_SP_MISSED_AHEAD);
+    /* Answers of a site's sP: its job sends no such packets, and is not held up for them, nor do they end. */
+    bool is_of_sp = packet & CHASQUI_SP_AHEAD_OWN;
+    unsigned site = packet & CHASQUI_SP_AHEAD_SITE;
     struct source *source = source_of(site, job);
-    if (!source && gather && !is_of_sp()) {
-        source = place_for_source();
-        if (source)
-            *source = (struct source){.site = site, .job = job};
-    }
+    if (!source && gather && !is_of_sp)
+        source = new_source(site, job);
     if (source)
         source->has_sent = true;
-    held_for[job] += !source || source->state != HELD || is_of_sp();
+    job->others += !source || !source->is_held || is_of_sp;
+}
+
+static void hold(struct source *source)
+{
+    struct job *job = source->job;
+    append(&job->held, source);
+    job->others = 0;
+    source->is_held = true;
+    source->has_sent = false;
+    if (source->site == here)
+        hold_here(job);
+    else
+        tell(source->site, CHASQUI_SP_HOLD_JOB, number(job));
+}
+
+__attribute__((noinline)) static void hold_sending(struct job *job)
+{
+    while (job->sending.first && own_has_room())
+        hold(take_first(&job->sending));
 }
 
 /* Apart: what each packet goes through must not save registers for it. */
-__attribute__((noinline)) static void look(unsigned job, unsigned site, bool gather)
+__attribute__((noinline)) static void look(struct job *job, unsigned waiting, unsigned unseen)
 {
-    note(site, job, gather);
-    for (unsigned i = 0; gather && i < source_count && own_has_room(); i++) {
-        if (sources[i].job != job || sources[i].state != SENDS)
-            continue;
-        held_of[job]++;
-        held_for[job] = 0;
-        sources[i].state = HELD;
-        sources[i].has_sent = false;
-        tell(sources[i].site, CHASQUI_SP_HOLD_JOB, job);
+    bool gather = waiting >= limit;
+    job->waits = waiting > 1;
+    for (unsigned i = 0; i < unseen && i < AHEAD_MAX; i++) {
+        look_ahead(job, gather);
+        if (gather && job->sending.first)
+            hold_sending(job);
     }
+    if (gather && job->sending.first)
+        hold_sending(job);
 }
 
-/* A packet from `site` for `process` is the oldest of `waiting` ones of its job in the miss queue. */
-void hold_if_full(unsigned process, unsigned site, unsigned waiting)
+/* Before the oldest of `waiting` packets in the miss queue of a job, that of `process`, is taken. */
+void hold_if_full(unsigned process, unsigned waiting, unsigned unseen)
 {
     if (limit > 0 && (waiting >= limit || source_count > 0))
-        look(process / job_processes, site, waiting >= limit);
+        look(job_of[process], waiting, unseen);
 }

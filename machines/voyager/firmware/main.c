@@ -21,7 +21,7 @@ static void serve(uint64_t event)
     unsigned name = event >> 32 & 0xffff;
     switch (event & 0xff) {
     case CHASQUI_SP_KIND_ACCESS: want(CHASQUI_SP_KIND_ACCESS, serve_access(event >> 8 & 0xff, name) == DONE); break;
-    case CHASQUI_SP_KIND_MISS: serve_miss(name, event >> 48, event >> 8 & 0xffffff); break;
+    case CHASQUI_SP_KIND_MISS: serve_miss(name, event >> 8 & 0xffffff, event >> 48); break;
     case CHASQUI_SP_KIND_ROOM: serve_room(name); break;
     case CHASQUI_SP_KIND_LAUNCHED:
         /* Where both wait, rings and accesses go in turn. */

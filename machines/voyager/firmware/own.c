@@ -71,7 +71,7 @@ static struct message *next_request(void)
 
 void own_left(void)
 {
-    release_on(); /* First: jobs wait for it. */
+    hold_left(); /* First: jobs wait for it. */
     while (waiting > 0 && own_has_room()) {
         struct message *request = next_request();
         answer(request->words[0]);
@@ -104,14 +104,15 @@ static void take_request(uint64_t message)
 }
 
 /* From another site's sP. Whoever is connected to this queue may send the like, but by no site's source id. */
-static void take_word(unsigned what, uint32_t word)
+static void take_word(unsigned site, unsigned what, uint32_t word)
 {
     switch (what) {
     case CHASQUI_SP_MARK_FIRST: first_mark(word, false); break;
     case CHASQUI_SP_MARK_IDLE: first_mark(word, true); break;
     case CHASQUI_SP_MARK_SECOND: second_mark(); break;
-    case CHASQUI_SP_HOLD_JOB: hold_job(word); break;
-    case CHASQUI_SP_RELEASE_JOB: release_job(word); break;
+    case CHASQUI_SP_HOLD_JOB: take_hold(word); break;
+    case CHASQUI_SP_RELEASE_JOB: take_release(site, word); break;
+    case CHASQUI_SP_RELEASED: take_released(site); break;
     }
 }
 
@@ -119,7 +120,7 @@ static void take(uint64_t message)
 {
     unsigned what = extra_of(message);
     if (is_site(source_of(message)))
-        take_word(what, message);
+        take_word(source_of(message), what, message);
     else if (what == CHASQUI_VOYAGER_SP_READ_SHORT || what == CHASQUI_VOYAGER_SP_READ_LONG)
         take_request(message);
 }

@@ -182,13 +182,13 @@ static void receive(unsigned name)
         keep(name);
 }
 
-/* The oldest of a job's `waiting` packets of the miss queue comes from `site` and is for `name`. */
-void serve_miss(unsigned name, unsigned site, unsigned waiting)
+/* The oldest of a job's `waiting` packets of the miss queue is for `name`; so many have not been looked at. */
+void serve_miss(unsigned name, unsigned waiting, unsigned unseen)
 {
     check(name < queue_count); /* The NES drops what is for none. */
     unsigned process = queues[name].process;
     bool is_received = !is_over(process);
-    hold_if_full(process, site, waiting); /* First, for meanwhile more come. */
+    hold_if_full(process, waiting, unseen); /* First, for meanwhile more come. */
     if (is_received)
         receive(name);
     nes_store(CHASQUI_SP_MISS_POP, 0);

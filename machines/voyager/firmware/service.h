@@ -40,6 +40,9 @@
 #define CHASQUI_SP_HOLD 0x130ull /* Stored: the job in the low half is held up; with HOLD_OVER it goes on. */
 #define CHASQUI_SP_HOLD_OVER 0x100000000ull /* Of HOLD. */
 #define CHASQUI_SP_KIND_ACCESS 0x1ull /* Event: an access of an application processor to a queue that is not resident, or by system software. */
+#define CHASQUI_SP_MISSED_AHEAD 0x138ull /* Loaded: the site that it comes from, and AHEAD_OWN, of the next packet of the miss queue of which this has not told yet, of the */
+#define CHASQUI_SP_AHEAD_SITE 0xffffull /* Of MISSED_AHEAD: the site. */
+#define CHASQUI_SP_AHEAD_OWN 0x10000ull /* Of MISSED_AHEAD: that site's sP has sent it. */
 #define CHASQUI_SP_KIND_MISS 0x2ull /* Event: the miss queue has a packet; this is about the oldest, of the highest priority, of the job whose turn it is. */
 #define CHASQUI_SP_KIND_ROOM 0x3ull /* Event: there may be room in the resident queue for what DELIVER or TAG could not place. */
 #define CHASQUI_SP_KIND_LAUNCHED 0x4ull /* Event: a message has left. */
@@ -102,6 +105,7 @@
 #define CHASQUI_SP_MARK_SECOND 0x6ull /* Five bits of a mark: a second one. */
 #define CHASQUI_SP_HOLD_JOB 0x7ull /* Five bits of a message from one sP to another: the job in the 32 bits is held up, for what it sends fills the miss */
 #define CHASQUI_SP_RELEASE_JOB 0x8ull /* Five bits of a message from one sP to another: the job may go on, as far as this site is concerned. */
+#define CHASQUI_SP_RELEASED 0x9ull /* Five bits of a message from one sP to another: it has done what RELEASE_JOB told it, with every job. */
 #define CHASQUI_SP_PACKET_BASIC 0x0ull /* Kind of a packet: Basic. */
 #define CHASQUI_SP_PACKET_DMA 0x1ull /* A piece of a block, which the hardware deals with. */
 #define CHASQUI_SP_PACKET_NOTICE 0x2ull /* The notice behind a block, received like Basic. */

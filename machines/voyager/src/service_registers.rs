@@ -5,7 +5,7 @@ use chasqui_abi::header::{GuestStruct, defines, file, functions};
 
 chasqui_abi::guest_constants! {
     /// Loaded: the next event; the load is held until there is one. Kind in bits 0 to 7; ACCESS: what in bits 8
-    /// to 15; MISS: how many packets of the job wait in bits 8 to 31, the site that the packet comes from in bits 48 to 63; queue, or
+    /// to 15; MISS: how many packets of the job wait in bits 8 to 31, of how many of them MISSED_AHEAD has not told in bits 48 to 63; queue, or
     /// phantom queue (OnePoll), in bits 32 to 47.
     pub const EVENT: u64 = 0x00;
     /// Stored: the kinds of events that are wanted, by `1 << kind`.
@@ -74,6 +74,14 @@ chasqui_abi::guest_constants! {
 
     /// Event: an access of an application processor to a queue that is not resident, or by system software.
     pub const KIND_ACCESS: u64 = 1;
+    /// Loaded: the site that it comes from, and AHEAD_OWN, of the next packet of the miss queue of which this has not told yet, of the
+    /// job that MISS was about. Of the highest priority the oldest, and so MISS's first. 0 if there is none.
+    pub const MISSED_AHEAD: u64 = 0x138;
+    /// Of MISSED_AHEAD: the site.
+    pub const AHEAD_SITE: u64 = 0xffff;
+    /// Of MISSED_AHEAD: that site's sP has sent it.
+    pub const AHEAD_OWN: u64 = 1 << 16;
+
     /// Event: the miss queue has a packet; this is about the oldest, of the highest priority, of the job whose turn it is.
     pub const KIND_MISS: u64 = 2;
     /// Event: there may be room in the resident queue for what DELIVER or TAG could not place.
@@ -214,6 +222,8 @@ chasqui_abi::guest_constants! {
     pub const HOLD_JOB: u64 = 7;
     /// Five bits of a message from one sP to another: the job may go on, as far as this site is concerned.
     pub const RELEASE_JOB: u64 = 8;
+    /// Five bits of a message from one sP to another: it has done what RELEASE_JOB told it, with every job.
+    pub const RELEASED: u64 = 9;
 
     /// Kind of a packet: Basic.
     pub const PACKET_BASIC: u64 = 0;

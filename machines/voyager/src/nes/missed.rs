@@ -19,6 +19,8 @@ fn queue_of(packet: &Packet) -> QueueName {
 pub(super) struct MissQueue {
     /// By priority and job, oldest first.
     packets: [Vec<VecDeque<Box<Packet>>>; PRIORITIES],
+    /// Of these, how many the firmware has looked ahead at.
+    seen: [Vec<usize>; PRIORITIES],
     /// Places that are left, by priority.
     places: [usize; PRIORITIES],
     /// Priority and job of the packet that the firmware sees.
@@ -31,6 +33,7 @@ impl MissQueue {
     pub fn new(jobs: usize, places: usize) -> MissQueue {
         MissQueue {
             packets: std::array::from_fn(|_| vec![VecDeque::new(); jobs]),
+            seen: std::array::from_fn(|_| vec![0; jobs]),
             places: [places * jobs; PRIORITIES],
             shown: (0, JobId(0)),
         }
@@ -58,11 +61,25 @@ impl MissQueue {
         (0..PRIORITIES).rev().find(|&priority| !self.packets[priority][job.index()].is_empty())
     }
 
-    /// The next packet of `job`, its queue, and how many of the job wait.
-    pub fn next(&self, job: JobId) -> Option<(&Packet, QueueName, usize)> {
+    /// The queue of the next packet of `job`, how many of the job wait, and at how many of these the firmware has not looked.
+    pub fn next(&self, job: JobId) -> Option<(QueueName, usize, usize)> {
         let packet = self.packets[self.priority(job)?][job.index()].front()?;
-        let waiting = self.packets.iter().map(|jobs| jobs[job.index()].len()).sum();
-        Some((packet, queue_of(packet), waiting))
+        let waiting: usize = self.packets.iter().map(|jobs| jobs[job.index()].len()).sum();
+        let seen: usize = self.seen.iter().map(|jobs| jobs[job.index()]).sum();
+        Some((queue_of(packet), waiting, waiting - seen))
+    }
+
+    /// The next packet that the firmware has not looked ahead at, of the job of the packet that it sees, which is the first of
+    /// these: of the highest priority, the oldest.
+    pub fn look_ahead(&mut self) -> Option<&Packet> {
+        let job = self.shown.1.index();
+        for priority in (0..PRIORITIES).rev() {
+            if let Some(packet) = self.packets[priority][job].get(self.seen[priority][job]) {
+                self.seen[priority][job] += 1;
+                return Some(packet);
+            }
+        }
+        None
     }
 
     /// The firmware sees the next packet of `job` until it is done with it.
@@ -81,6 +98,8 @@ impl MissQueue {
         let (priority, job) = self.shown;
         if self.packets[priority][job.index()].pop_front().is_some() {
             self.places[priority] += 1;
+            let seen = &mut self.seen[priority][job.index()];
+            *seen = seen.saturating_sub(1);
         }
     }
 
@@ -123,10 +142,9 @@ mod tests {
         }
         let mut found = Vec::new();
         for job in [1, 0, 0, 0] {
-            let (next, _, waiting) = queue.next(JOBS[job]).expect("is there");
-            found.push((next.source, waiting));
+            let (_, waiting, _) = queue.next(JOBS[job]).expect("is there");
             queue.show(JOBS[job]);
-            assert_eq!(queue.shown().map(|packet| packet.source), found.last().map(|last| last.0));
+            found.push((queue.shown().expect("is there").source, waiting));
             queue.pop();
         }
         assert_eq!(found, [(3, 1), (4, 3), (1, 2), (2, 1)]);
@@ -141,7 +159,28 @@ mod tests {
         queue.put(packet(2, JOBS[0], 1), &homes);
         assert_eq!(queue.shown().map(|packet| packet.source), Some(1));
         queue.pop();
-        assert_eq!(queue.next(JOBS[0]).map(|(packet, ..)| packet.source), Some(2));
+        queue.show(JOBS[0]);
+        assert_eq!(queue.shown().map(|packet| packet.source), Some(2));
+    }
+
+    #[test]
+    fn the_firmware_looks_once_at_each_of_a_job_also_at_what_has_come_since() {
+        let (mut queue, homes) = (MissQueue::new(2, 8), homes());
+        let seen = |queue: &mut MissQueue| {
+            std::iter::from_fn(|| queue.look_ahead().map(|packet| packet.source)).collect::<Vec<_>>()
+        };
+        for (source, job, priority) in [(1, 0, 0), (2, 0, 1), (3, 1, 0), (4, 0, 0)] {
+            queue.put(packet(source, JOBS[job], priority), &homes);
+        }
+        queue.show(JOBS[0]);
+        assert_eq!(seen(&mut queue), [2, 1, 4]);
+        queue.put(packet(5, JOBS[0], 1), &homes);
+        queue.pop();
+        assert_eq!(seen(&mut queue), [5]);
+        queue.show(JOBS[1]);
+        queue.pop();
+        queue.put(packet(6, JOBS[1], 0), &homes);
+        assert_eq!(seen(&mut queue), [6]);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use chasqui_engine::Time;
+use chasqui_engine::{Packet, Time};
 use chasqui_memory::PAGE_BYTES;
 use chasqui_ni::{Context, DeviceAccess, FirmwareProcessor, MessageKey, Reply, Uncached};
 use chasqui_placement::{JobId, ProcessId};
@@ -20,7 +20,7 @@ use super::turns::EventTurns;
 use super::{Loaded, Nes, NesEvent, Register, Rings};
 use crate::parameters::{self, RESIDENT_BASIC_MAX};
 use crate::registers as r;
-use crate::service_registers as sp;
+use crate::service_registers::{self as sp, VoyagerPacket};
 
 const SSRAM: usize = sp::SSRAM_BYTES as usize;
 const SETTING_BYTES: u64 = size_of::<u64>() as u64;
@@ -393,6 +393,7 @@ impl Nes {
                 message
             }
             sp::TURN_OVER if self.drain.is_some() => self.drain.as_ref().map_or(0, Drain::over),
+            sp::MISSED_AHEAD => self.receiver.missed.look_ahead().map_or(0, ahead),
             sp::OWN_SENT => u64::from(*self.express.sent_mut(self.express.own())),
             sp::BASIC_TRANSMIT_PRODUCER..sp::EXPRESS_SENT => u64::from(*self.basic_register(address)?),
             sp::EXPRESS_SENT..sp::MISSED if self.is_valid(address, 0) => self.express_load(address),
@@ -568,9 +569,8 @@ impl Nes {
                 Some(what << 8 | queue << 32)
             }
             sp::KIND_MISS => {
-                let (packet, name, waiting) = self.receiver.missed.next(job)?;
-                let (waiting, site) = (waiting as u64, u64::from(packet.source));
-                Some(waiting << 8 | queue(name) | site << 48)
+                let (name, waiting, unseen) = self.receiver.missed.next(job)?;
+                Some((waiting as u64) << 8 | queue(name) | (unseen as u64).min(0xffff) << 48)
             }
             sp::KIND_ROOM => service.room.front().copied().map(queue),
             sp::KIND_LAUNCHED => service.launched.then_some(0),
@@ -734,6 +734,14 @@ fn express_register(address: u64) -> (usize, u64) {
 /// Which word of the phantom queues' orders is at `address`.
 fn order_word(address: u64) -> usize {
     ((address - sp::ONEPOLL_ORDER) / 8) as usize
+}
+
+/// What MISSED_AHEAD says of a packet.
+fn ahead(packet: &Packet) -> u64 {
+    let header = VoyagerPacket::from_bytes(&packet.bytes);
+    let is_own =
+        u64::from(header.kind) == sp::PACKET_EXPRESS && u64::from(header.flags) & sp::PACKET_OWN != 0;
+    u64::from(packet.source) & sp::AHEAD_SITE | if is_own { sp::AHEAD_OWN } else { 0 }
 }
 
 /// The eight bytes at `at`; zero where there are none.
