@@ -20,16 +20,16 @@ use chasqui_counters::{Counters, Visitor, below, counters};
 use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_network::{NetworkParameters, NodeEvent, NodePort};
 use chasqui_ni::{
-    ACCEPTED, Bridge, BridgeSpec, BusRequest, CardDma, CardDmaSpec, Context, DeviceAccess, FirmwareProcessor,
-    HostLoad, IoBus, IoBusSpec, LinkEnd, NetworkInterface, Pipeline, Promises, ReceiveDma, Region, Reply,
-    SendDma, SendDmaSpec, SharedSram, Sram, SramData, SramPace, SramSpec, Uncached,
+    ACCEPTED, BusRequest, Context, DeviceAccess, FirmwareProcessor, HostLoad, IoEvent, LinkEnd,
+    NetworkInterface, Pipeline, Promises, ReceiveDma, Region, Reply, SendDma, SendDmaSpec, SharedSram, Sram,
+    SramData, SramPace, SramSpec, Uncached,
 };
 use chasqui_placement::ProcessId;
 use chasqui_record::Profile;
 
 use crate::control::Program;
 use crate::layout::Layout;
-use crate::parameters::{Card, Pci};
+use crate::parameters::{Card, Ways};
 use crate::{np_registers as np, registers, requests};
 use events::{BoardEvent, Unit};
 use happened::Happened;
@@ -59,7 +59,7 @@ counters! {
 
 /// What a card is made from.
 pub(crate) struct BoardPlan {
-    pub pci: Pci,
+    pub ways: Ways,
     pub card: Card,
     pub network: NetworkParameters,
     pub port: NodePort,
@@ -101,7 +101,6 @@ pub(crate) struct Board {
     /// Bytes of a packet before its data and behind them.
     packet_bytes: (u32, u32),
     register_latency: Time,
-    retry: Time,
     /// What has happened that the firmware has yet to hear of.
     events: Happened,
     /// Processes whose doorbells have been stored to.
@@ -121,7 +120,7 @@ pub(crate) struct Board {
 
 impl Board {
     pub fn new(plan: BoardPlan) -> Board {
-        let BoardPlan { pci, card, network, port, layout, line_bytes, processor, per_node, mut program } =
+        let BoardPlan { ways, card, network, port, layout, line_bytes, processor, per_node, mut program } =
             plan;
         let clock = Clock::new(card.clock.hz());
         let header = card.packet_header.bytes();
@@ -142,10 +141,8 @@ impl Board {
             (np::SETTING_NODES, link.nodes().into()),
             (np::SETTING_PER_NODE, per_node.into()),
         ]);
-        let bus = io_bus(&pci);
         Board {
-            retry: bus.clock().edge(pci.address.cycles() + pci.target_wait.cycles() + 1),
-            host: HostSide::new(bus, bridge(&pci), card_dma(&pci, &card, line_bytes)),
+            host: HostSide::new(&ways, &card, line_bytes),
             local: Local::new(processor, clock),
             send: SendDma::new(SendDmaSpec {
                 flit_bytes: card.flit.bytes() as u32,
@@ -192,10 +189,9 @@ impl Board {
     /// Accesses to the card's memory are over.
     fn local_over(&mut self, c: &mut Context<'_, '_>) {
         while let Some((purpose, data)) = self.local.take_ended(c.now) {
-            let host = &mut self.host;
             match purpose {
-                Purpose::DmaRead => host.dma.local_read(data, &mut host.bus, c.now),
-                Purpose::DmaWrite => host.dma.local_written(&mut host.bus, c.now),
+                Purpose::DmaRead => self.host.path.local_read(data, c.now),
+                Purpose::DmaWrite => self.host.path.local_written(c.now),
                 Purpose::Load => self.loaded(&data, c),
                 Purpose::Store(0) => {}
                 Purpose::Store(doorbells) => {
@@ -210,7 +206,7 @@ impl Board {
                 Purpose::Receive => self.received(c),
             }
         }
-        self.dma_steps(c);
+        self.io_steps(c);
     }
 
     // --- the firmware -----------------------------------------------------------------------------------
@@ -285,7 +281,7 @@ impl Board {
         };
         Some(match address {
             np::BUSY => {
-                bit(self.host.dma.is_busy(), np::BUSY_HOST, np::EVENT_HOST)
+                bit(self.host.path.is_busy(), np::BUSY_HOST, np::EVENT_HOST)
                     | bit(self.send.is_busy(), np::BUSY_SEND, np::EVENT_SENT)
                     | bit(self.receive.is_busy(), np::BUSY_RECEIVE, np::EVENT_RECEIVED)
             }
@@ -336,40 +332,6 @@ impl Board {
     }
 }
 
-fn io_bus(pci: &Pci) -> IoBus {
-    IoBus::new(IoBusSpec {
-        clock: Clock::new(pci.clock.hz()),
-        width: pci.width.bytes() as u32,
-        masters: host::MASTERS,
-        arbitration: pci.arbitration.cycles(),
-        address: pci.address.cycles(),
-        turnaround: pci.turnaround.cycles(),
-        latency_timer: pci.latency_timer.cycles(),
-        initial_latency: pci.initial_latency.cycles(),
-        subsequent_latency: pci.subsequent_latency.cycles(),
-    })
-}
-
-fn bridge(pci: &Pci) -> Bridge {
-    Bridge::new(BridgeSpec {
-        master: host::BRIDGE,
-        posted_bytes: pci.posted.bytes() as u32,
-        burst_bytes: pci.burst.bytes() as u32,
-        target_wait: pci.target_wait.cycles(),
-    })
-}
-
-fn card_dma(pci: &Pci, card: &Card, line_bytes: u64) -> CardDma {
-    CardDma::new(CardDmaSpec {
-        master: host::CARD,
-        line_bytes,
-        target_wait: pci.target_wait.cycles(),
-        read_ahead: pci.read_ahead as usize,
-        write_buffer: pci.write_buffer as usize,
-        fifo: card.host_fifo as usize,
-    })
-}
-
 impl NetworkInterface for Board {
     fn identify(&self, page: &mut NiIdentification) {
         self.program.identify(page);
@@ -395,12 +357,12 @@ impl NetworkInterface for Board {
             // It is a fault: see `store_64`.
             Uncached::Store if place.1 > size_of::<u64>() as u32 => false,
             Uncached::Store => {
-                let is_full = !self.host.bridge.has_room(place.1, &self.host.bus, c.now);
+                let is_full = !self.host.path.has_room(place.1, c.now);
                 self.counters.store_tries += u64::from(is_full);
                 is_full
             }
             Uncached::Load => {
-                let is_there = self.host.bridge.is_answered(place);
+                let is_there = self.host.path.is_answered(place);
                 if !is_there {
                     self.counters.load_tries += 1;
                     let _ = self.host_loads(place, c);
@@ -409,7 +371,7 @@ impl NetworkInterface for Board {
                 !is_there
             }
         };
-        waits.then_some(self.retry)
+        waits.then_some(self.host.retry)
     }
 
     fn read(&mut self, c: &mut Context<'_, '_>, address: u64, bytes: u32) -> Reply {
@@ -446,9 +408,9 @@ impl NetworkInterface for Board {
                 self.link.started();
                 self.go_on_sending(c);
             }
-            BoardEvent::Granted => self.granted(c),
-            BoardEvent::Moved => self.moved(c),
-            BoardEvent::Limit => self.limit(c),
+            BoardEvent::Granted => self.io_event(IoEvent::Granted, c),
+            BoardEvent::Moved => self.io_event(IoEvent::Moved, c),
+            BoardEvent::Limit => self.io_event(IoEvent::Limit, c),
             BoardEvent::Local => self.local_over(c),
             BoardEvent::Asked => unreachable!("it is no event"),
             BoardEvent::Processor => self.look(c),
@@ -502,7 +464,7 @@ impl NetworkInterface for Board {
     fn statistics(&self, visit: &mut Visitor<'_>) {
         self.counters.visit(visit);
         self.records.collectives.visit(&mut below("collectives", visit));
-        self.host.bus.statistics(&mut below("io_bus", visit));
+        self.host.path.statistics(&mut below("io_bus", visit));
         self.local.processor.memory.sram.statistics(&mut below("sram", visit));
         self.local.processor.statistics(&mut below("np", visit));
         self.link.statistics(visit);
