@@ -15,7 +15,7 @@ from test_determinism import differences
 
 pytestmark = pytest.mark.core
 
-COLUMNS = ("host", "dpu")
+COLUMNS = ("host", "dpu", "tags")
 SHARED = ["--ranks-per-node", "2", "--set", "node.harts=2"]
 SCHEDULE = (ROOT / "tests" / "mpinp" / "schedule.c").read_text()
 SEEDS = range(1, 41) if SWEEP else (1, 2)

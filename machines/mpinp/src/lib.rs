@@ -24,7 +24,7 @@ use chasqui_placement::Placement;
 use board::{Board, BoardPlan};
 use control::{Control, Image, Program, Room};
 use layout::{Layout, entries_each};
-use parameters::{Card, Io, Pci, PcieLink, Processor, Shared, Ways};
+use parameters::{Card, Io, Pci, PcieLink, Processor, Shared, Tags, Ways};
 
 /// A machine with such a card at each node.
 pub struct MpinpMachine {
@@ -60,6 +60,7 @@ impl Machine for MpinpMachine {
             .with::<Card>("mpinp.card")
             .with::<Processor>("mpinp.np")
             .with::<Shared>("mpinp.shared")
+            .with::<Tags>("mpinp.tags")
             .with::<Control>("mpinp.control")
             .with::<NetworkParameters>("network")
             .with_part("", chasqui_node::schema())
@@ -155,6 +156,7 @@ fn board(
     let processor = network_processor(resolved, configuration, firmware, (&card, room))?;
     Ok(Board::new(BoardPlan {
         ways: Ways::read(resolved),
+        tags: resolved.read("mpinp.tags"),
         network: resolved.read("network"),
         line_bytes: configuration.longest_line().bytes(),
         card,

@@ -203,6 +203,24 @@ chasqui_config::parameters! {
 }
 
 chasqui_config::parameters! {
+    /// The list of tags, of a card that matches receives by itself (`tags`).
+    pub struct Tags {
+        /// Entries; the processes of a node have equal shares.
+        entries: Count = 256, range 1 ..= 65534, source "UCX's transport for BXI, TM_LIST_SIZE: 256";
+        /// A look, beside its steps.
+        lookup: Duration = "20 ns", range "1 ns" ..= "10 us", source "assumption";
+        /// An entry that a look goes over.
+        step: Duration = "2 ns", range "0 ns" ..= "1 us", source "assumption";
+        /// Appending or removing an entry.
+        update: Duration = "10 ns", range "1 ns" ..= "10 us", source "assumption";
+        /// Finding the page of a buffer (address translation).
+        translate: Duration = "20 ns", range "1 ns" ..= "10 us", source "assumption: the card has it";
+        /// A page of a buffer that is not there: a page request to the operating system.
+        page_in: Duration = "1 us", range "1 ns" ..= "1 ms", source "assumption";
+    }
+}
+
+chasqui_config::parameters! {
     /// What the host's processes and the card share.
     pub struct Shared {
         /// A process's window of the card's memory, whole pages.

@@ -53,6 +53,8 @@ pub enum IoStep {
     },
     /// The host's memory is written: [`IoPath::memory_written`] follows.
     WriteMemory {
+        /// Number of the block, of all that were begun, from 0 on. It need not be the one that is under way.
+        block: u64,
         /// Physical address.
         address: u64,
         /// What, a line or less.

@@ -18,13 +18,15 @@ pub struct Pci {
     card: usize,
     /// Who the address is of that is under way.
     granted: Option<usize>,
+    /// Blocks that were begun.
+    blocks: u64,
     steps: VecDeque<IoStep>,
 }
 
 impl Pci {
     /// One on which nothing is under way. `card` is the DMA's number among the bus's masters.
     pub fn new(bus: IoBus, bridge: Bridge, dma: CardDma, card: usize) -> Pci {
-        Pci { bus, bridge, dma, card, granted: None, steps: [].into() }
+        Pci { bus, bridge, dma, card, granted: None, blocks: 0, steps: [].into() }
     }
 
     /// What begins to cross the bus at `from` comes to the card's memory word by word.
@@ -94,6 +96,7 @@ impl IoPath for Pci {
     }
 
     fn begin(&mut self, block: HostBlock, now: Time) {
+        self.blocks += 1;
         self.dma.begin(block, &mut self.bus, now);
     }
 
@@ -138,7 +141,10 @@ impl IoPath for Pci {
         };
         Some(match step {
             CardStep::ReadMemory { line, address, bytes } => IoStep::ReadMemory { line, address, bytes },
-            CardStep::WriteMemory { address, data, .. } => IoStep::WriteMemory { address, data },
+            // A line goes to memory when it has crossed, before its block is done.
+            CardStep::WriteMemory { address, data, .. } => {
+                IoStep::WriteMemory { block: self.blocks - 1, address, data }
+            }
             CardStep::ReadLocal { offset, bytes } => IoStep::ReadLocal { offset, bytes },
             CardStep::WriteLocal { offset, data, from } => {
                 IoStep::WriteLocal { offset, data, pace: self.pace(from) }

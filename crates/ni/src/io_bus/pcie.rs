@@ -79,8 +79,8 @@ counters! {
 /// A packet, and to which part of the DMA's block it belongs.
 #[derive(Clone, Debug)]
 enum Packet {
-    /// Stores, or what the DMA writes: where to, and what.
-    Write(u64, Vec<u8>),
+    /// Stores, or what the DMA writes: where to, and what; and of which block.
+    Write(u64, Vec<u8>, u64),
     /// A processor's load: from where, and how many bytes.
     Load(u64, u32),
     /// Its answer.
@@ -170,14 +170,14 @@ impl Direction {
 impl Packet {
     /// Room that it takes at the other side [bytes].
     fn room(&self) -> u32 {
-        if let Packet::Write(_, data) = self { data.len() as u32 } else { 0 }
+        if let Packet::Write(_, data, _) = self { data.len() as u32 } else { 0 }
     }
 
     /// Bytes on the link; data are whole words of four bytes (2.2.2).
     fn bytes(&self, spec: &PcieSpec) -> u32 {
         let words = |bytes: usize| (bytes as u32).next_multiple_of(4);
         match self {
-            Packet::Write(_, data) => spec.overhead.request + words(data.len()),
+            Packet::Write(_, data, _) => spec.overhead.request + words(data.len()),
             Packet::Load(..) | Packet::Read(..) => spec.overhead.request,
             Packet::Answer(_, bytes) => spec.overhead.completion + words(*bytes as usize),
             Packet::Completion(.., data) => spec.overhead.completion + words(data.len()),
@@ -233,6 +233,8 @@ pub struct Pcie {
     stored: u32,
     load: Option<Load>,
     moving: Option<Moving>,
+    /// Blocks that were begun.
+    blocks: u64,
     /// The block's last write leaves the link then.
     ends: Option<Time>,
     /// Lines that the host's memory has yet to write, oldest first [bytes].
@@ -254,6 +256,7 @@ impl Pcie {
             stored: 0,
             load: None,
             moving: None,
+            blocks: 0,
             ends: None,
             writes: [].into(),
             steps: [].into(),
@@ -295,7 +298,7 @@ impl Pcie {
     fn go_on(&mut self, now: Time) {
         self.ask();
         while let Some((left, arrival)) = self.to_card.send(&self.spec, now) {
-            if let Some((_, Packet::Write(_, data))) = self.to_card.under_way.back() {
+            if let Some((_, Packet::Write(_, data, _))) = self.to_card.under_way.back() {
                 self.stored -= data.len() as u32;
             }
             self.at(arrival);
@@ -327,7 +330,7 @@ impl Pcie {
     fn comes_to_card(&mut self, packet: Packet, now: Time) {
         self.to_host.carry(self.spec.overhead.link, &self.spec.link, now);
         match packet {
-            Packet::Write(address, data) => {
+            Packet::Write(address, data, _) => {
                 let room = (now + self.spec.link.latency(), data.len() as u32);
                 self.to_card.returns.push_back(room);
                 self.steps.push_back(IoStep::Store { address, data, pace: None });
@@ -350,11 +353,11 @@ impl Pcie {
     fn comes_to_host(&mut self, packet: Packet, now: Time) {
         self.to_card.carry(self.spec.overhead.link, &self.spec.link, now);
         match packet {
-            Packet::Write(address, data) => {
+            Packet::Write(address, data, block) => {
                 for (offset, bytes) in line_parts(address, data.len() as u64, self.spec.line_bytes.into()) {
                     let data = data[offset as usize..][..bytes as usize].to_vec();
                     self.writes.push_back(bytes);
-                    self.steps.push_back(IoStep::WriteMemory { address: address + offset, data });
+                    self.steps.push_back(IoStep::WriteMemory { block, address: address + offset, data });
                 }
             }
             Packet::Answer(value, _) => {
@@ -404,13 +407,13 @@ impl IoPath for Pcie {
         let data = &value.to_le_bytes()[..bytes as usize];
         self.stored += bytes;
         match self.to_card.waiting.back_mut() {
-            Some(Packet::Write(first, before))
+            Some(Packet::Write(first, before, _))
                 if *first + before.len() as u64 == address
                     && before.len() as u32 + bytes <= self.spec.combined =>
             {
                 before.extend_from_slice(data);
             }
-            _ => self.to_card.waiting.push_back(Packet::Write(address, data.to_vec())),
+            _ => self.to_card.waiting.push_back(Packet::Write(address, data.to_vec(), 0)),
         }
         self.go_on(now);
     }
@@ -445,6 +448,7 @@ impl IoPath for Pcie {
 
     fn begin(&mut self, block: HostBlock, now: Time) {
         assert!(self.moving.is_none() && block.bytes > 0, "a block at a time");
+        self.blocks += 1;
         let most = if block.to_host { self.spec.payload } else { self.spec.line_bytes };
         let parts = line_parts(block.host, block.bytes.into(), most.into());
         self.moving = Some(Moving {
@@ -483,7 +487,7 @@ impl IoPath for Pcie {
         let waiting = |packet: &&Packet| matches!(packet, Packet::Write(..));
         let part = moving.done + self.to_host.waiting.iter().filter(waiting).count();
         let address = moving.block.host + u64::from(moving.parts[part].offset);
-        self.to_host.waiting.push_back(Packet::Write(address, data));
+        self.to_host.waiting.push_back(Packet::Write(address, data, self.blocks - 1));
         self.go_on(now);
     }
 
@@ -616,7 +620,7 @@ mod tests {
                     let data = self.memory[(address - HOST) as usize..][..bytes as usize].to_vec();
                     self.link.memory_read(line, data, now);
                 }
-                IoStep::WriteMemory { address, data } => {
+                IoStep::WriteMemory { address, data, .. } => {
                     self.memory[(address - HOST) as usize..][..data.len()].copy_from_slice(&data);
                     self.seen.push((now, Seen::Written(address - HOST, data.len())));
                     self.link.memory_written(now);

@@ -18,9 +18,13 @@ chasqui_ni::pipeline! {
         /// An access to the card's memory is over.
         Local => [Send, Release, Asked, Granted, Moved, Limit, Processor],
         /// The network processor goes on, and the card's memory with it: it is found which accesses are over, or when.
-        Processor => [Local, Send, Release, Asked, Granted, Moved, Limit, Processor],
+        Processor => [Local, Send, Release, Asked, Granted, Moved, Limit, Processor, Looked, Translated],
         /// The tail of a flit is here.
         Landed => [Asked],
+        /// The list of tags has done something.
+        Looked => [Looked, Processor],
+        /// The pages of a receive's buffer are known.
+        Translated => [Asked, Granted, Moved, Processor],
     }
     access => [Granted, Moved];
     bus => [Moved, Limit, Asked, Granted, Processor, Bus, Seen];

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use chasqui_engine::{Clock, Time};
 use chasqui_ni::{Bridge, BridgeSpec, CardDma, CardDmaSpec, IoBus, IoBusSpec, IoPath, MessageKey, Pci, Pcie};
 
+use chasqui_placement::ProcessId;
+
 use crate::parameters::{self, Card, Way, Ways};
 
 /// Masters of the I/O bus.
@@ -15,8 +17,8 @@ const MASTERS: &[&str] = &["bridge", "card"];
 /// What the bridge does on the host's memory bus.
 pub(super) enum Memory {
     Reads(usize, Vec<u8>),
-    /// Of a message.
-    Writes(Vec<u8>, MessageKey),
+    /// Of a message; to a process's buffer, at that virtual address.
+    Writes(Vec<u8>, MessageKey, Option<(ProcessId, u64)>),
 }
 
 /// The host's side of the card.
@@ -30,6 +32,8 @@ pub(super) struct HostSide {
     /// Physical address and place in the card's memory of the next block.
     pub address: u64,
     pub local: u64,
+    /// Of a delivery: where in it the block is.
+    pub piece: u32,
 }
 
 impl HostSide {
@@ -39,7 +43,7 @@ impl HostSide {
             Way::Pci => (Box::new(pci(&ways.pci, card, line_bytes)), pci_retry(&ways.pci)),
             Way::Pcie => (Box::new(Pcie::new(ways.pcie.spec(line_bytes))), Time(ways.pcie.retry.ps())),
         };
-        HostSide { path, retry, memory: BTreeMap::new(), number: 0, address: 0, local: 0 }
+        HostSide { path, retry, memory: BTreeMap::new(), number: 0, address: 0, local: 0, piece: 0 }
     }
 }
 

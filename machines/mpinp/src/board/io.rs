@@ -6,6 +6,7 @@ use chasqui_ni::{
 };
 use chasqui_record::Stage;
 
+use super::deliver::{Moved, Tagged};
 use super::events::{BoardEvent, Unit};
 use super::host::Memory;
 use super::local::{HOST, Purpose};
@@ -59,8 +60,9 @@ impl Board {
     /// It can't be: in words.
     pub(super) fn start_host(&mut self, value: u64, c: &mut Context<'_, '_>) -> Result<(), String> {
         let (bytes, to_host) = (value as u32, value & np::HOST_TO_HOST != 0);
+        let is_busy = self.is_moving();
         let host = &mut self.host;
-        if host.path.is_busy() || bytes == 0 {
+        if is_busy || bytes == 0 {
             return Err(format!("HOST_START of {bytes} bytes while the host's DMA is busy, or of none"));
         }
         let end = host.address.checked_add(bytes.into());
@@ -71,7 +73,9 @@ impl Board {
             ));
         }
         self.records.moves = self.records.take_named(&mut self.local.processor, c);
+        self.blocks.add(self.records.moves, None);
         let host = &mut self.host;
+        host.piece = 0;
         host.path.begin(HostBlock { host: host.address, bytes, to_host }, c.now);
         self.io_steps(c);
         Ok(())
@@ -80,7 +84,7 @@ impl Board {
     /// What follows of what happened on the way.
     pub(super) fn io_steps(&mut self, c: &mut Context<'_, '_>) {
         while let Some(step) = self.host.path.step(c.now) {
-            let local = self.host.local;
+            let local = self.host.local + u64::from(self.host.piece);
             match step {
                 IoStep::At(time, event) => c.at(time, BoardEvent::from(event).into()),
                 IoStep::Store { address, data, pace } => self.stored(address, data, pace, c),
@@ -91,8 +95,10 @@ impl Board {
                     let memory = Memory::Reads(line, vec![0; bytes as usize]);
                     self.ask_memory(BusOperation::Read, address, memory, c);
                 }
-                IoStep::WriteMemory { address, data } => {
-                    let memory = Memory::Writes(data, self.records.moves);
+                IoStep::WriteMemory { block, address, data } => {
+                    let Moved { message, place, .. } = self.blocks.of(block);
+                    let place = place.map(|(begin, process, at)| (process, at + (address - begin)));
+                    let memory = Memory::Writes(data, message, place);
                     self.ask_memory(BusOperation::Write, address, memory, c);
                 }
                 IoStep::ReadLocal { offset, bytes } => {
@@ -103,13 +109,14 @@ impl Board {
                     let what = (local + u64::from(offset), SramData::Write(data), pace);
                     self.ask_local((HOST, Purpose::DmaWrite), what, c);
                 }
+                IoStep::Done if self.tags.as_ref().is_some_and(Tagged::is_delivering) => self.deliver_next(c),
                 IoStep::Done => self.happened(np::EVENT_HOST, c),
             }
         }
     }
 
     fn ask_memory(&mut self, operation: BusOperation, address: u64, memory: Memory, c: &mut Context<'_, '_>) {
-        let (Memory::Reads(_, data) | Memory::Writes(data, _)) = &memory;
+        let (Memory::Reads(_, data) | Memory::Writes(data, ..)) = &memory;
         let (host, bytes) = (&mut self.host, data.len() as u32);
         c.bus(BusRequest { operation, address, bytes, tag: Unit::Card.tag(host.number) });
         host.memory.insert(host.number, memory);
@@ -123,7 +130,10 @@ impl Board {
                 let bytes = data.len();
                 data.copy_from_slice(c.memory.slice(address, bytes).expect("it was checked"));
             }
-            Memory::Writes(data, _) => {
+            // The process has given the page up, or may not write it any more.
+            Memory::Writes(_, _, Some((process, at))) if c.physical(*process, *at, true) != Some(address) => {
+            }
+            Memory::Writes(data, ..) => {
                 c.memory.slice_mut(address, data.len()).expect("it was checked").copy_from_slice(data);
             }
         }
@@ -134,7 +144,7 @@ impl Board {
         let host = &mut self.host;
         match host.memory.remove(&number).expect("the bridge has asked for it") {
             Memory::Reads(line, data) => host.path.memory_read(line, data, c.now),
-            Memory::Writes(_, message) => {
+            Memory::Writes(_, message, _) => {
                 host.path.memory_written(c.now);
                 c.stamp(PROCESS, message, Stage::Land, c.now);
             }

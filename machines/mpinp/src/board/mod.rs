@@ -1,8 +1,10 @@
 //! The card: memory on a bus of two accesses a clock, three DMA engines, and the network processor (MPI-NP, section 2.3.2).
 //!
 //! `local.rs` has the memory with the processor on it, `io.rs` the way to the host, whose parts are in `host.rs`, `wire.rs`
-//! the way to the link, `records.rs` the messages' names. What the firmware stores and loads is here.
+//! the way to the link, `records.rs` the messages' names. `tags.rs` is a list of receives that the card matches, if it has one, `deliver.rs` its way to
+//! their buffers. What the firmware stores and loads is here.
 
+mod deliver;
 mod events;
 mod happened;
 mod host;
@@ -11,6 +13,7 @@ mod local;
 #[cfg(test)]
 mod probe;
 mod records;
+mod tags;
 mod wire;
 
 use std::ops::Range;
@@ -29,13 +32,15 @@ use chasqui_record::Profile;
 
 use crate::control::Program;
 use crate::layout::Layout;
-use crate::parameters::{Card, Ways};
+use crate::parameters::{Card, Tags, Ways};
 use crate::{np_registers as np, registers, requests};
+use deliver::{Blocks, Tagged};
 use events::{BoardEvent, Unit};
 use happened::Happened;
 use host::HostSide;
 use local::{Local, PROCESSOR, Purpose};
 use records::{PROCESS, Records};
+use tags::TagList;
 
 counters! {
     /// Counters of the card, beside those of its buses, its processor and its link.
@@ -60,6 +65,7 @@ counters! {
 /// What a card is made from.
 pub(crate) struct BoardPlan {
     pub ways: Ways,
+    pub tags: Tags,
     pub card: Card,
     pub network: NetworkParameters,
     pub port: NodePort,
@@ -114,14 +120,30 @@ pub(crate) struct Board {
     /// Of the receiver's place that was filled last.
     filled: u64,
     records: Records,
+    /// Blocks of the host's DMA whose data may still be on their way.
+    blocks: Blocks,
+    /// The list of tags, if it has one.
+    tags: Option<Tagged>,
+    /// Entries of it that each process may have.
+    tags_each: u64,
     program: Program,
     counters: BoardStatistics,
 }
 
 impl Board {
     pub fn new(plan: BoardPlan) -> Board {
-        let BoardPlan { ways, card, network, port, layout, line_bytes, processor, per_node, mut program } =
-            plan;
+        let BoardPlan {
+            ways,
+            tags,
+            card,
+            network,
+            port,
+            layout,
+            line_bytes,
+            processor,
+            per_node,
+            mut program,
+        } = plan;
         let clock = Clock::new(card.clock.hz());
         let header = card.packet_header.bytes();
         let link = LinkEnd::new(&network, port, 1, BoardEvent::Start.into());
@@ -141,6 +163,10 @@ impl Board {
             (np::SETTING_NODES, link.nodes().into()),
             (np::SETTING_PER_NODE, per_node.into()),
         ]);
+        let tags_each = if program.has_tags() { tags.entries / u64::from(layout.processes) } else { 0 };
+        program.settings.push((np::SETTING_TAGS, tags_each));
+        let latencies = (Time(tags.translate.ps()), Time(tags.page_in.ps()));
+        let list = program.has_tags().then(|| TagList::new(tags, layout.processes));
         Board {
             host: HostSide::new(&ways, &card, line_bytes),
             local: Local::new(processor, clock),
@@ -160,6 +186,9 @@ impl Board {
             destination: 0,
             filled: 0,
             records: Records::default(),
+            blocks: Blocks::default(),
+            tags: list.map(|list| Tagged::new(list, latencies)),
+            tags_each,
             program,
             counters: BoardStatistics::default(),
             layout,
@@ -281,13 +310,14 @@ impl Board {
         };
         Some(match address {
             np::BUSY => {
-                bit(self.host.path.is_busy(), np::BUSY_HOST, np::EVENT_HOST)
+                bit(self.is_moving(), np::BUSY_HOST, np::EVENT_HOST)
                     | bit(self.send.is_busy(), np::BUSY_SEND, np::EVENT_SENT)
                     | bit(self.receive.is_busy(), np::BUSY_RECEIVE, np::EVENT_RECEIVED)
             }
             np::DOORBELLS => self.doorbells.take_before(now),
             np::TIME => self.local.clock().edge_at_or_after(now),
             np::RECEIVED => self.filled,
+            np::TAG_RESULT => self.tags.as_mut()?.take_result(),
             _ => self.program.settings.iter().find(|&&(at, _)| at == address)?.1,
         })
     }
@@ -310,6 +340,7 @@ impl Board {
             }
             np::RECEIVE_LOCAL => self.receive_local = value,
             np::RECEIVE_START => return self.start_receive(value, c),
+            np::TAG_KEY..=np::TAG_LOOK | np::TAG_DELIVER => return self.tags_store(address, value, c),
             np::FAULT if (value as u32) < self.layout.processes => {
                 let what = match value & !u64::from(u32::MAX) {
                     np::FAULT_COUNT => "its doorbell counts more slots than its window has",
@@ -338,13 +369,19 @@ impl NetworkInterface for Board {
         page.interface = registers::HEADER.interface();
         page.settings[registers::SETTING_WINDOW_BYTES as usize] = self.layout.window_bytes;
         page.settings[registers::SETTING_HOST_BYTES as usize] = self.layout.host_bytes;
+        page.settings[registers::SETTING_TAGS as usize] = self.tags_each;
         page.settings[requests::SETTING_PAGE_TABLE as usize] = self.layout.page_table();
         page.settings[requests::SETTING_ENTRIES as usize] = self.layout.entries;
         page.settings[requests::SETTING_PINNED as usize] = self.layout.pinned();
     }
 
     fn regions(&self, process: ProcessId) -> Vec<Region> {
-        self.layout.regions(process)
+        let regions = self.layout.regions(process);
+        if self.tags.is_none() {
+            return regions;
+        }
+        // They are other ones (registers.rs): nothing of a card without a list is there.
+        regions.iter().map(|region| Region { bytes: 0, ..*region }).chain(regions.iter().copied()).collect()
     }
 
     fn may_retry(&self, _: u64) -> bool {
@@ -415,6 +452,8 @@ impl NetworkInterface for Board {
             BoardEvent::Asked => unreachable!("it is no event"),
             BoardEvent::Processor => self.look(c),
             BoardEvent::Landed => self.landed(c),
+            BoardEvent::Looked => self.looked(c),
+            BoardEvent::Translated => self.translated(c),
         }
         self.go_on(c);
     }
@@ -467,6 +506,9 @@ impl NetworkInterface for Board {
         self.host.path.statistics(&mut below("io_bus", visit));
         self.local.processor.memory.sram.statistics(&mut below("sram", visit));
         self.local.processor.statistics(&mut below("np", visit));
+        if let Some(tags) = &self.tags {
+            tags.list.statistics.visit(&mut below("tags", visit));
+        }
         self.link.statistics(visit);
     }
 }
