@@ -1,11 +1,14 @@
-"""mpinp's card in a node of today, in its columns: every example and random schedules of messages.
+"""mpinp's card in a node of today, in its columns: every example and random schedules of messages;
+the card's list of tags.
 
-Use this when the link to the host (crates/ni, io_bus/pcie.rs) or mpinp-modern's values change.
+Use this when the link to the host (crates/ni, io_bus/pcie.rs), the list of tags (mpinp's tags/,
+firmware/tags, board/tags.rs) or mpinp-modern's values change.
 """
 
 from __future__ import annotations
 
 import itertools
+import json
 from pathlib import Path
 
 import pytest
@@ -23,9 +26,7 @@ SEEDS = range(1, 41) if SWEEP else (1, 2)
 
 @pytest.mark.parametrize("column", COLUMNS)
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_examples_run_on_shared_nodes(
-    chasqui: Run, examples: Path, column: str, name: str
-) -> None:
+def test_examples_run_on_shared_nodes(chasqui: Run, examples: Path, column: str, name: str) -> None:
     """One rank a node is in test_machines.py."""
     ranks, arguments = EXAMPLES[name]
     words = ["run", "-np", str(max(ranks, 4)), "-m", f"mpinp-modern/{column}", *SHARED]
@@ -75,6 +76,67 @@ def test_results_do_not_depend_on_how_it_is_simulated(
     for name, options in variations.items():
         found = differences(tmp_path / "one", tmp_path / name, [*options, "--threads"])
         assert found in ([], ["resolved.toml"]), name
+
+
+MIXED = (ROOT / "tests" / "mpinp" / "mixed.c").read_text()
+# Lists of two entries, slow ones, and long ways: what is appended crosses what has come.
+LISTS = ["", "mpinp.tags.entries=2", "mpinp.pcie.latency=2 us", "mpinp.tags.lookup=3 us"]
+
+
+def counted(directory: Path, name: str) -> int:
+    """A counter of the lists of tags, of all nodes."""
+    stats = json.loads((directory / "stats.json").read_text())
+    nodes = [stats[key] for key in stats if key.startswith("node")]
+    return sum(int(node["ni"]["tags"][name]["value"]) for node in nodes)
+
+
+def test_each_message_meets_its_receive(compile_c: Compiler, tmp_path: Path) -> None:
+    """With and without wildcards, in any order: what the list matches, what the library does, and
+    what has crossed. All of that happens here."""
+    program = compile_c("mixed", MIXED)
+    names = ("appended", "refused", "removed", "matched", "unexpected")
+    seen = dict.fromkeys(names, 0)
+    for seed, setting in itertools.product(SEEDS, LISTS):
+        out, sets = f"{seed}-{LISTS.index(setting)}", ["--set", setting] if setting else []
+        words = ["-np", "2", "-m", "mpinp-modern/tags", *sets, "--", str(program)]
+        done = command("run", "-q", "--out", out, *words, f"{seed}", "60", directory=tmp_path)
+        assert done.returncode == 0, f"seed {seed}, {setting}: {done.stdout}{done.stderr}"
+        for name in names:
+            seen[name] += counted(tmp_path / out, name)
+    assert all(seen.values()), seen
+
+
+@pytest.mark.parametrize("column", ["host", "dpu"])
+def test_each_message_meets_its_receive_without_a_list(
+    compile_c: Compiler, tmp_path: Path, column: str
+) -> None:
+    program = compile_c("mixed", MIXED)
+    for seed in SEEDS:
+        words = ["-np", "2", "-m", f"mpinp-modern/{column}", "--", str(program), f"{seed}", "60"]
+        done = command("run", "-q", "--out", f"{seed}", *words, directory=tmp_path)
+        assert done.returncode == 0, f"seed {seed}: {done.stdout}{done.stderr}"
+
+
+REQUEST = "a request names what is not its process's, or more than that may have"
+BUFFER = "a receive's buffer is not to be written"
+# What rank 1 does, and what is said of it.
+WRONG = {
+    "entry": REQUEST,
+    "kind": REQUEST,
+    "count": REQUEST,
+    "buffer": BUFFER,
+    "readable": BUFFER,
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_who_does_wrong_is_stopped(compile_c: Compiler, tmp_path: Path, what: str) -> None:
+    program = compile_c("tagged", (ROOT / "tests" / "mpinp" / "tagged.c").read_text(), f"-I{ROOT}")
+    words = ["-np", "4", "-m", "mpinp-modern/tags", *SHARED, "--", str(program), what]
+    done = command("run", "-q", "--out", "run", *words, directory=tmp_path)
+    assert done.returncode in (128 + 7, 128 + 11), done.stderr
+    assert "fault: rank 1 at" in done.stderr
+    assert WRONG[what] in done.stderr
 
 
 # A setting, and what is said of it.

@@ -40,7 +40,6 @@ static uint32_t owed_count;
 #ifdef MPINP_TAGS
 #include "tags/tags.h"
 #else
-enum { REGION_WINDOW = CHASQUI_MPINP_REGION_WINDOW, REGION_HOST = CHASQUI_MPINP_REGION_HOST };
 /* Here the library matches all. */
 static inline bool tags_answered(const struct chasqui_mpinp_end *end)
 {
@@ -71,16 +70,16 @@ static inline struct peer *peer_at(uint32_t node, uint32_t process)
     return &peers[placement.by_node ? process * placement.nodes + node : node * placement.ranks_per_node + process];
 }
 
-static __attribute__((noinline)) bool mpinp_open(const struct chasqui_ni_identification *ni, int ni_fd)
+static bool mpinp_open(const struct chasqui_ni_identification *ni, int ni_fd)
 {
     placement = *chq_platform_placement(ni);
     slots = (uint32_t)((ni->settings[CHASQUI_MPINP_SETTING_WINDOW_BYTES] - PAGE) / SLOT);
     ring = (uint32_t)((ni->settings[CHASQUI_MPINP_SETTING_HOST_BYTES] - PAGE) / SLOT);
     credit = (uint32_t)ni->settings[CHASQUI_MPINP_SETTING_CREDIT];
-    window = chq_platform_map(ni_fd, REGION_WINDOW * CHASQUI_NI_REGION_STRIDE + CHASQUI_NI_REGION_STRIDE,
-                              ni->regions[REGION_WINDOW].bytes);
-    host = chq_platform_map(ni_fd, REGION_HOST * CHASQUI_NI_REGION_STRIDE + CHASQUI_NI_REGION_STRIDE,
-                            ni->regions[REGION_HOST].bytes);
+    window = chq_platform_map(ni_fd, CHASQUI_MPINP_REGION_WINDOW * CHASQUI_NI_REGION_STRIDE + CHASQUI_NI_REGION_STRIDE,
+                              ni->regions[CHASQUI_MPINP_REGION_WINDOW].bytes);
+    host = chq_platform_map(ni_fd, CHASQUI_MPINP_REGION_HOST * CHASQUI_NI_REGION_STRIDE + CHASQUI_NI_REGION_STRIDE,
+                            ni->regions[CHASQUI_MPINP_REGION_HOST].bytes);
     peers = chq_malloc(ni->ranks * sizeof *peers);
     owed = chq_malloc(ni->ranks * sizeof *owed);
     if (!window || !host)
@@ -214,21 +213,11 @@ static void mpinp_poll(void)
 }
 
 #ifndef MPINP_TAGS
-bool mpinp_tags_open(const struct chasqui_ni_identification *ni, int ni_fd);
-
-/* A card with a list of tags has other regions, and more to it (tags/device.c). */
-static bool mpinp_which_open(const struct chasqui_ni_identification *ni, int ni_fd)
-{
-    if (unlikely(ni->regions[REGION_WINDOW].bytes == 0))
-        return mpinp_tags_open(ni, ni_fd);
-    return mpinp_open(ni, ni_fd);
-}
-
 struct mpi_device mpi_device_mpinp = {
     .name = "mpinp",
     .id = CHASQUI_MPINP_DEVICE,
     .interface = CHASQUI_MPINP_INTERFACE,
-    .open = mpinp_which_open,
+    .open = mpinp_open,
     .close = mpinp_close,
     .eager_bytes_max = CHASQUI_MPINP_SLOT_DATA_BYTES,
     .send = mpinp_send,

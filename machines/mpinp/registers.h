@@ -10,15 +10,14 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_MPINP_INTERFACE 0xf868692eu /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_MPINP_INTERFACE 0xff4b53d3u /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 
 #define CHASQUI_MPINP_DEVICE 0x6ull /* Number by which MPI_Init picks this device. */
+#define CHASQUI_MPINP_TAGS_DEVICE 0x8ull /* Number by which MPI_Init picks the device of a card with a list of tags. */
 #define CHASQUI_MPINP_REGION_WINDOW 0x0ull /* Region: the process's window of the card's memory, uncached. */
 #define CHASQUI_MPINP_REGION_HOST 0x1ull /* Region: the process's memory on the host that the card writes. */
-#define CHASQUI_MPINP_REGION_TAGS_WINDOW 0x2ull /* Region: the window where the card has a list of tags. Such a card has these two and not those. */
-#define CHASQUI_MPINP_REGION_TAGS_HOST 0x3ull /* Region: the memory on the host where the card has a list of tags. */
 #define CHASQUI_MPINP_DOORBELL 0xff8ull /* Offset in the window of its doorbell: a store to it, of whatever, is an event of the network processor's. */
 #define CHASQUI_MPINP_SETTING_WINDOW_BYTES 0x0ull /* Setting: bytes of the window. */
 #define CHASQUI_MPINP_SETTING_HOST_BYTES 0x1ull /* Setting: bytes of the memory on the host. */

@@ -137,7 +137,8 @@ impl Program {
     pub fn identify(&self, page: &mut NiIdentification) {
         page.device = match self.control.image {
             Image::Mcp => requests::MCP_DEVICE,
-            Image::Bip | Image::Tags => registers::DEVICE,
+            Image::Bip => registers::DEVICE,
+            Image::Tags => registers::TAGS_DEVICE,
             Image::Slowdown => NO_DEVICE,
         } as u32;
         page.settings[requests::SETTING_PIO_BYTES as usize] = self.control.pio.bytes();

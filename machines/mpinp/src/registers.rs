@@ -6,16 +6,13 @@ use chasqui_abi::header::{DeviceHeader, GuestStruct, INCLUDE_ABI, defines};
 chasqui_abi::guest_constants! {
     /// Number by which MPI_Init picks this device.
     pub const DEVICE: u64 = 6;
+    /// Number by which MPI_Init picks the device of a card with a list of tags.
+    pub const TAGS_DEVICE: u64 = 8;
 
     /// Region: the process's window of the card's memory, uncached.
     pub const REGION_WINDOW: u64 = 0;
     /// Region: the process's memory on the host that the card writes.
     pub const REGION_HOST: u64 = 1;
-
-    /// Region: the window where the card has a list of tags. Such a card has these two and not those.
-    pub const REGION_TAGS_WINDOW: u64 = 2;
-    /// Region: the memory on the host where the card has a list of tags.
-    pub const REGION_TAGS_HOST: u64 = 3;
 
     /// Offset in the window of its doorbell: a store to it, of whatever, is an event of the network processor's.
     pub const DOORBELL: u64 = 4088;

@@ -1,8 +1,8 @@
 /* The MPI device over the thin firmware of a card with a list of tags (mpinp-modern/tags): the list matches what it has room
  * for, the library the rest. What it adds to the device without a list is in tags.h, and below. */
 #define MPINP_TAGS
-/* Behind all other instructions: link.ld has room for .text alone, and nothing that other machines execute is to move. */
-#pragma clang section text = ".tags_text"
+/* Behind all other instructions and constants: link.ld has room for .text and .rodata alone, and nothing that other machines execute is to move. */
+#pragma clang section text = ".tags_text" rodata = ".tags_rodata"
 // NOLINTNEXTLINE(bugprone-suspicious-include): it is that device, with more to it
 #include "../device.c"
 
@@ -59,9 +59,8 @@ static bool tags_withdraw(struct request *request, uint64_t key)
 /* What the library matches comes to it whole. */
 static void tags_listen(uint64_t key) { (void)key; }
 
-bool mpinp_tags_open(const struct chasqui_ni_identification *ni, int ni_fd)
+static bool tags_open(const struct chasqui_ni_identification *ni, int ni_fd)
 {
-    extern struct mpi_device mpi_device_mpinp;
     uint16_t count = (uint16_t)ni->settings[CHASQUI_MPINP_SETTING_TAGS];
     if (!mpinp_open(ni, ni_fd))
         return false;
@@ -69,11 +68,21 @@ bool mpinp_tags_open(const struct chasqui_ni_identification *ni, int ni_fd)
     for (uint16_t number = 0; number < count; number++)
         entries[number] = (struct entry){.next = number + 1 < count ? (uint16_t)(number + 1) : NONE};
     first_free = count > 0 ? 0 : NONE;
-    mpi_device_mpinp.send = mpinp_send;
-    mpi_device_mpinp.poll = mpinp_poll;
-    mpi_device_mpinp.close = mpinp_close;
-    mpi_device_mpinp.expect = tags_expect;
-    mpi_device_mpinp.withdraw = tags_withdraw;
-    mpi_device_mpinp.listen = tags_listen;
     return true;
 }
+
+static const char name[] = "tags";
+
+struct mpi_device mpi_device_tags = {
+    .name = name,
+    .id = CHASQUI_MPINP_TAGS_DEVICE,
+    .interface = CHASQUI_MPINP_INTERFACE,
+    .open = tags_open,
+    .close = mpinp_close,
+    .eager_bytes_max = CHASQUI_MPINP_SLOT_DATA_BYTES,
+    .send = mpinp_send,
+    .poll = mpinp_poll,
+    .expect = tags_expect,
+    .withdraw = tags_withdraw,
+    .listen = tags_listen,
+};

@@ -13,7 +13,6 @@
 
 #include "mpi/request/request.h"
 
-enum { REGION_WINDOW = CHASQUI_MPINP_REGION_TAGS_WINDOW, REGION_HOST = CHASQUI_MPINP_REGION_TAGS_HOST };
 enum { NONE = 0xffff };
 
 /* A receive that is in the list, or on its way there. In the order of their appends, or free ones. */

@@ -376,12 +376,14 @@ impl NetworkInterface for Board {
     }
 
     fn regions(&self, process: ProcessId) -> Vec<Region> {
-        let regions = self.layout.regions(process);
-        if self.tags.is_none() {
-            return regions;
+        self.layout.regions(process)
+    }
+
+    /// Its receives are not there any more.
+    fn close(&mut self, _: &mut Context<'_, '_>, process: ProcessId, _: bool) {
+        if let Some(tags) = &mut self.tags {
+            tags.list.close(process);
         }
-        // They are other ones (registers.rs): nothing of a card without a list is there.
-        regions.iter().map(|region| Region { bytes: 0, ..*region }).chain(regions.iter().copied()).collect()
     }
 
     fn may_retry(&self, _: u64) -> bool {

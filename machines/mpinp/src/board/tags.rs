@@ -162,7 +162,9 @@ impl TagList {
     fn append(&mut self, number: u16, key: u64, buffer: Buffer, known: u32) {
         let list = self.list(buffer.process);
         list.requests = list.requests.wrapping_add(1);
-        if known == list.unexpected {
+        // A number that is in use is the software's mistake: it has no second entry.
+        let is_used = list.entries.iter().any(|entry| entry.number == number);
+        if known == list.unexpected && !is_used {
             list.entries.push(Entry { number, key, buffer });
             self.statistics.appended += 1;
         } else {
@@ -198,6 +200,11 @@ impl TagList {
         let number = found.map_or(0, |entry| u64::from(entry.number) + 1);
         let buffer = found.map(|entry| entry.buffer).unwrap_or_default();
         self.results.push_back((requests | np::TAG_IS_THERE | kind | process | number, buffer));
+    }
+
+    /// A process is over: it has no entries any more.
+    pub fn close(&mut self, process: ProcessId) {
+        self.list(process).entries.clear();
     }
 
     /// What came of the oldest look or removal of which nobody has heard, and the buffer that it found; 0: there is none.
@@ -295,6 +302,18 @@ mod tests {
         let results = [(); 4].map(|()| list.take_result().0);
         let removed = |result: u64| (result & np::TAG_REMOVED != 0, entry_of(result));
         assert_eq!(results.map(removed), [(true, Some(1)), (true, None), (false, Some(0)), (false, None)]);
+    }
+
+    #[test]
+    fn a_number_has_one_entry() {
+        let mut list = TagList::new(timing(), 1);
+        let append = |key, address| Operation::Append(3, key, buffer(PROCESS, address), 0);
+        run(&mut list, &[append(1, 100), append(2, 200), Operation::Look(PROCESS, 1)]);
+        assert_eq!((entry_of(list.take_result().0), list.statistics.refused), (Some(3), 1));
+        run(&mut list, &[append(2, 200)]);
+        list.close(PROCESS);
+        run(&mut list, &[Operation::Look(PROCESS, 2)]);
+        assert_eq!(entry_of(list.take_result().0), None, "the process is over");
     }
 
     #[test]
