@@ -43,7 +43,10 @@ static void expect(bool right, const char *what, int number)
         printf("rank %d: receive %d: %s\n", rank, number, what);
 }
 
-static unsigned char content(int source, int number, int at) { return (unsigned char)(source * 57 + number * 31 + at * 7); }
+static unsigned char content(int source, int number, int at)
+{
+    return (unsigned char)(source * 57 + number * 31 + at * 7);
+}
 
 static void draw(void)
 {
@@ -75,8 +78,8 @@ static void draw(void)
 static void post(struct receive *receive)
 {
     receive->data = malloc(LONGEST + 1);
-    MPI_Irecv(receive->data, receive->capacity, MPI_BYTE, receive->is_any_source ? MPI_ANY_SOURCE : 1 - rank, receive->tag,
-              MPI_COMM_WORLD, &receive->request);
+    MPI_Irecv(receive->data, receive->capacity, MPI_BYTE, receive->is_any_source ? MPI_ANY_SOURCE : 1 - rank,
+              receive->tag, MPI_COMM_WORLD, &receive->request);
 }
 
 static void start(struct message *message, int number)
@@ -125,8 +128,7 @@ static void receive_rest(void)
         struct receive rest = {.tag = MPI_ANY_TAG, .capacity = LONGEST, .message = i, .data = malloc(LONGEST + 1)};
         MPI_Status status, shown;
         MPI_Probe(1 - rank, MPI_ANY_TAG, MPI_COMM_WORLD, &shown);
-        int error =
-            MPI_Recv(rest.data, LONGEST, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+        int error = MPI_Recv(rest.data, LONGEST, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
         expect(shown.MPI_TAG == status.MPI_TAG, "what was probed", count + i);
         check(&rest, count + i, error, &status);
     }

@@ -42,7 +42,8 @@ static void store(volatile char *to, const void *from, size_t bytes)
 /* To itself, the second process of node 0: a message that the entry matches. */
 static void send(void)
 {
-    struct chasqui_envelope envelope = {.kind = CHASQUI_PACKET_EAGER, .source = 1, .destination = 1, .tag = KEY, .bytes = 8};
+    struct chasqui_envelope envelope = {
+        .kind = CHASQUI_PACKET_EAGER, .source = 1, .destination = 1, .tag = KEY, .bytes = 8};
     struct chasqui_mpinp_head head = {.node = 0, .process = 1, .bytes = 8, .counts = 1};
     store(window + PAGE, &head, sizeof head);
     store(window + PAGE + sizeof head + 8, &envelope, sizeof envelope);

@@ -128,8 +128,8 @@ impl Direction {
     /// The next packet leaves at `now`, if one waits, the link is free and there is room for it. When it has left, and when it
     /// arrives.
     fn send(&mut self, spec: &PcieSpec, now: Time) -> Option<(Time, Time)> {
-        while let Some((_, bytes)) = self.returns.pop_front_if(|(at, _)| *at <= now) {
-            self.credit += bytes;
+        while self.returns.front().is_some_and(|&(at, _)| at <= now) {
+            self.credit += self.returns.pop_front().expect("it is there").1;
         }
         let packet = self.waiting.front()?;
         let room = packet.room();
@@ -149,7 +149,8 @@ impl Direction {
 
     /// A packet that has come by `now`.
     fn arrived(&mut self, now: Time) -> Option<Packet> {
-        self.under_way.pop_front_if(|(at, _)| *at <= now).map(|(_, packet)| packet)
+        let has_come = self.under_way.front().is_some_and(|&(at, _)| at <= now);
+        if has_come { self.under_way.pop_front().map(|(_, packet)| packet) } else { None }
     }
 
     /// When the packet that waits may leave, if that is known.

@@ -7,7 +7,8 @@
 #ifndef TAGS_H
 #define TAGS_H
 
-_Static_assert(CHASQUI_MPINP_TAG_DOORBELL == CHASQUI_MPINP_DOORBELL + 4 && CHASQUI_MPINP_HOST_TAGS_TAKEN == 4, "one word");
+_Static_assert(CHASQUI_MPINP_TAG_DOORBELL == CHASQUI_MPINP_DOORBELL + 4 && CHASQUI_MPINP_HOST_TAGS_TAKEN == 4,
+               "one word");
 
 /* Of a process: requests that were taken, and those of them that it was told of. */
 struct tag_process {
