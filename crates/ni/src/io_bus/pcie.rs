@@ -4,7 +4,7 @@
 //! Whatever moves is a packet (2.2): a *write*, which is posted, a *read*, which its *completions* answer. It leaves when the
 //! link is free and, if it is a write, the other side has announced room for its data (2.6, credit), in the order in which it
 //! was ready; so an answer comes behind the writes before it (2.4.1). It takes its length on the link, its header and framing
-//! with it, and is at the other side a latency later. Each has a packet of the link's own go the other way (3.5, 2.6: the
+//! with it, and is at the other side a latency later. Each has a packet of the link's own go the other way (3.6, 2.6: the
 //! acknowledgement, or room), which takes its length there.
 //!
 //! *From processors*: the root complex posts stores; those that lie one behind the other and have to wait go in one packet. A

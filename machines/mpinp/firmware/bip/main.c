@@ -7,7 +7,7 @@
  * A worm begins with a head that the firmware has made, out of the processes' reach. The firmware at the other end trusts it.
  * Each engine does one thing at a time. A message is received whole, then moved on.
  *
- * On a card with a list of tags (firmware/tags, TAGS) it passes requests and messages to that. What this adds is in tags.h.
+ * On a card with a list of tags (firmware/tags, TAGS) it passes requests and messages to that. What this adds is in list.h.
  */
 #include "card.h"
 
@@ -92,7 +92,7 @@ static void refuse(uint32_t process, uint64_t why)
 }
 
 #ifdef TAGS
-#include "tags/tags.h"
+#include "tags/list.h"
 #else
 /* As if there were none. */
 static inline void tags_begin(void) {}

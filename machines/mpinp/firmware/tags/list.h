@@ -4,8 +4,8 @@
  * A message that has met an entry goes to the buffer of that, if all of it is here, and then its end to the process's ring, so
  * that its software hears of it; all others go to the ring whole, with what the list said. What comes is moved on in its
  * order, which is that of the looks: the answers of the list come in the same. */
-#ifndef TAGS_H
-#define TAGS_H
+#ifndef LIST_H
+#define LIST_H
 
 _Static_assert(CHASQUI_MPINP_TAG_DOORBELL == CHASQUI_MPINP_DOORBELL + 4 && CHASQUI_MPINP_HOST_TAGS_TAKEN == 4,
                "one word");
