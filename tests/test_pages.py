@@ -118,6 +118,15 @@ def test_figures_that_are_others_are_found(page: Path) -> None:
     assert pages.unchecked(page) == 2
 
 
+def test_a_name_that_several_machines_have_is_the_pages(page: Path) -> None:
+    for machine in ("another", "page"):
+        (page.parent / machine).mkdir()
+        table = TABLE.replace("12,whole,143", f"12,whole,{144 if machine == 'page' else 0}")
+        (page.parent / machine / "squares.csv").write_text(table)
+    pages.rows.cache_clear()
+    assert not [claim for claim in pages.sentence_claims(page) if claim.said != claim.found]
+
+
 def test_tables_are_filled_in(page: Path) -> None:
     pages.fill(page)
     assert "| 1,000 | 500000.0 | 250000.00 |" in page.read_text()
