@@ -1,7 +1,7 @@
 """mpinp's card in a node of today, in its columns: every example and random schedules of messages;
 the card's list of tags.
 
-Use this when the link to the host (crates/ni, io_bus/pcie.rs), the list of tags (mpinp's tags/,
+Use this when the link to the host (crates/ni, io_bus/pcie), the list of tags (mpinp's tags/,
 firmware/tags, board/tags.rs) or mpinp-modern's values change.
 """
 

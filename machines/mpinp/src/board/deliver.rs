@@ -12,6 +12,7 @@ use super::Board;
 use super::events::BoardEvent;
 use super::tags::{Buffer, Operation, TagList};
 use crate::np_registers as np;
+use crate::parameters::Tags;
 
 /// A block that the host's DMA has to move to a process's buffer, or has moved: the record's name of its message; the buffer,
 /// if it goes to one, by physical and virtual address.
@@ -44,6 +45,8 @@ impl Blocks {
 /// What the firmware has stored for its next operation, and what the host's DMA delivers.
 pub(super) struct Tagged {
     pub list: TagList,
+    /// Entries that each process may have.
+    entries: u64,
     key: u64,
     address: u64,
     room: u64,
@@ -58,9 +61,12 @@ pub(super) struct Tagged {
 }
 
 impl Tagged {
-    pub fn new(list: TagList, latencies: (Time, Time)) -> Tagged {
+    /// Empty lists of `processes`.
+    pub fn new(tags: Tags, processes: u32) -> Tagged {
+        let latencies = (Time(tags.translate.ps()), Time(tags.page_in.ps()));
         Tagged {
-            list,
+            entries: tags.entries / u64::from(processes),
+            list: TagList::new(tags, processes),
             key: 0,
             address: 0,
             room: 0,
@@ -70,6 +76,11 @@ impl Tagged {
             is_delivering: false,
             latencies,
         }
+    }
+
+    /// Entries that each process may have.
+    pub fn entries(&self) -> u64 {
+        self.entries
     }
 
     /// The host's DMA is delivering, or about to.
@@ -182,7 +193,7 @@ impl Board {
             return self.happened(np::EVENT_HOST, c);
         };
         self.host.piece = (at - tags.found.address) as u32;
-        self.blocks.add(self.records.moves, Some((piece.address, process, at)));
+        self.host.blocks.add(self.records.moves, Some((piece.address, process, at)));
         let block = HostBlock { host: piece.address, bytes: piece.bytes as u32, to_host: true };
         self.host.path.begin(block, c.now);
         self.io_steps(c);

@@ -7,6 +7,7 @@ use chasqui_ni::{Bridge, BridgeSpec, CardDma, CardDmaSpec, IoBus, IoBusSpec, IoP
 
 use chasqui_placement::ProcessId;
 
+use super::deliver::Blocks;
 use crate::parameters::{self, Card, Way, Ways};
 
 /// Masters of the I/O bus.
@@ -34,6 +35,8 @@ pub(super) struct HostSide {
     pub local: u64,
     /// Of a delivery: where in it the block is.
     pub piece: u32,
+    /// Blocks of the DMA whose data may still be on their way.
+    pub blocks: Blocks,
 }
 
 impl HostSide {
@@ -43,7 +46,8 @@ impl HostSide {
             Way::Pci => (Box::new(pci(&ways.pci, card, line_bytes)), pci_retry(&ways.pci)),
             Way::Pcie => (Box::new(Pcie::new(ways.pcie.spec(line_bytes))), Time(ways.pcie.retry.ps())),
         };
-        HostSide { path, retry, memory: BTreeMap::new(), number: 0, address: 0, local: 0, piece: 0 }
+        let blocks = Blocks::default();
+        HostSide { path, retry, memory: BTreeMap::new(), number: 0, address: 0, local: 0, piece: 0, blocks }
     }
 }
 

@@ -73,7 +73,7 @@ impl Board {
             ));
         }
         self.records.moves = self.records.take_named(&mut self.local.processor, c);
-        self.blocks.add(self.records.moves, None);
+        self.host.blocks.add(self.records.moves, None);
         let host = &mut self.host;
         host.piece = 0;
         host.path.begin(HostBlock { host: host.address, bytes, to_host }, c.now);
@@ -96,7 +96,7 @@ impl Board {
                     self.ask_memory(BusOperation::Read, address, memory, c);
                 }
                 IoStep::WriteMemory { block, address, data } => {
-                    let Moved { message, place, .. } = self.blocks.of(block);
+                    let Moved { message, place, .. } = self.host.blocks.of(block);
                     let place = place.map(|(begin, process, at)| (process, at + (address - begin)));
                     let memory = Memory::Writes(data, message, place);
                     self.ask_memory(BusOperation::Write, address, memory, c);

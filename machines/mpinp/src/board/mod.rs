@@ -34,13 +34,12 @@ use crate::control::Program;
 use crate::layout::Layout;
 use crate::parameters::{Card, Tags, Ways};
 use crate::{np_registers as np, registers, requests};
-use deliver::{Blocks, Tagged};
+use deliver::Tagged;
 use events::{BoardEvent, Unit};
 use happened::Happened;
 use host::HostSide;
 use local::{Local, PROCESSOR, Purpose};
 use records::{PROCESS, Records};
-use tags::TagList;
 
 counters! {
     /// Counters of the card, beside those of its buses, its processor and its link.
@@ -120,12 +119,8 @@ pub(crate) struct Board {
     /// Of the receiver's place that was filled last.
     filled: u64,
     records: Records,
-    /// Blocks of the host's DMA whose data may still be on their way.
-    blocks: Blocks,
     /// The list of tags, if it has one.
     tags: Option<Tagged>,
-    /// Entries of it that each process may have.
-    tags_each: u64,
     program: Program,
     counters: BoardStatistics,
 }
@@ -163,10 +158,8 @@ impl Board {
             (np::SETTING_NODES, link.nodes().into()),
             (np::SETTING_PER_NODE, per_node.into()),
         ]);
-        let tags_each = if program.has_tags() { tags.entries / u64::from(layout.processes) } else { 0 };
-        program.settings.push((np::SETTING_TAGS, tags_each));
-        let latencies = (Time(tags.translate.ps()), Time(tags.page_in.ps()));
-        let list = program.has_tags().then(|| TagList::new(tags, layout.processes));
+        let tags = program.has_tags().then(|| Tagged::new(tags, layout.processes));
+        program.settings.push((np::SETTING_TAGS, tags.as_ref().map_or(0, Tagged::entries)));
         Board {
             host: HostSide::new(&ways, &card, line_bytes),
             local: Local::new(processor, clock),
@@ -186,9 +179,7 @@ impl Board {
             destination: 0,
             filled: 0,
             records: Records::default(),
-            blocks: Blocks::default(),
-            tags: list.map(|list| Tagged::new(list, latencies)),
-            tags_each,
+            tags,
             program,
             counters: BoardStatistics::default(),
             layout,
@@ -369,7 +360,7 @@ impl NetworkInterface for Board {
         page.interface = registers::HEADER.interface();
         page.settings[registers::SETTING_WINDOW_BYTES as usize] = self.layout.window_bytes;
         page.settings[registers::SETTING_HOST_BYTES as usize] = self.layout.host_bytes;
-        page.settings[registers::SETTING_TAGS as usize] = self.tags_each;
+        page.settings[registers::SETTING_TAGS as usize] = self.tags.as_ref().map_or(0, Tagged::entries);
         page.settings[requests::SETTING_PAGE_TABLE as usize] = self.layout.page_table();
         page.settings[requests::SETTING_ENTRIES as usize] = self.layout.entries;
         page.settings[requests::SETTING_PINNED as usize] = self.layout.pinned();
