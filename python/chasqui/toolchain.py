@@ -129,7 +129,8 @@ def libmpi_sources() -> list[Path]:
 def _device_list() -> list[str]:
     """What has guest/mpi/devices.c list further devices than it names: of folders of machines. They
     come behind those, so that the library finds all others as before."""
-    listed = re.findall(r"\bDEVICE\((\w+)\)", (GUEST / "mpi" / "devices.c").read_text())
+    lists = "".join(path.read_text() for path in GUEST.glob("mpi/devices.c"))
+    listed = re.findall(r"\bDEVICE\((\w+)\)", lists)
     there = {path.parent.name for path in MACHINES.glob("*/*/device.c")}
     names = [*listed, *sorted(there - set(listed))]
     return ["-DCHQ_DEVICES(DEVICE)=" + " ".join(f"DEVICE({name})" for name in names)]
