@@ -54,23 +54,27 @@ class Claim:
 
 
 @cache
-def rows(name: str) -> kept.Rows:
-    """`mechanisms` of any machine, or a further table: `mechanisms_overrun`."""
-    for path in DOCS.glob("*/*.csv"):
-        if path.stem.replace("-", "_") == name:
-            return kept.read(path)
+def rows(name: str, machine: str = "") -> kept.Rows:
+    """`mechanisms` of any machine, or a further table: `mechanisms_overrun`; if several have it, of
+    `machine`."""
+    found = [path for path in DOCS.glob("*/*.csv") if path.stem.replace("-", "_") == name]
+    for path in sorted(found, key=lambda path: path.parent.name != machine):
+        return kept.read(path)
     raise LookupError(f"no table {name} in docs/*/*.csv")
 
 
 class Names(dict[str, Any]):
-    """What expressions see: every table by its name, and a few functions."""
+    """What expressions of a machine's page see: every table by its name, and a few functions."""
+
+    machine = ""
 
     def __missing__(self, name: str) -> Any:
-        return rows(name)  # every other name is a table's
+        return rows(name, self.machine)  # every other name is a table's
 
 
-def value(expression: str, **more: Any) -> Any:
+def value(expression: str, machine: str = "", /, **more: Any) -> Any:
     names = Names(min=min, max=max, sum=sum, len=len, abs=abs, __builtins__={}, **more)
+    names.machine = machine
     return eval(f"({expression})", names)
 
 
@@ -103,12 +107,12 @@ def _row_claims(
     } | common
 
     def of(**more: kept.Cell) -> kept.Row:
-        return rows(name)(**{**keys, **more})
+        return rows(name, page.stem)(**{**keys, **more})
 
     def change(column: str, spread: float = 0.05) -> str:
         """Of a table of assumptions: against what is assumed [%]. A dot: that is below the spread
         of what is measured."""
-        assumed = float(rows(name)("as assumed").values[column])
+        assumed = float(rows(name, page.stem)("as assumed").values[column])
         percent = 100 * (float(of().values[column]) / assumed - 1)
         return "." if abs(percent) < spread else f"{percent:+.1f}"
 
@@ -116,7 +120,7 @@ def _row_claims(
         if form is None:
             continue
         row = {} if "of(" in form[1] else of().values
-        result = value(form[1], **(row | {"of": of, "change": change}))
+        result = value(form[1], page.stem, **(row | {"of": of, "change": change}))
         shown = format(result, form[2]) if isinstance(result, float) else str(result)
         yield Claim(f"{page.name}: {line.strip()}", cell, shown, (begin, begin + len(cell)))
 
@@ -135,7 +139,7 @@ def sentence_claims(page: Path) -> Iterator[Claim]:
             at = [begin for figure, begin in said_at if figure == said]
             assert at, f"{page.name}: {said} is not in: {found[1]}"
             decimals = len(said.partition(".")[2])
-            shown = f"{float(value(expression)):,.{decimals}f}"
+            shown = f"{float(value(expression, page.stem)):,.{decimals}f}"
             for begin in at:
                 yield Claim(f"{page.name}: {claim}", said, shown, (begin, begin + len(said)))
 
@@ -242,7 +246,8 @@ def take(results: Path) -> None:
         kept.check_loses_nothing(stamp.parent, DOCS)
         whole.append((measured["experiment"], stamp.parent))
     for name, place in whole:
-        kept.keep(place, DOCS, wanted(name))
+        # Another machine's tables may have such names.
+        kept.keep(place, DOCS, {each for each in wanted(name) if (place / f"{each}.csv").exists()})
         print(f"{name}: taken")
 
 

@@ -25,7 +25,7 @@ EXAMPLES = {
 # Where a card's memory is simulated word by word, and what a slot does not hold goes in several
 # messages, the same takes longest on the host. Still more than one step of everything, and messages
 # of several slots.
-SLOW = ("mpinp",)
+SLOW = ("mpinp", "mpinp-modern")
 SHORTER = {
     "pingpong": ["-n", "2", "-m", "2048"],
     "ring": ["-l", "1"],
@@ -58,6 +58,7 @@ B = TypeVar("B")
 SEVERAL_JOBS = ["voyager/onequeue"]
 # Variants of a preset that differ from another machine's in values only.
 VALUES = [f"netcache-modern/{variant}" for variant in ("dram", "dtct", "ldtct")]
+VALUES += ["mpinp-modern/dpu"]  # test_mpinp_modern.py runs it
 
 
 def machines() -> list[str]:

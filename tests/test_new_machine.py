@@ -122,7 +122,7 @@ class Made:
         self.target = place / "target"
         done = command_line.run("new-machine", NAME, directory=self.sources)
         assert done.returncode == 0, done.stderr
-        assert f"made     machines/{NAME} (device 8)" in done.stdout
+        assert f"made     machines/{NAME} (device 9)" in done.stdout
         # What is compiled already: the crates below the catalogue don't differ.
         if (TARGET / "release").is_dir():
             shutil.copytree(TARGET / "release", self.target / "release", symlinks=True)

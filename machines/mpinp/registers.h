@@ -10,26 +10,38 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_MPINP_INTERFACE 0xc06ae12eu /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_MPINP_INTERFACE 0xff4b53d3u /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 
 #define CHASQUI_MPINP_DEVICE 0x6ull /* Number by which MPI_Init picks this device. */
+#define CHASQUI_MPINP_TAGS_DEVICE 0x8ull /* Number by which MPI_Init picks the device of a card with a list of tags. */
 #define CHASQUI_MPINP_REGION_WINDOW 0x0ull /* Region: the process's window of the card's memory, uncached. */
 #define CHASQUI_MPINP_REGION_HOST 0x1ull /* Region: the process's memory on the host that the card writes. */
 #define CHASQUI_MPINP_DOORBELL 0xff8ull /* Offset in the window of its doorbell: a store to it, of whatever, is an event of the network processor's. */
 #define CHASQUI_MPINP_SETTING_WINDOW_BYTES 0x0ull /* Setting: bytes of the window. */
 #define CHASQUI_MPINP_SETTING_HOST_BYTES 0x1ull /* Setting: bytes of the memory on the host. */
 #define CHASQUI_MPINP_SETTING_CREDIT 0x2ull /* Setting: messages that each process may have under way to each other one, until that says that it has done with them. */
+#define CHASQUI_MPINP_SETTING_TAGS 0x9ull /* Setting: entries of the list of tags that the process may have. */
 #define CHASQUI_MPINP_SLOT_BYTES 0x400ull /* Bytes from one slot of a window to the next, and of the rings on the host. The first page of both is for control. */
 #define CHASQUI_MPINP_SLOT_DATA_BYTES 0x3c0ull /* Longest data of a message in a slot [bytes]. */
 #define CHASQUI_MPINP_HOST_SENT 0x0ull /* Offset in the memory on the host of the count of slots of the window that have been sent, 32 bits. What comes has a */
+#define CHASQUI_MPINP_TAG_DOORBELL 0xffcull /* Offset in the window of the count of requests to the list of tags, 32 bits, a part of the doorbell: they are a ring at the */
+#define CHASQUI_MPINP_TAG_REQUESTS 0x40ull /* Requests that it holds. */
+#define CHASQUI_MPINP_HOST_TAGS_TAKEN 0x4ull /* Offset in the memory on the host of the count of requests that have been taken, 32 bits. */
+#define CHASQUI_MPINP_TAG_APPEND 0x1ull /* Kind of a request: append an entry. */
+#define CHASQUI_MPINP_TAG_REMOVE 0x2ull /* Kind of a request: remove an entry; the answer is a slot of the ring on the host. */
+#define CHASQUI_MPINP_ARRIVED_MESSAGE 0x1ull /* With a list of tags, of `counts` of what has come: it is a message. */
+#define CHASQUI_MPINP_ARRIVED_DELIVERED 0x2ull /* ... Its data are where its receive wants them. */
+#define CHASQUI_MPINP_ARRIVED_REMOVED 0x4ull /* ... The answer to a removal; it has no message. */
+#define CHASQUI_MPINP_ARRIVED_LOOKED 0x8ull /* ... The list was asked for it. If it names no entry (`to`), it is unexpected. */
+#define CHASQUI_MPINP_ARRIVED_REQUESTS_SHIFT 0x8ull /* ... Place of the count of requests that had been taken before, 24 bits. */
 
 struct chasqui_mpinp_head {
     uint16_t node; /* The other node: to which it goes, or from which it comes. */
     uint16_t process; /* The other process, of its node. */
     uint16_t bytes; /* Length of the data [bytes]; what follows them is aligned to 8 bytes. */
-    uint16_t to; /* The process of this node to which it comes. */
+    uint16_t to; /* The process of this node to which it comes; on the host, of the entry of the list of tags that it met, the number and 1. */
     uint32_t credit; /* Messages of the other process that the sender has done with, of all. */
     uint32_t counts; /* 1: a message; 0: credit alone, half of it at least. */
 };
@@ -52,6 +64,24 @@ _Static_assert(offsetof(struct chasqui_mpinp_end, envelope) == 0, "chasqui_mpinp
 _Static_assert(offsetof(struct chasqui_mpinp_end, head) == 40, "chasqui_mpinp_end.head");
 _Static_assert(offsetof(struct chasqui_mpinp_end, number) == 56, "chasqui_mpinp_end.number");
 _Static_assert(offsetof(struct chasqui_mpinp_end, sent) == 60, "chasqui_mpinp_end.sent");
+
+struct chasqui_mpinp_tag {
+    uint64_t key; /* What is matched (chasqui_match_key). */
+    uint64_t address; /* Virtual address of the receive's buffer. */
+    uint32_t bytes; /* Its length [bytes]. */
+    uint32_t unexpected; /* Unexpected messages that the process has dealt with. */
+    uint16_t entry; /* Number of the entry, the process's choice. */
+    uint16_t kind; /* TAG_APPEND or TAG_REMOVE. */
+    uint32_t reserved; /* Not used. */
+};
+_Static_assert(sizeof(struct chasqui_mpinp_tag) == 32, "chasqui_mpinp_tag");
+_Static_assert(offsetof(struct chasqui_mpinp_tag, key) == 0, "chasqui_mpinp_tag.key");
+_Static_assert(offsetof(struct chasqui_mpinp_tag, address) == 8, "chasqui_mpinp_tag.address");
+_Static_assert(offsetof(struct chasqui_mpinp_tag, bytes) == 16, "chasqui_mpinp_tag.bytes");
+_Static_assert(offsetof(struct chasqui_mpinp_tag, unexpected) == 20, "chasqui_mpinp_tag.unexpected");
+_Static_assert(offsetof(struct chasqui_mpinp_tag, entry) == 24, "chasqui_mpinp_tag.entry");
+_Static_assert(offsetof(struct chasqui_mpinp_tag, kind) == 26, "chasqui_mpinp_tag.kind");
+_Static_assert(offsetof(struct chasqui_mpinp_tag, reserved) == 28, "chasqui_mpinp_tag.reserved");
 
 #define CHASQUI_MPINP_MCP_DEVICE 0x7ull /* Number by which MPI_Init picks the device of the firmware that matches. */
 #define CHASQUI_MPINP_SETTING_PIO_BYTES 0x3ull /* Setting: longest data that are stored to the window [bytes]. */

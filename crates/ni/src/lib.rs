@@ -49,7 +49,7 @@ pub use firmware::{
 };
 pub use io_bus::{
     Bridge, BridgeSpec, CardDma, CardDmaSpec, CardStep, FromHost, HostBlock, HostLoad, IoBus, IoBusSpec,
-    IoBusStatistics,
+    IoBusStatistics, IoEvent, IoPath, IoStep, Pci, Pcie, PcieOverhead, PcieSpec,
 };
 pub use link::{LinkEnd, MessageKey};
 pub use mailbox::{Mailbox, MailboxStatistics, Turns};

@@ -3,7 +3,7 @@
 use chasqui_config::{ConfigError, Resolved, Schema};
 use chasqui_machine::{Machine, with_library};
 use machine_loggp::LoggpMachine;
-use machine_mpinp::MpinpMachine;
+use machine_mpinp::{MPINP, MPINP_MODERN};
 use machine_netcache::{NETCACHE, NETCACHE_MODERN};
 use machine_voyager::{VOYAGER, VOYAGER_MODERN};
 use serde::Serialize;
@@ -16,7 +16,8 @@ pub const CATALOGUE: Catalogue = Catalogue(&[
     &VOYAGER_MODERN,
     &NETCACHE,
     &NETCACHE_MODERN,
-    &MpinpMachine,
+    &MPINP,
+    &MPINP_MODERN,
 ]);
 
 /// Parts that machines take (`parts` of a machine file): name and text.
@@ -184,7 +185,7 @@ mod tests {
     /// Machines of today: each value that their files and parts set has a source, or a range that experiments vary.
     #[test]
     fn values_of_modern_machines_have_a_source_or_a_range() {
-        for name in ["voyager-modern", "netcache-modern"] {
+        for name in ["voyager-modern", "netcache-modern", "mpinp-modern"] {
             let resolved = chasqui_config::resolve(&CATALOGUE, name, &[]).unwrap_or_else(|e| panic!("{e}"));
             let files = [name, "sapphire-rapids", "infiniband-ndr"];
             let own =

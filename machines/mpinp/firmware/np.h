@@ -15,6 +15,7 @@
 #define CHASQUI_NP_EVENT_SENT 0x2ull /* Of EVENT: the sender is done with its block. */
 #define CHASQUI_NP_EVENT_RECEIVED 0x4ull /* Of EVENT: the receiver's place is filled. */
 #define CHASQUI_NP_EVENT_DOORBELL 0x8ull /* Of EVENT: a doorbell was stored to (DOORBELLS). */
+#define CHASQUI_NP_EVENT_TAGS 0x10ull /* Of EVENT: the list of tags has looked a message up, or removed an entry (TAG_RESULT). */
 #define CHASQUI_NP_BUSY 0x8ull /* Loaded: what is under way, BUSY_ bits. */
 #define CHASQUI_NP_BUSY_HOST 0x1ull /* Of BUSY: the host's DMA. */
 #define CHASQUI_NP_BUSY_SEND 0x2ull /* Of BUSY: the sender. */
@@ -42,6 +43,19 @@
 #define CHASQUI_NP_FAULT_GIVEN 0x400000000ull /* Of FAULT: it gives credit back for messages that have not come, or too little of it alone. */
 #define CHASQUI_NP_FAULT_REQUEST 0x500000000ull /* Of FAULT: a request names what is not the process's, or more than it may have. */
 #define CHASQUI_NP_FAULT_ENTRY 0x600000000ull /* Of FAULT: an entry of the page table that a request leads to is not the process's, or not to be written. */
+#define CHASQUI_NP_TAG_KEY 0x80ull /* Stored, of the list of tags: what is matched (chasqui_match_key). */
+#define CHASQUI_NP_TAG_ADDRESS 0x88ull /* Stored: virtual address of the next entry's buffer. */
+#define CHASQUI_NP_TAG_ROOM 0x90ull /* Stored: length of the next entry's buffer [bytes], and in the high half the unexpected messages that the process had */
+#define CHASQUI_NP_TAG_APPEND 0x98ull /* Stored: appends an entry, if the process had dealt with all unexpected messages: its process, and in the high half its */
+#define CHASQUI_NP_TAG_REMOVE 0xa0ull /* Stored: removes an entry: its process, and in the high half its number. */
+#define CHASQUI_NP_TAG_LOOK 0xa8ull /* Stored: looks for the oldest entry of this process that matches, and takes it out. */
+#define CHASQUI_NP_TAG_RESULT 0xb0ull /* Loaded: what came of the oldest look or removal, TAG_ bits and shifts; 0: none is over that was not loaded. */
+#define CHASQUI_NP_TAG_ENTRY 0xffffull /* Of TAG_RESULT: number of the entry, and 1; 0: there was none. */
+#define CHASQUI_NP_TAG_PROCESS_SHIFT 0x10ull /* Of TAG_RESULT: the process's place, 8 bits. */
+#define CHASQUI_NP_TAG_REMOVED 0x1000000ull /* Of TAG_RESULT: it was a removal. */
+#define CHASQUI_NP_TAG_IS_THERE 0x2000000ull /* Of TAG_RESULT: always. */
+#define CHASQUI_NP_TAG_REQUESTS_SHIFT 0x20ull /* Of TAG_RESULT: place of the count of the process's entries that had been appended, or not, and removed before, 32 bits. */
+#define CHASQUI_NP_TAG_DELIVER 0xb8ull /* Stored: starts the host's DMA of so many bytes at HOST_LOCAL to the buffer of the entry that TAG_RESULT named last, or of */
 #define CHASQUI_NP_SETTING_SRAM 0x100ull /* Loaded: bytes of the card's memory. */
 #define CHASQUI_NP_SETTING_NODE 0x108ull /* Loaded: this node. */
 #define CHASQUI_NP_SETTING_PROCESSES 0x110ull /* Loaded: processes of this node. */
@@ -62,6 +76,7 @@
 #define CHASQUI_NP_SETTING_ENTRIES 0x188ull /* Loaded: entries of it that each process has. */
 #define CHASQUI_NP_SETTING_ENTRY_PAGES 0x190ull /* Loaded: pages that an entry names. */
 #define CHASQUI_NP_SETTING_PINNED 0x198ull /* Loaded: address in the card's memory of what lies in one page: a word for each name of each process. */
+#define CHASQUI_NP_SETTING_TAGS 0x1a0ull /* Loaded: entries of the list of tags that each process may have. */
 #define CHASQUI_NP_PROCESSES_MAX 0x40ull /* Processes of a node, at most: a bit each of DOORBELLS. */
 #define CHASQUI_NP_PEER_BYTES 0x10ull /* Bytes that the thin firmware needs behind its image for each process of the node and each of the machine. */
 #define CHASQUI_NP_PROCESS_BYTES 0x7000ull /* Bytes that the firmware that matches needs behind its image for each process of the node, at most. */

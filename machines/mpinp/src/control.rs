@@ -23,6 +23,8 @@ chasqui_config::choice! {
         Mcp = "mcp",
         /// It moves messages; the host matches.
         Bip = "bip",
+        /// It moves messages; a list of tags on the card matches some, the host the others.
+        Tags = "tags",
         /// It measures how engines slow it, for `mpinp/np-slowdown`. It has no messages, and no program with MPI runs with it.
         Slowdown = "slowdown",
     }
@@ -61,17 +63,22 @@ const ENTRIES_MAX: u64 = 0xffff;
 /// way are two times half of the credit.
 const FOR_CREDIT: u64 = 2;
 
-/// Messages that each of `ranks` processes may have under way to each other one, whose ring on the host lies in `host`.
+/// ... and for the answer of the list of tags to its removal of an entry.
+const FOR_ANSWER: u64 = 1;
+
+/// Messages that each of `ranks` processes may have under way to each other one, whose ring on the host lies in `host`, and has
+/// `kept` slots for something else.
 ///
 /// # Errors
 /// There are none: in words.
-fn credit(host: Bytes, ranks: u32) -> Result<u64, String> {
+fn credit(host: Bytes, kept: u64, ranks: u32) -> Result<u64, String> {
     let slots = (host.bytes() - PAGE_BYTES) / SLOT_BYTES;
-    let each = slots / u64::from(ranks);
+    let each = slots.saturating_sub(kept) / u64::from(ranks);
     if each > FOR_CREDIT {
         return Ok(each - FOR_CREDIT);
     }
-    let least = (u64::from(ranks) * (FOR_CREDIT + 1) * SLOT_BYTES + PAGE_BYTES).next_multiple_of(PAGE_BYTES);
+    let least = u64::from(ranks) * (FOR_CREDIT + 1) + kept;
+    let least = (least * SLOT_BYTES + PAGE_BYTES).next_multiple_of(PAGE_BYTES);
     Err(format!(
         "mpinp.shared.host = {host}: a ring of {slots} slots is too short for {ranks} ranks; at least {} are needed",
         Bytes::from_bytes(least)
@@ -102,8 +109,11 @@ impl Program {
         placement: &Placement,
         several_harts: bool,
     ) -> Result<Program, String> {
-        let credit =
-            if control.image == Image::Bip { credit(shared.host, placement.ranks_max())? } else { 0 };
+        let credit = match control.image {
+            Image::Bip => credit(shared.host, 0, placement.ranks_max())?,
+            Image::Tags => credit(shared.host, FOR_ANSWER, placement.ranks_max())?,
+            Image::Mcp | Image::Slowdown => 0,
+        };
         let settings = vec![
             (np::SETTING_CREDIT, credit),
             (np::SETTING_RANKS, placement.ranks(JobId(0)).into()),
@@ -118,11 +128,17 @@ impl Program {
         Ok(Program { control, entry_pages: shared.entry_pages, credit, collectives, settings })
     }
 
+    /// The card has a list of tags.
+    pub fn has_tags(&self) -> bool {
+        self.control.image == Image::Tags
+    }
+
     /// Names the host's side, and tells it.
     pub fn identify(&self, page: &mut NiIdentification) {
         page.device = match self.control.image {
             Image::Mcp => requests::MCP_DEVICE,
             Image::Bip => registers::DEVICE,
+            Image::Tags => registers::TAGS_DEVICE,
             Image::Slowdown => NO_DEVICE,
         } as u32;
         page.settings[requests::SETTING_PIO_BYTES as usize] = self.control.pio.bytes();
@@ -215,7 +231,7 @@ impl Control {
     pub fn room(&self, shared: &Shared, layout: &Layout, nodes: u32, ranks: u32) -> Room {
         let processes = u64::from(layout.processes);
         match self.image {
-            Image::Bip | Image::Slowdown => Room {
+            Image::Bip | Image::Tags | Image::Slowdown => Room {
                 bytes: shared.firmware.bytes(),
                 name: format!("mpinp.shared.firmware = {}", shared.firmware),
                 tables: processes * processes * u64::from(nodes) * np::PEER_BYTES,
@@ -262,10 +278,10 @@ mod tests {
     #[test]
     fn a_ring_has_room_for_all_that_may_be_under_way() {
         let host = |kib: u64| Bytes::from_bytes(kib << 10);
-        assert_eq!((credit(host(128), 2), credit(host(128), 41)), (Ok(60), Ok(1)));
-        let text = credit(host(128), 42).unwrap_err();
+        assert_eq!((credit(host(128), 0, 2), credit(host(128), 0, 41)), (Ok(60), Ok(1)));
+        let text = credit(host(128), 0, 42).unwrap_err();
         assert!(text.ends_with("124 slots is too short for 42 ranks; at least 132 KiB are needed"), "{text}");
-        assert_eq!(credit(host(132), 42), Ok(1));
-        assert!(credit(host(4), 1).is_err());
+        assert_eq!(credit(host(132), 0, 42), Ok(1));
+        assert!(credit(host(4), 0, 1).is_err());
     }
 }

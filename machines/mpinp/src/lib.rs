@@ -24,26 +24,43 @@ use chasqui_placement::Placement;
 use board::{Board, BoardPlan};
 use control::{Control, Image, Program, Room};
 use layout::{Layout, entries_each};
-use parameters::{Card, Pci, Processor, Shared};
+use parameters::{Card, Io, Pci, PcieLink, Processor, Shared, Tags, Ways};
+
+/// A machine with such a card at each node.
+pub struct MpinpMachine {
+    name: &'static str,
+    file: &'static str,
+}
 
 /// MPI-NP.
-pub struct MpinpMachine;
+pub const MPINP: MpinpMachine = MpinpMachine { name: "mpinp", file: include_str!("../machine.toml") };
+
+/// The same mechanisms on a node of today.
+pub const MPINP_MODERN: MpinpMachine =
+    MpinpMachine { name: "mpinp-modern", file: include_str!("../modern.toml") };
 
 impl Machine for MpinpMachine {
     fn name(&self) -> &'static str {
-        "mpinp"
+        self.name
+    }
+
+    fn folder(&self) -> &'static str {
+        MPINP.name
     }
 
     fn file(&self) -> &'static str {
-        include_str!("../machine.toml")
+        self.file
     }
 
     fn schema(&self) -> Schema {
         Schema::new()
+            .with::<Io>("mpinp.io")
             .with::<Pci>("mpinp.pci")
+            .with::<PcieLink>("mpinp.pcie")
             .with::<Card>("mpinp.card")
             .with::<Processor>("mpinp.np")
             .with::<Shared>("mpinp.shared")
+            .with::<Tags>("mpinp.tags")
             .with::<Control>("mpinp.control")
             .with::<NetworkParameters>("network")
             .with_part("", chasqui_node::schema())
@@ -60,7 +77,7 @@ impl Machine for MpinpMachine {
                 "mpinp.control.image: \"{image}\" needs a kernel, which pins pages: node.software.kernel = true"
             ));
         }
-        found.extend(resolved.read::<Pci>("mpinp.pci").mistakes());
+        found.extend(Ways::read(resolved).mistakes());
         found.extend(card.mistakes());
         found.extend(resolved.read::<Processor>("mpinp.np").mistakes());
         found.extend(resolved.read::<Shared>("mpinp.shared").mistakes());
@@ -138,7 +155,8 @@ fn board(
     let room = control.room(&shared, &layout, port.nodes(), placement.ranks_max());
     let processor = network_processor(resolved, configuration, firmware, (&card, room))?;
     Ok(Board::new(BoardPlan {
-        pci: resolved.read("mpinp.pci"),
+        ways: Ways::read(resolved),
+        tags: resolved.read("mpinp.tags"),
         network: resolved.read("network"),
         line_bytes: configuration.longest_line().bytes(),
         card,
@@ -201,6 +219,6 @@ mod tests {
 
     #[test]
     fn declarations_are_right() {
-        assert_eq!(MpinpMachine.schema().mistakes(), Vec::<String>::new());
+        assert_eq!(MPINP.schema().mistakes(), Vec::<String>::new());
     }
 }

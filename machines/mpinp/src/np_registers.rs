@@ -14,6 +14,8 @@ chasqui_abi::guest_constants! {
     pub const EVENT_RECEIVED: u64 = 4;
     /// Of EVENT: a doorbell was stored to (DOORBELLS).
     pub const EVENT_DOORBELL: u64 = 8;
+    /// Of EVENT: the list of tags has looked a message up, or removed an entry (TAG_RESULT).
+    pub const EVENT_TAGS: u64 = 16;
     /// Loaded: what is under way, BUSY_ bits.
     pub const BUSY: u64 = 0x08;
     /// Of BUSY: the host's DMA.
@@ -73,6 +75,36 @@ chasqui_abi::guest_constants! {
     /// Of FAULT: an entry of the page table that a request leads to is not the process's, or not to be written.
     pub const FAULT_ENTRY: u64 = 6 << 32;
 
+    /// Stored, of the list of tags: what is matched (chasqui_match_key).
+    pub const TAG_KEY: u64 = 0x80;
+    /// Stored: virtual address of the next entry's buffer.
+    pub const TAG_ADDRESS: u64 = 0x88;
+    /// Stored: length of the next entry's buffer [bytes], and in the high half the unexpected messages that the process had
+    /// dealt with.
+    pub const TAG_ROOM: u64 = 0x90;
+    /// Stored: appends an entry, if the process had dealt with all unexpected messages: its process, and in the high half its
+    /// number.
+    pub const TAG_APPEND: u64 = 0x98;
+    /// Stored: removes an entry: its process, and in the high half its number.
+    pub const TAG_REMOVE: u64 = 0xa0;
+    /// Stored: looks for the oldest entry of this process that matches, and takes it out.
+    pub const TAG_LOOK: u64 = 0xa8;
+    /// Loaded: what came of the oldest look or removal, TAG_ bits and shifts; 0: none is over that was not loaded.
+    pub const TAG_RESULT: u64 = 0xb0;
+    /// Of TAG_RESULT: number of the entry, and 1; 0: there was none.
+    pub const TAG_ENTRY: u64 = 0xffff;
+    /// Of TAG_RESULT: the process's place, 8 bits.
+    pub const TAG_PROCESS_SHIFT: u64 = 16;
+    /// Of TAG_RESULT: it was a removal.
+    pub const TAG_REMOVED: u64 = 1 << 24;
+    /// Of TAG_RESULT: always.
+    pub const TAG_IS_THERE: u64 = 1 << 25;
+    /// Of TAG_RESULT: place of the count of the process's entries that had been appended, or not, and removed before, 32 bits.
+    pub const TAG_REQUESTS_SHIFT: u64 = 32;
+    /// Stored: starts the host's DMA of so many bytes at HOST_LOCAL to the buffer of the entry that TAG_RESULT named last, or of
+    /// as many as that has room for.
+    pub const TAG_DELIVER: u64 = 0xb8;
+
     /// Loaded: bytes of the card's memory.
     pub const SETTING_SRAM: u64 = 0x100;
     /// Loaded: this node.
@@ -113,6 +145,9 @@ chasqui_abi::guest_constants! {
     pub const SETTING_ENTRY_PAGES: u64 = 0x190;
     /// Loaded: address in the card's memory of what lies in one page: a word for each name of each process.
     pub const SETTING_PINNED: u64 = 0x198;
+
+    /// Loaded: entries of the list of tags that each process may have.
+    pub const SETTING_TAGS: u64 = 0x1a0;
 
     /// Processes of a node, at most: a bit each of DOORBELLS.
     pub const PROCESSES_MAX: u64 = 64;

@@ -1,7 +1,130 @@
 //! The machine's parameters.
 
-use chasqui_config::{Bytes, Count, Cycles, Frequency};
+use chasqui_config::{Bytes, Count, Cycles, Duration, Frequency, Resolved};
+use chasqui_engine::Time;
 use chasqui_memory::{CacheParameters, PAGE_BYTES};
+use chasqui_network::Link;
+use chasqui_ni::{PcieOverhead, PcieSpec};
+
+chasqui_config::choice! {
+    /// The way between card and host.
+    pub enum Way {
+        /// A bus that bridge and card share (`mpinp.pci`).
+        Pci = "pci",
+        /// A link of packets each way (`mpinp.pcie`).
+        Pcie = "pcie",
+    }
+}
+
+chasqui_config::parameters! {
+    /// Where the card is.
+    pub struct Io {
+        /// What is between it and the host.
+        way: Way = "pci", source "ours (specs/mpinp.md): PCI";
+    }
+}
+
+chasqui_config::parameters! {
+    /// PCI Express and the root complex at its end.
+    pub struct PcieLink {
+        /// Lanes.
+        lanes: Count = 16, range 1 ..= 32, source "PCI Express Card Electromechanical Specification: x16";
+        /// Bits of a lane a second, each way.
+        rate: Frequency = "32 GHz", range "2.5 GHz" ..= "32 GHz", source "PCI Express Base Specification 5.0: 32 GT/s";
+        /// From a packet's last byte at one side until the other side deals with it.
+        latency: Duration = "200 ns", range "1 ns" ..= "10 us", source "assumption: half of what a read takes beside memory";
+        /// Bytes of a write or read beside its data.
+        request: Bytes = "24 B", range "12 B" ..= "64 B", source "PCI Express Base Specification 5.0, 2.2.1, 4.2.2: a header of 16 for addresses of 64 bits, framing with sequence number 4, LCRC 4";
+        /// Bytes of a completion beside its data.
+        completion_header: Bytes = "20 B", range "12 B" ..= "64 B", source "PCI Express Base Specification 5.0, 2.2.9, 4.2.2: a header of 12, framing 4, LCRC 4";
+        /// Bytes that go the other way for each packet: its acknowledgement, or room.
+        answer: Bytes = "8 B", range "0 B" ..= "64 B", source "assumption: a data link packet of 8 (4.2.2) for each; they may be for several";
+        /// Most data of a write.
+        payload: Bytes = "256 B", range "128 B" ..= "4 KiB", source "assumption: a usual setting";
+        /// Most data that a read asks for.
+        read: Bytes = "512 B", range "128 B" ..= "4 KiB", source "assumption: the setting after a reset (7.5.3.4)";
+        /// Most data of a completion.
+        completion: Bytes = "256 B", range "64 B" ..= "4 KiB", source "assumption: the largest payload";
+        /// Reads of the card that may be under way.
+        reads: Count = 64, range 1 ..= 1024, source "assumption";
+        /// Data of writes to the card that may be under way.
+        credit: Bytes = "16 KiB", range "4 KiB" ..= "1 MiB", source "assumption";
+        /// Data of writes to the host that may be under way, up to memory.
+        host_credit: Bytes = "32 KiB", range "4 KiB" ..= "1 MiB", source "assumption";
+        /// Bytes of stores that the root complex posts.
+        posted: Bytes = "1 KiB", range "8 B" ..= "64 KiB", source "assumption";
+        /// Longest packet of stores that lie one behind the other and have to wait.
+        combined: Bytes = "64 B", range "8 B" ..= "4 KiB", source "assumption: a line";
+        /// Writes for which the card reads its memory ahead.
+        ahead: Count = 8, range 1 ..= 256, source "assumption: 2 KiB";
+        /// From a load that is tried in vain to the next try.
+        retry: Duration = "20 ns", range "1 ns" ..= "10 us", source "ours: how exactly the end of a load is found";
+    }
+}
+
+/// The way between card and host, and its parameters.
+pub struct Ways {
+    /// Which it is.
+    pub kind: Way,
+    /// A bus.
+    pub pci: Pci,
+    /// A link.
+    pub pcie: PcieLink,
+}
+
+impl Ways {
+    /// Those of a machine.
+    pub fn read(resolved: &Resolved) -> Ways {
+        Ways {
+            kind: resolved.read::<Io>("mpinp.io").way,
+            pci: resolved.read("mpinp.pci"),
+            pcie: resolved.read("mpinp.pcie"),
+        }
+    }
+
+    /// What does not fit, in words.
+    pub fn mistakes(&self) -> Vec<String> {
+        match self.kind {
+            Way::Pci => self.pci.mistakes(),
+            Way::Pcie => self.pcie.mistakes(),
+        }
+    }
+}
+
+impl PcieLink {
+    /// Bytes that move in a second each way: of 130 bits 128 are a packet's (4.2.2).
+    pub fn bytes_per_s(&self) -> u64 {
+        (u128::from(self.lanes * self.rate.hz()) * 128 / 130 / 8) as u64
+    }
+
+    /// What the link is made from, with lines of the host of so many bytes.
+    pub fn spec(&self, line_bytes: u64) -> PcieSpec {
+        let bytes = |bytes: Bytes| bytes.bytes() as u32;
+        PcieSpec {
+            link: Link::new(self.bytes_per_s(), Time(self.latency.ps())),
+            overhead: PcieOverhead {
+                request: bytes(self.request),
+                completion: bytes(self.completion_header),
+                link: bytes(self.answer),
+            },
+            payload: bytes(self.payload),
+            request: bytes(self.read),
+            completion: bytes(self.completion).max(line_bytes as u32),
+            reads: self.reads as usize,
+            credit: (bytes(self.credit), bytes(self.host_credit)),
+            posted: bytes(self.posted),
+            combined: bytes(self.combined),
+            ahead: self.ahead as usize,
+            line_bytes: line_bytes as u32,
+        }
+    }
+
+    /// What does not fit, in words.
+    pub fn mistakes(&self) -> Vec<String> {
+        let powers = [("payload", self.payload), ("read", self.read), ("completion", self.completion)];
+        powers.into_iter().filter_map(|(name, value)| power(&format!("mpinp.pcie.{name}"), value)).collect()
+    }
+}
 
 chasqui_config::parameters! {
     /// The I/O bus and the bridge behind which it lies. Cycles are its clocks.
@@ -76,6 +199,24 @@ chasqui_config::parameters! {
         int_div: Cycles = 34, range 1 ..= 1000, source "assumption: a bit a clock";
         /// Further cycles of a branch that is taken.
         branch_taken: Cycles = 1, range 0 ..= 100, source "assumption: a pipeline of few stages";
+    }
+}
+
+chasqui_config::parameters! {
+    /// The list of tags, of a card that matches receives by itself (`tags`).
+    pub struct Tags {
+        /// Entries; the processes of a node have equal shares.
+        entries: Count = 256, range 1 ..= 65534, source "UCX's transport for BXI, TM_LIST_SIZE: 256";
+        /// A look, beside its steps.
+        lookup: Duration = "20 ns", range "1 ns" ..= "10 us", source "assumption";
+        /// An entry that a look goes over.
+        step: Duration = "2 ns", range "0 ns" ..= "1 us", source "assumption";
+        /// Appending or removing an entry.
+        update: Duration = "10 ns", range "1 ns" ..= "10 us", source "assumption";
+        /// Finding the page of a buffer (address translation).
+        translate: Duration = "20 ns", range "1 ns" ..= "10 us", source "assumption: the card has it";
+        /// A page of a buffer that is not there: a page request to the operating system.
+        page_in: Duration = "1 us", range "1 ns" ..= "1 ms", source "assumption";
     }
 }
 

@@ -6,6 +6,8 @@ use chasqui_abi::header::{DeviceHeader, GuestStruct, INCLUDE_ABI, defines};
 chasqui_abi::guest_constants! {
     /// Number by which MPI_Init picks this device.
     pub const DEVICE: u64 = 6;
+    /// Number by which MPI_Init picks the device of a card with a list of tags.
+    pub const TAGS_DEVICE: u64 = 8;
 
     /// Region: the process's window of the card's memory, uncached.
     pub const REGION_WINDOW: u64 = 0;
@@ -22,6 +24,9 @@ chasqui_abi::guest_constants! {
     /// Setting: messages that each process may have under way to each other one, until that says that it has done with them.
     pub const SETTING_CREDIT: u64 = 2;
 
+    /// Setting: entries of the list of tags that the process may have.
+    pub const SETTING_TAGS: u64 = 9;
+
     /// Bytes from one slot of a window to the next, and of the rings on the host. The first page of both is for control.
     pub const SLOT_BYTES: u64 = 1024;
     /// Longest data of a message in a slot [bytes].
@@ -29,6 +34,48 @@ chasqui_abi::guest_constants! {
     /// Offset in the memory on the host of the count of slots of the window that have been sent, 32 bits. What comes has a
     /// count, too; the later is right.
     pub const HOST_SENT: u64 = 0;
+
+    /// Offset in the window of the count of requests to the list of tags, 32 bits, a part of the doorbell: they are a ring at the
+    /// window's begin.
+    pub const TAG_DOORBELL: u64 = DOORBELL + 4;
+    /// Requests that it holds.
+    pub const TAG_REQUESTS: u64 = 64;
+    /// Offset in the memory on the host of the count of requests that have been taken, 32 bits.
+    pub const HOST_TAGS_TAKEN: u64 = HOST_SENT + 4;
+    /// Kind of a request: append an entry.
+    pub const TAG_APPEND: u64 = 1;
+    /// Kind of a request: remove an entry; the answer is a slot of the ring on the host.
+    pub const TAG_REMOVE: u64 = 2;
+    /// With a list of tags, of `counts` of what has come: it is a message.
+    pub const ARRIVED_MESSAGE: u64 = 1;
+    /// ... Its data are where its receive wants them.
+    pub const ARRIVED_DELIVERED: u64 = 2;
+    /// ... The answer to a removal; it has no message.
+    pub const ARRIVED_REMOVED: u64 = 4;
+    /// ... The list was asked for it. If it names no entry (`to`), it is unexpected.
+    pub const ARRIVED_LOOKED: u64 = 8;
+    /// ... Place of the count of requests that had been taken before, 24 bits.
+    pub const ARRIVED_REQUESTS_SHIFT: u64 = 8;
+}
+
+chasqui_abi::guest_struct! {
+    /// A request to the list of tags.
+    pub struct MpinpTag {
+        /// What is matched (chasqui_match_key).
+        pub key: u64,
+        /// Virtual address of the receive's buffer.
+        pub address: u64,
+        /// Its length [bytes].
+        pub bytes: u32,
+        /// Unexpected messages that the process has dealt with.
+        pub unexpected: u32,
+        /// Number of the entry, the process's choice.
+        pub entry: u16,
+        /// TAG_APPEND or TAG_REMOVE.
+        pub kind: u16,
+        /// Not used.
+        pub reserved: u32,
+    }
 }
 
 chasqui_abi::guest_struct! {
@@ -41,7 +88,7 @@ chasqui_abi::guest_struct! {
         pub process: u16,
         /// Length of the data [bytes]; what follows them is aligned to 8 bytes.
         pub bytes: u16,
-        /// The process of this node to which it comes.
+        /// The process of this node to which it comes; on the host, of the entry of the list of tags that it met, the number and 1.
         pub to: u16,
         /// Messages of the other process that the sender has done with, of all.
         pub credit: u32,
@@ -77,6 +124,7 @@ fn body() -> String {
         defines("MPINP_", CONSTANTS),
         MpinpHead::definition(),
         MpinpEnd::definition(),
+        MpinpTag::definition(),
         crate::requests::text(),
     ]
     .join("\n")

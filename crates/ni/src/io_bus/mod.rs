@@ -8,15 +8,23 @@
 //!
 //! What is here says when, and what moves; it schedules nothing itself. Each call returns what follows, and the card's NI has
 //! the events and the bus transactions.
+//!
+//! A card asks for no more than [`IoPath`], behind which is such a bus ([`Pci`]) or a link of packets ([`Pcie`]).
 
 mod bridge;
 mod card;
+mod path;
+mod pci;
+mod pcie;
 
 use chasqui_counters::{Counters, Visitor, below, counters};
 use chasqui_engine::{Clock, Time};
 
 pub use bridge::{Bridge, BridgeSpec, FromHost, HostLoad};
 pub use card::{CardDma, CardDmaSpec, CardStep, HostBlock};
+pub use path::{IoEvent, IoPath, IoStep};
+pub use pci::Pci;
+pub use pcie::{Pcie, PcieOverhead, PcieSpec};
 
 /// What an I/O bus is made from.
 #[derive(Clone, Debug)]

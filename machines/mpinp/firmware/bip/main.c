@@ -6,6 +6,8 @@
  *
  * A worm begins with a head that the firmware has made, out of the processes' reach. The firmware at the other end trusts it.
  * Each engine does one thing at a time. A message is received whole, then moved on.
+ *
+ * On a card with a list of tags (firmware/tags, TAGS) it passes requests and messages to that. What this adds is in list.h.
  */
 #include "card.h"
 
@@ -42,7 +44,7 @@ struct process {
     bool is_refused; /* it has done what it may not: nothing more of it is sent */
 };
 
-enum moved { NOTHING, MESSAGE, COUNT };
+enum moved { NOTHING, MESSAGE, COUNT, DELIVERY, ANSWER };
 
 static struct buffer buffers[BUFFERS];
 static struct process processes[CHASQUI_NP_PROCESSES_MAX];
@@ -68,6 +70,60 @@ extern char _end[]; /* of the image: tables follow */
 
 static inline uint64_t word(const volatile void *from) { return *(const volatile uint64_t *)from; }
 
+static inline void move(uint64_t host, const void *from, uint64_t bytes)
+{
+    np_store(CHASQUI_NP_HOST_ADDRESS, host);
+    np_store(CHASQUI_NP_HOST_LOCAL, local(from));
+    np_store(CHASQUI_NP_HOST_START, bytes | CHASQUI_NP_HOST_TO_HOST);
+}
+
+/* A slot of the process's ring on the host is filled. */
+static inline void next_place(const struct card *card, struct process *process)
+{
+    process->place += SLOT;
+    if (process->place == process->host + 4096 + card->ring * SLOT)
+        process->place = process->host + 4096;
+}
+
+static void refuse(uint32_t process, uint64_t why)
+{
+    processes[process].is_refused = true;
+    np_store(CHASQUI_NP_FAULT, process | why);
+}
+
+#ifdef TAGS
+#include "tags/list.h"
+#else
+/* As if there were none. */
+static inline void tags_begin(void) {}
+static inline void tags_hear(uint64_t event) { (void)event; }
+static inline void tags_requests(struct card *card, uint32_t process) { (void)card, (void)process; }
+static inline void tags_look(struct card *card) { (void)card; }
+static inline bool tags_are_ready(struct card *card) { return card->moved != card->received; }
+static inline void tags_found(struct card *card, struct chasqui_mpinp_end *end) { (void)card, (void)end; }
+static inline bool tags_deliver(struct card *card, const struct buffer *buffer, struct chasqui_mpinp_end *end,
+                                uint64_t place)
+{
+    (void)card, (void)buffer, (void)end, (void)place;
+    return false;
+}
+static inline bool tags_delivered(struct card *card)
+{
+    (void)card;
+    return false;
+}
+static inline bool tags_tell(uint32_t process)
+{
+    (void)process;
+    return false;
+}
+static inline uint64_t tags_count(uint32_t process, uint32_t sent)
+{
+    (void)process;
+    return sent;
+}
+#endif
+
 /* The receiver gets a place if it has none and a buffer is free. */
 static inline void give_place(struct card *card)
 {
@@ -76,12 +132,6 @@ static inline void give_place(struct card *card)
     card->receives = true;
     np_store(CHASQUI_NP_RECEIVE_LOCAL, local(&buffers[card->places++ % BUFFERS]));
     np_store(CHASQUI_NP_RECEIVE_START, sizeof(struct buffer));
-}
-
-static void refuse(uint32_t process, uint64_t why)
-{
-    processes[process].is_refused = true;
-    np_store(CHASQUI_NP_FAULT, process | why);
 }
 
 /* Why the message of `process` can't leave: FAULT bits, or none. Now it counts. */
@@ -161,13 +211,6 @@ static inline void block_sent(struct card *card)
     card->tells = true;
 }
 
-static inline void move(uint64_t host, const void *from, uint64_t bytes)
-{
-    np_store(CHASQUI_NP_HOST_ADDRESS, host);
-    np_store(CHASQUI_NP_HOST_LOCAL, local(from));
-    np_store(CHASQUI_NP_HOST_START, bytes | CHASQUI_NP_HOST_TO_HOST);
-}
-
 static inline void move_message(struct card *card)
 {
     struct buffer *buffer = &buffers[card->moved % BUFFERS];
@@ -181,14 +224,14 @@ static inline void move_message(struct card *card)
     end->head = from;
     end->number = ++process->arrived;
     end->sent = process->told = process->sent;
+    tags_found(card, end);
     if (from.counts)
         carry(&end->envelope);
-    /* Its end is the slot's. */
-    move(process->place + SLOT - END - data, buffer->data, data + END);
-    process->place += SLOT;
-    if (process->place == process->host + 4096 + card->ring * SLOT)
-        process->place = process->host + 4096;
     card->moves = MESSAGE;
+    /* Its end is the slot's. */
+    if (!tags_deliver(card, buffer, end, process->place + SLOT - END))
+        move(process->place + SLOT - END - data, buffer->data, data + END);
+    next_place(card, process);
 }
 
 /* A process is told how many slots have left when that is half of its window. Messages that come to it say so besides. */
@@ -197,9 +240,9 @@ static inline void move_count(struct card *card)
     for (uint32_t i = 0; i < card->process_count; i++) {
         card->teller = card->teller + 1 < card->process_count ? card->teller + 1 : 0;
         struct process *process = &processes[card->teller];
-        if ((process->sent - process->told) * 2 < card->slots)
+        if ((process->sent - process->told) * 2 < card->slots && !tags_tell(card->teller))
             continue;
-        count = process->told = process->sent;
+        count = tags_count(card->teller, process->told = process->sent);
         card->moves = COUNT;
         return move(process->host + CHASQUI_MPINP_HOST_SENT, &count, sizeof count);
     }
@@ -209,6 +252,8 @@ static inline void move_count(struct card *card)
 /* The host's DMA is done. */
 static inline void block_moved(struct card *card)
 {
+    if (tags_delivered(card))
+        return;
     if (card->moves == MESSAGE) {
         card->moved++;
         give_place(card);
@@ -237,6 +282,7 @@ static void begin(struct card *card)
         process->peers = peers;
         peers += card->nodes * card->per_node;
     }
+    tags_begin();
     give_place(card);
 }
 
@@ -250,6 +296,7 @@ static inline void doorbells(struct card *card)
         process->produced = *(volatile uint32_t *)(process->window + CHASQUI_MPINP_DOORBELL);
         if (process->produced - process->sent > card->slots)
             refuse(i, CHASQUI_NP_FAULT_COUNT);
+        tags_requests(card, i);
     }
 }
 
@@ -257,6 +304,7 @@ static inline void buffer_filled(struct card *card)
 {
     uint64_t filled = np_load(CHASQUI_NP_RECEIVED);
     check(filled & CHASQUI_NP_RECEIVED_LAST); /* Slots are as long on all nodes. */
+    tags_look(card);
     card->received++;
     card->receives = false;
     give_place(card);
@@ -276,7 +324,8 @@ void _start(void)
             block_sent(&card);
         if (event & CHASQUI_NP_EVENT_DOORBELL)
             doorbells(&card);
-        if (card.moves == NOTHING && card.moved != card.received)
+        tags_hear(event);
+        if (card.moves == NOTHING && tags_are_ready(&card))
             move_message(&card);
         if (!card.sends)
             send_next(&card);

@@ -1,5 +1,7 @@
 //! The card's events.
 
+use chasqui_ni::IoEvent;
+
 chasqui_ni::pipeline! {
     /// The card's own events, and what each may lead to.
     pub(super) enum BoardEvent {
@@ -7,7 +9,7 @@ chasqui_ni::pipeline! {
         Start => [Send, Asked],
         /// The address of a tenure of the I/O bus is over.
         Granted => [Moved, Limit, Asked, Bus],
-        /// What was on the I/O bus has crossed it.
+        /// What was on the I/O bus, or link, has crossed it.
         Moved => [Moved, Limit, Granted, Asked, Processor, Bus, Seen],
         /// Nothing has moved on the I/O bus for as long as it waits.
         Limit => [Granted],
@@ -16,14 +18,28 @@ chasqui_ni::pipeline! {
         /// An access to the card's memory is over.
         Local => [Send, Release, Asked, Granted, Moved, Limit, Processor],
         /// The network processor goes on, and the card's memory with it: it is found which accesses are over, or when.
-        Processor => [Local, Send, Release, Asked, Granted, Moved, Limit, Processor],
+        Processor => [Local, Send, Release, Asked, Granted, Moved, Limit, Processor, Looked, Translated],
         /// The tail of a flit is here.
         Landed => [Asked],
+        /// The list of tags has done something.
+        Looked => [Looked, Processor],
+        /// The pages of a receive's buffer are known.
+        Translated => [Asked, Granted, Moved, Processor],
     }
-    access => [Granted];
+    access => [Granted, Moved];
     bus => [Moved, Limit, Asked, Granted, Processor, Bus, Seen];
     packet => [Landed];
     credit => [Send, Asked];
+}
+
+impl From<IoEvent> for BoardEvent {
+    fn from(event: IoEvent) -> BoardEvent {
+        match event {
+            IoEvent::Granted => BoardEvent::Granted,
+            IoEvent::Moved => BoardEvent::Moved,
+            IoEvent::Limit => BoardEvent::Limit,
+        }
+    }
 }
 
 chasqui_ni::units! {

@@ -1,8 +1,10 @@
 //! The card: memory on a bus of two accesses a clock, three DMA engines, and the network processor (MPI-NP, section 2.3.2).
 //!
 //! `local.rs` has the memory with the processor on it, `io.rs` the way to the host, whose parts are in `host.rs`, `wire.rs`
-//! the way to the link, `records.rs` the messages' names. What the firmware stores and loads is here.
+//! the way to the link, `records.rs` the messages' names. `tags.rs` is a list of receives that the card matches, if it has one, `deliver.rs` its way to
+//! their buffers. What the firmware stores and loads is here.
 
+mod deliver;
 mod events;
 mod happened;
 mod host;
@@ -11,6 +13,7 @@ mod local;
 #[cfg(test)]
 mod probe;
 mod records;
+mod tags;
 mod wire;
 
 use std::ops::Range;
@@ -20,17 +23,18 @@ use chasqui_counters::{Counters, Visitor, below, counters};
 use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_network::{NetworkParameters, NodeEvent, NodePort};
 use chasqui_ni::{
-    ACCEPTED, Bridge, BridgeSpec, BusRequest, CardDma, CardDmaSpec, Context, DeviceAccess, FirmwareProcessor,
-    HostLoad, IoBus, IoBusSpec, LinkEnd, NetworkInterface, Pipeline, Promises, ReceiveDma, Region, Reply,
-    SendDma, SendDmaSpec, SharedSram, Sram, SramData, SramPace, SramSpec, Uncached,
+    ACCEPTED, BusRequest, Context, DeviceAccess, FirmwareProcessor, HostLoad, IoEvent, LinkEnd,
+    NetworkInterface, Pipeline, Promises, ReceiveDma, Region, Reply, SendDma, SendDmaSpec, SharedSram, Sram,
+    SramData, SramPace, SramSpec, Uncached,
 };
 use chasqui_placement::ProcessId;
 use chasqui_record::Profile;
 
 use crate::control::Program;
 use crate::layout::Layout;
-use crate::parameters::{Card, Pci};
+use crate::parameters::{Card, Tags, Ways};
 use crate::{np_registers as np, registers, requests};
+use deliver::Tagged;
 use events::{BoardEvent, Unit};
 use happened::Happened;
 use host::HostSide;
@@ -59,7 +63,8 @@ counters! {
 
 /// What a card is made from.
 pub(crate) struct BoardPlan {
-    pub pci: Pci,
+    pub ways: Ways,
+    pub tags: Tags,
     pub card: Card,
     pub network: NetworkParameters,
     pub port: NodePort,
@@ -101,7 +106,6 @@ pub(crate) struct Board {
     /// Bytes of a packet before its data and behind them.
     packet_bytes: (u32, u32),
     register_latency: Time,
-    retry: Time,
     /// What has happened that the firmware has yet to hear of.
     events: Happened,
     /// Processes whose doorbells have been stored to.
@@ -115,14 +119,26 @@ pub(crate) struct Board {
     /// Of the receiver's place that was filled last.
     filled: u64,
     records: Records,
+    /// The list of tags, if it has one.
+    tags: Option<Tagged>,
     program: Program,
     counters: BoardStatistics,
 }
 
 impl Board {
     pub fn new(plan: BoardPlan) -> Board {
-        let BoardPlan { pci, card, network, port, layout, line_bytes, processor, per_node, mut program } =
-            plan;
+        let BoardPlan {
+            ways,
+            tags,
+            card,
+            network,
+            port,
+            layout,
+            line_bytes,
+            processor,
+            per_node,
+            mut program,
+        } = plan;
         let clock = Clock::new(card.clock.hz());
         let header = card.packet_header.bytes();
         let link = LinkEnd::new(&network, port, 1, BoardEvent::Start.into());
@@ -142,10 +158,10 @@ impl Board {
             (np::SETTING_NODES, link.nodes().into()),
             (np::SETTING_PER_NODE, per_node.into()),
         ]);
-        let bus = io_bus(&pci);
+        let tags = program.has_tags().then(|| Tagged::new(tags, layout.processes));
+        program.settings.push((np::SETTING_TAGS, tags.as_ref().map_or(0, Tagged::entries)));
         Board {
-            retry: bus.clock().edge(pci.address.cycles() + pci.target_wait.cycles() + 1),
-            host: HostSide::new(bus, bridge(&pci), card_dma(&pci, &card, line_bytes)),
+            host: HostSide::new(&ways, &card, line_bytes),
             local: Local::new(processor, clock),
             send: SendDma::new(SendDmaSpec {
                 flit_bytes: card.flit.bytes() as u32,
@@ -163,6 +179,7 @@ impl Board {
             destination: 0,
             filled: 0,
             records: Records::default(),
+            tags,
             program,
             counters: BoardStatistics::default(),
             layout,
@@ -192,10 +209,9 @@ impl Board {
     /// Accesses to the card's memory are over.
     fn local_over(&mut self, c: &mut Context<'_, '_>) {
         while let Some((purpose, data)) = self.local.take_ended(c.now) {
-            let host = &mut self.host;
             match purpose {
-                Purpose::DmaRead => host.dma.local_read(data, &mut host.bus, c.now),
-                Purpose::DmaWrite => host.dma.local_written(&mut host.bus, c.now),
+                Purpose::DmaRead => self.host.path.local_read(data, c.now),
+                Purpose::DmaWrite => self.host.path.local_written(c.now),
                 Purpose::Load => self.loaded(&data, c),
                 Purpose::Store(0) => {}
                 Purpose::Store(doorbells) => {
@@ -210,7 +226,7 @@ impl Board {
                 Purpose::Receive => self.received(c),
             }
         }
-        self.dma_steps(c);
+        self.io_steps(c);
     }
 
     // --- the firmware -----------------------------------------------------------------------------------
@@ -285,13 +301,14 @@ impl Board {
         };
         Some(match address {
             np::BUSY => {
-                bit(self.host.dma.is_busy(), np::BUSY_HOST, np::EVENT_HOST)
+                bit(self.is_moving(), np::BUSY_HOST, np::EVENT_HOST)
                     | bit(self.send.is_busy(), np::BUSY_SEND, np::EVENT_SENT)
                     | bit(self.receive.is_busy(), np::BUSY_RECEIVE, np::EVENT_RECEIVED)
             }
             np::DOORBELLS => self.doorbells.take_before(now),
             np::TIME => self.local.clock().edge_at_or_after(now),
             np::RECEIVED => self.filled,
+            np::TAG_RESULT => self.tags.as_mut()?.take_result(),
             _ => self.program.settings.iter().find(|&&(at, _)| at == address)?.1,
         })
     }
@@ -314,6 +331,7 @@ impl Board {
             }
             np::RECEIVE_LOCAL => self.receive_local = value,
             np::RECEIVE_START => return self.start_receive(value, c),
+            np::TAG_KEY..=np::TAG_LOOK | np::TAG_DELIVER => return self.tags_store(address, value, c),
             np::FAULT if (value as u32) < self.layout.processes => {
                 let what = match value & !u64::from(u32::MAX) {
                     np::FAULT_COUNT => "its doorbell counts more slots than its window has",
@@ -336,46 +354,13 @@ impl Board {
     }
 }
 
-fn io_bus(pci: &Pci) -> IoBus {
-    IoBus::new(IoBusSpec {
-        clock: Clock::new(pci.clock.hz()),
-        width: pci.width.bytes() as u32,
-        masters: host::MASTERS,
-        arbitration: pci.arbitration.cycles(),
-        address: pci.address.cycles(),
-        turnaround: pci.turnaround.cycles(),
-        latency_timer: pci.latency_timer.cycles(),
-        initial_latency: pci.initial_latency.cycles(),
-        subsequent_latency: pci.subsequent_latency.cycles(),
-    })
-}
-
-fn bridge(pci: &Pci) -> Bridge {
-    Bridge::new(BridgeSpec {
-        master: host::BRIDGE,
-        posted_bytes: pci.posted.bytes() as u32,
-        burst_bytes: pci.burst.bytes() as u32,
-        target_wait: pci.target_wait.cycles(),
-    })
-}
-
-fn card_dma(pci: &Pci, card: &Card, line_bytes: u64) -> CardDma {
-    CardDma::new(CardDmaSpec {
-        master: host::CARD,
-        line_bytes,
-        target_wait: pci.target_wait.cycles(),
-        read_ahead: pci.read_ahead as usize,
-        write_buffer: pci.write_buffer as usize,
-        fifo: card.host_fifo as usize,
-    })
-}
-
 impl NetworkInterface for Board {
     fn identify(&self, page: &mut NiIdentification) {
         self.program.identify(page);
         page.interface = registers::HEADER.interface();
         page.settings[registers::SETTING_WINDOW_BYTES as usize] = self.layout.window_bytes;
         page.settings[registers::SETTING_HOST_BYTES as usize] = self.layout.host_bytes;
+        page.settings[registers::SETTING_TAGS as usize] = self.tags.as_ref().map_or(0, Tagged::entries);
         page.settings[requests::SETTING_PAGE_TABLE as usize] = self.layout.page_table();
         page.settings[requests::SETTING_ENTRIES as usize] = self.layout.entries;
         page.settings[requests::SETTING_PINNED as usize] = self.layout.pinned();
@@ -383,6 +368,13 @@ impl NetworkInterface for Board {
 
     fn regions(&self, process: ProcessId) -> Vec<Region> {
         self.layout.regions(process)
+    }
+
+    /// Its receives are not there any more.
+    fn close(&mut self, _: &mut Context<'_, '_>, process: ProcessId, _: bool) {
+        if let Some(tags) = &mut self.tags {
+            tags.list.close(process);
+        }
     }
 
     fn may_retry(&self, _: u64) -> bool {
@@ -395,12 +387,12 @@ impl NetworkInterface for Board {
             // It is a fault: see `store_64`.
             Uncached::Store if place.1 > size_of::<u64>() as u32 => false,
             Uncached::Store => {
-                let is_full = !self.host.bridge.has_room(place.1, &self.host.bus, c.now);
+                let is_full = !self.host.path.has_room(place.1, c.now);
                 self.counters.store_tries += u64::from(is_full);
                 is_full
             }
             Uncached::Load => {
-                let is_there = self.host.bridge.is_answered(place);
+                let is_there = self.host.path.is_answered(place);
                 if !is_there {
                     self.counters.load_tries += 1;
                     let _ = self.host_loads(place, c);
@@ -409,7 +401,7 @@ impl NetworkInterface for Board {
                 !is_there
             }
         };
-        waits.then_some(self.retry)
+        waits.then_some(self.host.retry)
     }
 
     fn read(&mut self, c: &mut Context<'_, '_>, address: u64, bytes: u32) -> Reply {
@@ -446,13 +438,15 @@ impl NetworkInterface for Board {
                 self.link.started();
                 self.go_on_sending(c);
             }
-            BoardEvent::Granted => self.granted(c),
-            BoardEvent::Moved => self.moved(c),
-            BoardEvent::Limit => self.limit(c),
+            BoardEvent::Granted => self.io_event(IoEvent::Granted, c),
+            BoardEvent::Moved => self.io_event(IoEvent::Moved, c),
+            BoardEvent::Limit => self.io_event(IoEvent::Limit, c),
             BoardEvent::Local => self.local_over(c),
             BoardEvent::Asked => unreachable!("it is no event"),
             BoardEvent::Processor => self.look(c),
             BoardEvent::Landed => self.landed(c),
+            BoardEvent::Looked => self.looked(c),
+            BoardEvent::Translated => self.translated(c),
         }
         self.go_on(c);
     }
@@ -502,9 +496,12 @@ impl NetworkInterface for Board {
     fn statistics(&self, visit: &mut Visitor<'_>) {
         self.counters.visit(visit);
         self.records.collectives.visit(&mut below("collectives", visit));
-        self.host.bus.statistics(&mut below("io_bus", visit));
+        self.host.path.statistics(&mut below("io_bus", visit));
         self.local.processor.memory.sram.statistics(&mut below("sram", visit));
         self.local.processor.statistics(&mut below("np", visit));
+        if let Some(tags) = &self.tags {
+            tags.list.statistics.visit(&mut below("tags", visit));
+        }
         self.link.statistics(visit);
     }
 }

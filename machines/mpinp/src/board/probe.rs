@@ -20,7 +20,7 @@ use chasqui_record::Recorder;
 
 use super::Board;
 use crate::np_registers as np;
-use crate::{MpinpMachine, board, registers};
+use crate::{MPINP, board, registers};
 
 /// An access of the host, to an address of the first process's window.
 #[derive(Clone, Copy)]
@@ -187,13 +187,13 @@ struct Own;
 
 impl Catalogue for Own {
     fn machine_file<'a>(&'a self, _: &str) -> Option<(&'a str, &'a str)> {
-        Some((MpinpMachine.file(), "machine.toml"))
+        Some((MPINP.file(), "machine.toml"))
     }
     fn names(&self) -> Vec<&str> {
         vec!["mpinp"]
     }
     fn schema(&self, _: &str) -> Schema {
-        MpinpMachine.schema()
+        MPINP.schema()
     }
 }
 
