@@ -43,6 +43,9 @@ struct mcp_name {
     bool is_withdrawn; /* likewise: it is to be cancelled */
     bool is_owed; /* the card has yet to hear that it has more entries */
     bool is_pinned;
+    bool is_kept; /* its pages stay pinned */
+    bool is_found; /* ... and were before */
+    bool is_written; /* ... for the card to write */
     uint16_t rank;   /* of a send: destination */
     uint16_t places; /* of a receive: in the card's expected lists */
     uint16_t number; /* of a send: among those to its destination */
@@ -69,9 +72,18 @@ void mcp_entries_post(void);
 /* Pins the data of a name, as far as there are entries; the card may write those of a receive. False: there are too few. */
 bool mcp_pin(uint32_t name, uint32_t left);
 void mcp_unpin(uint32_t name);
+void mcp_pages_open(const struct chasqui_ni_identification *ni);
 /* The first entries are done with: they name further pages. */
 void mcp_pin_more(uint32_t name, uint32_t done);
 void mcp_fill(struct chasqui_mpinp_request *request, uint32_t name); /* what it says of the data */
+
+/* --- cache.c: pages that stay pinned --- */
+
+bool mcp_cache_open(const struct chasqui_ni_identification *ni); /* false: none do */
+/* Entries that stay name the data, until `unpin`. False: there are too few, or some page can't be pinned. */
+bool mcp_cache_pin(struct mcp_name *name);
+void mcp_cache_unpin(const struct mcp_name *name);
+uint32_t mcp_cache_offset(const struct mcp_name *name); /* of the data in what the first entry names */
 
 /* --- send.c --- */
 
