@@ -32,8 +32,7 @@ static inline void carry(const volatile void *envelope)
     __asm__ volatile("slti x0, %0, %1" : : "r"(envelope), "i"((int)CHASQUI_MARK_MATCH) : "memory")
 
 /* ... and something has happened that is counted: a collective of that kind has begun, or NP_COUNT_. */
-#define MARK_COUNT(what) \
-    __asm__ volatile("slti x0, %0, %1" : : "r"((uint64_t)(what)), "i"((int)CHASQUI_MARK_PROTOCOL))
+#define MARK_COUNT(what) __asm__ volatile("slti x0, %0, %1" : : "r"((uint64_t)(what)), "i"((int)CHASQUI_MARK_PROTOCOL))
 
 /* Stops the simulation with a message that names this place. */
 static inline void check(bool right)

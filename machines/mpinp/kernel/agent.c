@@ -202,8 +202,8 @@ SELDOM static bool begin_process(void)
         return false;
     memory_clear(pins, CHASQUI_MPINP_NAMES * sizeof *pins);
     uint32_t kept = (uint32_t)setting(CHASQUI_MPINP_SETTING_KEPT); /* cache.c */
-    stock = (struct entries){
-        .free = NONE, .count = (uint32_t)setting(CHASQUI_MPINP_SETTING_ENTRIES) - kept, .fresh = kept};
+    stock =
+        (struct entries){.free = NONE, .count = (uint32_t)setting(CHASQUI_MPINP_SETTING_ENTRIES) - kept, .fresh = kept};
     return true;
 }
 

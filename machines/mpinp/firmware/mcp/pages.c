@@ -56,7 +56,7 @@ bool pages_take(unsigned process, struct transfer *transfer, const struct chasqu
 
 /* --- where data are --- */
 
-static SELDOM enum place go_nowhere(uint32_t request, struct transfer *transfer)
+static enum place go_nowhere(uint32_t request, struct transfer *transfer)
 {
     if (!transfer->is_void)
         refuse(request >> 8, CHASQUI_NP_FAULT_ENTRY);
@@ -65,7 +65,7 @@ static SELDOM enum place go_nowhere(uint32_t request, struct transfer *transfer)
 }
 
 /* An entry is here, which is that number of the request's: it may use it, and knows what it names. */
-static bool use_entry(uint32_t request, uint32_t number, const struct chasqui_mpinp_entry *entry)
+static inline bool use_entry(uint32_t request, uint32_t number, const struct chasqui_mpinp_entry *entry)
 {
     struct transfer *transfer = transfer_of(request);
     bool is_written = transfer->kind != CHASQUI_MPINP_SEND;
@@ -81,24 +81,33 @@ static bool use_entry(uint32_t request, uint32_t number, const struct chasqui_mp
     return true;
 }
 
-/* pages_find, where the request's entry is not the one that is `wanted`. Which part of the message an entry is for is counted
- * from its first on, and they are linked one way: the next on the way there is looked for in the TLB, or fetched. */
+/* The next entry on the way to the one that is `wanted`, from where the request is: they are linked one way. Which part of the
+ * message an entry is for is counted from its first on. */
+static inline void choose_entry(const struct transfer *transfer, uint32_t wanted)
+{
+    bool is_ahead = transfer->entry != NONE && wanted > transfer->entry;
+    fetched_number = is_ahead ? transfer->next_entry : transfer->first;
+    fetched_entry = is_ahead ? transfer->entry + 1 : 0;
+}
+
+static inline enum place fetch_entry(uint32_t request, uint64_t *address, uint32_t *bytes)
+{
+    fetched_for = request;
+    *address = table + fetched_number * sizeof fetched;
+    *bytes = sizeof fetched;
+    return LATER;
+}
+
+/* pages_find, where entries may be in the TLB. */
 static SELDOM enum place find_entry(uint32_t request, uint32_t offset, uint64_t *address, uint32_t *bytes,
-                                     uint32_t wanted)
+                                    uint32_t wanted)
 {
     struct transfer *transfer = transfer_of(request);
     while (wanted != transfer->entry) {
-        bool is_ahead = transfer->entry != NONE && wanted > transfer->entry;
-        uint32_t number = is_ahead ? transfer->next_entry : transfer->first;
-        fetched_entry = is_ahead ? transfer->entry + 1 : 0;
-        const struct chasqui_mpinp_entry *entry = has_tlb ? tlb_find(number) : NULL;
-        if (!entry) {
-            fetched_for = request;
-            fetched_number = number;
-            *address = table + number * sizeof fetched;
-            *bytes = sizeof fetched;
-            return LATER;
-        }
+        choose_entry(transfer, wanted);
+        const struct chasqui_mpinp_entry *entry = tlb_find(fetched_number);
+        if (!entry)
+            return fetch_entry(request, address, bytes);
         if (!use_entry(request, fetched_entry, entry))
             return NOWHERE;
     }
@@ -112,8 +121,12 @@ enum place pages_find(uint32_t request, uint32_t offset, uint64_t *address, uint
     uint32_t entry = (uint32_t)(from >> entry_log), page = (uint32_t)(from / PAGE) & (entry_pages - 1);
     if (transfer->is_void)
         return NOWHERE;
-    if (entry != transfer->entry)
-        return find_entry(request, offset, address, bytes, entry);
+    if (entry != transfer->entry) {
+        if (has_tlb)
+            return find_entry(request, offset, address, bytes, entry);
+        choose_entry(transfer, entry);
+        return fetch_entry(request, address, bytes);
+    }
     if (!transfer->pages[page])
         return go_nowhere(request, transfer);
     *address = (uint64_t)transfer->pages[page] * PAGE | from % PAGE;
