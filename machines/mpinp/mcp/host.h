@@ -32,7 +32,7 @@ void mcp_window_store(uint32_t address, const void *from, size_t bytes);
 
 /* --- names.c: requests that the card has --- */
 
-struct mcp_held;
+struct mcp_held; /* below */
 
 struct mcp_name {
     struct request *request; /* null: it is complete already, or none */
@@ -109,6 +109,33 @@ void mcp_collected(const struct chasqui_mpinp_event *event);
 void mcp_notes_init(void);
 void mcp_note(uint32_t rank, uint8_t what, uint32_t sequence); /* posts it, at once or later */
 void mcp_noted(const struct chasqui_mpinp_event *event);
+
+/* --- waiting.c: what waits on the host --- */
+
+/* A message that was found by a probe, claimed or drained. */
+struct mcp_held {
+    struct match_node nodes[PATTERNS]; /* of drained ones that no receive has met, as are the next two */
+    struct mcp_held *before, *after;
+    struct message message; /* what probing shows */
+    struct mcp_held *next[2]; /* by list */
+    uint32_t name; /* that claimed it; MCP_NONE: it is the card's, or its data are here */
+    bool is_fetched;
+    bool is_awaited; /* its send awaits its receive */
+    bool is_gone; /* it was cancelled while it was fetched */
+    struct request *request; /* that has met it */
+    char *data; /* null: the request's memory takes them */
+};
+
+void mcp_waiting_init(void);
+extern struct request *mcp_kept_first; /* the oldest; null: none waits */
+void mcp_kept_add(struct request *request); /* its node has the key */
+void mcp_kept_remove(struct request *request);
+struct request *mcp_kept_for(const struct chasqui_envelope *envelope); /* the oldest that gets such a message */
+extern struct mcp_held *mcp_held_first; /* likewise */
+void mcp_held_add(struct mcp_held *message);
+void mcp_held_remove(struct mcp_held *message);
+struct mcp_held *mcp_held_for(uint64_t key); /* the oldest that such a receive gets */
+struct mcp_held *mcp_held_of(uint32_t rank, uint32_t sequence);
 
 /* --- receive.c --- */
 
