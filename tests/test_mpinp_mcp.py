@@ -124,6 +124,16 @@ def test_many_receives_that_wait_on_the_host_take_no_longer(
     assert taken[640] < 1.05 * taken[160]
 
 
+def test_receives_that_wait_on_the_host_get_messages_in_order(
+    compile_c: Compiler, tmp_path: Path
+) -> None:
+    program = compile_c("wildcards", (PLACE / "wildcards.c").read_text())
+    words = ["run", "--out", "out", "-np", "2", *MACHINE, "--", str(program)]
+    done = command(*words, directory=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "wildcards: PASSED" in done.stdout
+
+
 def test_what_is_probed_for_is_claimed_or_cancelled(compile_c: Compiler, tmp_path: Path) -> None:
     """Before, a message whose send was cancelled in between ended the program."""
     program = compile_c("claims", (PLACE / "claims.c").read_text())
