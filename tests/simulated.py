@@ -81,9 +81,9 @@ CONTAINED = [
 ]  # fmt: skip
 
 
-# Variants of mpinp whose parts are all in mpinp/nic-tlb, or which have other values: golden times,
-# and the rest in a sweep.
-SWEPT = ["mpinp/pin-cache", "mpinp/cached"]
+# Variants of mpinp that have golden times and tests of their own (test_mpinp_kept.py), or differ in
+# values alone; the rest in a sweep.
+SWEPT = ["mpinp/pin-cache", "mpinp/nic-tlb", "mpinp/cached"]
 
 
 def tested() -> list[str]:

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.core
 
 
 # test_mpinp_mcp.py runs them, on nodes that are shared, too; it takes the host longest.
-HAS_OWN = ("mpinp/mcp", "mpinp/one-page", "mpinp/nic-tlb")
+HAS_OWN = ("mpinp/mcp", "mpinp/one-page")
 
 
 @pytest.mark.parametrize("machine", [name for name in tested() if SWEEP or name not in HAS_OWN])

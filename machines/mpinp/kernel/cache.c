@@ -131,8 +131,9 @@ static int64_t keep_block(uint32_t number, uint64_t block, const struct chasqui_
     uint64_t key = key_of(block, is_written);
     if (number >= cache.count)
         return -EINVAL;
-    if (find(key) != number && find(key) != NONE)
-        drop(find(key)); /* The process has forgotten that, as some other page could not be pinned. */
+    uint32_t other = find(key);
+    if (other != number && other != NONE)
+        drop(other); /* The process has forgotten that, as some other page could not be pinned. */
     volatile struct chasqui_mpinp_entry *entry = entry_of(number);
     bool is_evicted = cache.kept[number].key != key && begin_block(number, key);
     bool is_there = name_pages(number, block, asked);
