@@ -82,6 +82,16 @@ CONTAINED = [
 ]  # fmt: skip
 
 
+# Variants of mpinp that have golden times and tests of their own (test_mpinp_kept.py), or differ in
+# values alone; the rest in a sweep.
+SWEPT = ["mpinp/pin-cache", "mpinp/nic-tlb", "mpinp/cached"]
+
+
+def tested() -> list[str]:
+    """Machines, in CI without those that take the host long for little."""
+    return [machine for machine in machines() if SWEEP or machine not in SWEPT]
+
+
 def organisations() -> list[str]:
     """Of the machines and variants those that together have every part of the simulator in them;
     of SLOW ones only in a sweep: these have tests of their own."""

@@ -14,7 +14,15 @@ from typing import NamedTuple
 
 import pytest
 from conftest import ROOT, shared_place
-from simulated import SWEEP, command, machines, organisations, shared_nodes, two_at_a_time
+from simulated import (
+    SWEEP,
+    command,
+    machines,
+    organisations,
+    shared_nodes,
+    tested,
+    two_at_a_time,
+)
 
 from chasqui import toolchain
 
@@ -103,7 +111,7 @@ ENOUGH = ("basic", "first", "stress")
     ("machine", "case"),
     [
         pytest.param(machine, case, id=f"{machine}-{' '.join([case.program, *case.arguments])}")
-        for machine in machines()
+        for machine in tested()
         for case in on(machine)
         if SWEEP or machine in organisations() or case.program in ENOUGH
     ],

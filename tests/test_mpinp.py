@@ -162,7 +162,7 @@ def test_experiments_on_mpinp(tmp_path: Path, name: str) -> None:
         found = list(csv.DictReader(file))
     if name == "mpinp/latency":
         halves = {row["variant"]: float(row["half_round_trip_ns"]) for row in found}
-        assert set(halves) == {"mcp", "bip"}
+        assert set(halves) == {"mcp", "bip", "pin-cache", "nic-tlb"}
         for row in found:
             share = float(row["np_ns"]) / float(row["half_round_trip_ns"])
             assert float(row["np_share"]) == pytest.approx(share, abs=2e-3)

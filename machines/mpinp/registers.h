@@ -10,7 +10,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_MPINP_INTERFACE 0xff4b53d3u /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_MPINP_INTERFACE 0xfee1cf46u /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 
@@ -22,7 +22,7 @@
 #define CHASQUI_MPINP_SETTING_WINDOW_BYTES 0x0ull /* Setting: bytes of the window. */
 #define CHASQUI_MPINP_SETTING_HOST_BYTES 0x1ull /* Setting: bytes of the memory on the host. */
 #define CHASQUI_MPINP_SETTING_CREDIT 0x2ull /* Setting: messages that each process may have under way to each other one, until that says that it has done with them. */
-#define CHASQUI_MPINP_SETTING_TAGS 0x9ull /* Setting: entries of the list of tags that the process may have. */
+#define CHASQUI_MPINP_SETTING_TAGS 0xdull /* Setting: entries of the list of tags that the process may have. */
 #define CHASQUI_MPINP_SLOT_BYTES 0x400ull /* Bytes from one slot of a window to the next, and of the rings on the host. The first page of both is for control. */
 #define CHASQUI_MPINP_SLOT_DATA_BYTES 0x3c0ull /* Longest data of a message in a slot [bytes]. */
 #define CHASQUI_MPINP_HOST_SENT 0x0ull /* Offset in the memory on the host of the count of slots of the window that have been sent, 32 bits. What comes has a */
@@ -90,6 +90,10 @@ _Static_assert(offsetof(struct chasqui_mpinp_tag, reserved) == 28, "chasqui_mpin
 #define CHASQUI_MPINP_SETTING_ENTRY_PAGES 0x6ull /* Setting, the kernel's: pages that an entry names. */
 #define CHASQUI_MPINP_SETTING_PINNED 0x7ull /* Setting, the kernel's: address in the card's memory of what lies in one page: of each process a word for each name. */
 #define CHASQUI_MPINP_SETTING_COLLECTIVES 0x8ull /* Setting: 1, if the card does collectives. */
+#define CHASQUI_MPINP_SETTING_KEPT 0x9ull /* Setting: of the entries that each process has, so many, the first, name pages that stay pinned after transfers. */
+#define CHASQUI_MPINP_SETTING_TLB 0xaull /* Setting, the kernel's: slots of the card's TLB, a power of two; 0: it has none. */
+#define CHASQUI_MPINP_SETTING_STAMPS 0xbull /* Setting, the kernel's: address in the card's memory of a word for each slot of the TLB, its stamp: what the card holds in */
+#define CHASQUI_MPINP_SETTING_COUNT 0xcull /* Setting, the kernel's: address in the card's memory of a word for the records. A store to it counts a call of */
 #define CHASQUI_MPINP_REQUESTS 0x40ull /* Requests that the ring at the window's begin holds. The doorbell counts them. */
 #define CHASQUI_MPINP_WINDOW_REASON 0x800ull /* Offset in the window of a word for the records: a store to it counts a collective that the library does and why, REASON_. */
 #define CHASQUI_MPINP_WINDOW_DATA 0x1000ull /* Offset in the window of data that the process sends from there. */
@@ -146,6 +150,7 @@ _Static_assert(offsetof(struct chasqui_mpinp_tag, reserved) == 28, "chasqui_mpin
 #define CHASQUI_MPINP_READY 0x2ull /* Flag of a send: its receive is posted. */
 #define CHASQUI_MPINP_IN_WINDOW 0x4ull /* Flag of a send: its data are in the window. */
 #define CHASQUI_MPINP_IN_PAGE 0x8ull /* Flag of SEND, RECEIVE and FETCH: the data are in one page, of which the kernel has told the card by `name`. */
+#define CHASQUI_MPINP_FOUND 0x10ull /* Flag of SEND, RECEIVE and FETCH, for the records: the pages were pinned already. */
 #define CHASQUI_MPINP_DRAINED 0x1ull /* Flag of FETCH: the message's send awaits its receive, which has not come. SENT says so to the sender, and NOTE_MET follows */
 #define CHASQUI_MPINP_NOTE_ANSWER 0x0ull /* A note: the answer to the last. */
 #define CHASQUI_MPINP_NOTE_MET 0x1ull /* A note: the message that was drained has met its receive. */
@@ -172,9 +177,12 @@ _Static_assert(offsetof(struct chasqui_mpinp_tag, reserved) == 28, "chasqui_mpin
 #define CHASQUI_MPINP_CONTROL_PIN 0x7100ull /* `ioctl`: pins what a request names; `MpinpPin`. */
 #define CHASQUI_MPINP_CONTROL_PIN_MORE 0x7101ull /* `ioctl`: of a name whose first entries are done with, these name further pages; `MpinpPin`. */
 #define CHASQUI_MPINP_CONTROL_UNPIN 0x7102ull /* `ioctl`: what is pinned for the name that is the argument is so no more. */
+#define CHASQUI_MPINP_CONTROL_KEEP_OPEN 0x7103ull /* `ioctl`, once, before CONTROL_KEEP: the argument is the address of a byte for each entry of SETTING_KEPT. The kernel stores */
+#define CHASQUI_MPINP_CONTROL_KEEP 0x7104ull /* `ioctl`: entries name memory whose pages stay pinned; `MpinpKeep`. */
 #define CHASQUI_MPINP_PIN_WRITE 0x1ull /* Flag of a pin: the card writes. */
 #define CHASQUI_MPINP_PINNED_WRITE 0x8000000000000000ull /* Of a page in the card's memory: the card may write it. The rest is the data's physical address; 0: none. */
 #define CHASQUI_MPINP_ENTRY_WRITE 0x1ull /* Flag of an entry: the card may write its pages. */
+#define CHASQUI_MPINP_ENTRY_KEPT 0x2ull /* Flag of an entry: the card may hold a copy of it; the kernel stores to its stamp when it changes. */
 
 struct chasqui_mpinp_request {
     uint8_t kind; /* What is wanted. */
@@ -261,5 +269,19 @@ _Static_assert(offsetof(struct chasqui_mpinp_pin, left) == 24, "chasqui_mpinp_pi
 _Static_assert(offsetof(struct chasqui_mpinp_pin, first) == 28, "chasqui_mpinp_pin.first");
 _Static_assert(offsetof(struct chasqui_mpinp_pin, valid) == 32, "chasqui_mpinp_pin.valid");
 _Static_assert(offsetof(struct chasqui_mpinp_pin, reserved) == 36, "chasqui_mpinp_pin.reserved");
+
+struct chasqui_mpinp_keep {
+    uint64_t address; /* Where it begins. */
+    uint64_t bytes; /* Length [bytes]. */
+    uint64_t entries; /* Address of 32 bits for each block in which it lies: the number of the block's entry among the process's that stay */
+    uint32_t flags; /* Flags, as of MpinpPin. */
+    uint32_t reserved; /* Not used. */
+};
+_Static_assert(sizeof(struct chasqui_mpinp_keep) == 32, "chasqui_mpinp_keep");
+_Static_assert(offsetof(struct chasqui_mpinp_keep, address) == 0, "chasqui_mpinp_keep.address");
+_Static_assert(offsetof(struct chasqui_mpinp_keep, bytes) == 8, "chasqui_mpinp_keep.bytes");
+_Static_assert(offsetof(struct chasqui_mpinp_keep, entries) == 16, "chasqui_mpinp_keep.entries");
+_Static_assert(offsetof(struct chasqui_mpinp_keep, flags) == 24, "chasqui_mpinp_keep.flags");
+_Static_assert(offsetof(struct chasqui_mpinp_keep, reserved) == 28, "chasqui_mpinp_keep.reserved");
 
 #endif

@@ -1,7 +1,7 @@
 /* Rank 1 stores a request to its window that it may not make; the others exchange messages meanwhile.
  *
  * Usage: forged WHAT (rank, name, kind, window, odd, beyond, foreign, free, page, long, read, reuse, entry, fetch, count, many,
- * twice, tree, length, operation, outside, second)
+ * twice, tree, length, operation, outside, second; of pages that stay pinned: given, lent, constant)
  */
 #include <fcntl.h>
 #include <mpi.h>
@@ -55,6 +55,52 @@ static struct chasqui_mpinp_request send_of(uint32_t entry, uint32_t bytes)
                                           .context = 12345,
                                           .bytes = bytes,
                                           .entry = entry};
+}
+
+static void wait(void)
+{
+    for (volatile int turn = 0; turn < 20000; turn++)
+        ;
+}
+
+/* The process's last entry of those that stay pinned names a page. */
+static uint32_t keep(const void *page, uint32_t flags)
+{
+    uint32_t entry = (uint32_t)ni->settings[CHASQUI_MPINP_SETTING_KEPT] - 1;
+    struct chasqui_mpinp_keep keep = {
+        .address = (uint64_t)(uintptr_t)page, .bytes = 64, .entries = (uint64_t)(uintptr_t)&entry, .flags = flags};
+    if (ioctl(card, CHASQUI_MPINP_CONTROL_KEEP, &keep))
+        return UINT32_MAX;
+    return (uint32_t)ni->settings[CHASQUI_MPINP_SETTING_ENTRIES] + entry;
+}
+
+/* In what an entry names. */
+static uint32_t offset_of(const void *data)
+{
+    return (uint32_t)((uintptr_t)data % ((uintptr_t)4096 * ni->settings[CHASQUI_MPINP_SETTING_ENTRY_PAGES]));
+}
+
+/* By entries that stay pinned, which the card has used before: of a page that is given back; another process's; of a page that is
+ * not to be written. */
+static struct chasqui_mpinp_request harm_kept(const char *what)
+{
+    char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct chasqui_mpinp_request request = send_of(keep(page, 0), 64);
+    request.offset = offset_of(page);
+    request.valid = 1;
+    post(request);
+    wait();
+    if (!strcmp(what, "given"))
+        munmap(page, 4096);
+    if (!strcmp(what, "lent")) {
+        request.entry = 0;
+        request.offset = offset_of(memory); /* as in rank 0 */
+    }
+    request.name = 102;
+    if (strcmp(what, "constant"))
+        return request;
+    request.kind = CHASQUI_MPINP_RECEIVE;
+    return request;
 }
 
 /* What leads to entries of the page table. */
@@ -134,6 +180,8 @@ static void harm(const char *what)
         times = CHASQUI_MPINP_NAMES;
     else if (!strcmp(what, "twice") || !strcmp(what, "second"))
         times = 2;
+    else if (!strcmp(what, "given") || !strcmp(what, "lent") || !strcmp(what, "constant"))
+        request = harm_kept(what);
     else
         request = harm_pages(what);
     for (unsigned i = 0; i < sizeof collectives / sizeof *collectives; i++)
@@ -145,7 +193,7 @@ static void harm(const char *what)
         post(request);
         if (!strcmp(what, "entry"))
             request.kind = CHASQUI_MPINP_ENTRY;
-        for (volatile int wait = 0; wait < 2000; wait++)
+        for (volatile int turn = 0; turn < 2000; turn++)
             ;
     }
 }
@@ -156,6 +204,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    MPI_Bcast(memory, sizeof memory, MPI_CHAR, 0, MPI_COMM_WORLD); /* Entries of all. */
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 1) {
         open_window();

@@ -10,6 +10,8 @@ from chasqui.experiment import Output, Run, mean
 from chasqui.messages import Message
 
 VARIANTS = {"mcp": "mpinp", "bip": "mpinp/bip"}
+KEPT = {"pin-cache": "mpinp/pin-cache", "nic-tlb": "mpinp/nic-tlb"}
+MACHINES = VARIANTS | KEPT
 TRIPS, TRIPS_QUICK = 24, 8
 
 
@@ -24,14 +26,14 @@ def none_of(variant: str) -> str:
 def run(variant: str, size: int, trips: int, *, pause: int = 0, profile: bool = False) -> Run:
     """Messages to and fro."""
     arguments = [str(trips), str(size), str(pause)]
-    name, machine = name_of(variant, size, pause), VARIANTS[variant]
+    name, machine = name_of(variant, size, pause), MACHINES[variant]
     return Run(name, machine, 2, "pingpong", arguments=arguments, profile=profile)
 
 
 def run_none(variant: str, *, profile: bool = False) -> Run:
     """The same without messages."""
     arguments = ["0", "0", "0"]
-    name, machine = none_of(variant), VARIANTS[variant]
+    name, machine = none_of(variant), MACHINES[variant]
     return Run(name, machine, 2, "pingpong", arguments=arguments, profile=profile)
 
 

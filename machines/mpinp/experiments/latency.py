@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from chasqui.experiment import Experiment, Output, Report, Run, Table
 
 from ._records import (
+    KEPT,
+    MACHINES,
     TRIPS,
     TRIPS_QUICK,
-    VARIANTS,
     busy_ns,
     each,
     exchanged,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 QUESTION = """\
 Is a message faster where the network processor matches it, or where the host does? Half a round \
 trip of freshly written data, and for how long hosts, I/O buses, network processors and wire were \
-busy with it."""
+busy with it. Also where pages stay pinned, and the card holds their entries."""
 
 SIZES = (4, 16, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
 SIZES_QUICK = (4,)
@@ -51,7 +52,7 @@ def runs(quick: bool) -> list[Run]:
     trips, sizes = (TRIPS_QUICK, SIZES_QUICK) if quick else (TRIPS, SIZES)
     return [
         each_run
-        for variant in VARIANTS
+        for variant in MACHINES
         for each_run in (run_none(variant), *(run(variant, size, trips) for size in sizes))
     ]
 
@@ -69,7 +70,7 @@ def row(variant: str, size: int, output: Output, none: Output) -> Row:
 def rows(outputs: Mapping[str, Output]) -> list[Row]:
     return [
         row(variant, size, outputs[name], outputs[none_of(variant)])
-        for variant in VARIANTS
+        for variant in MACHINES
         for size in SIZES
         if (name := name_of(variant, size)) in outputs
     ]
@@ -82,9 +83,15 @@ def finding(found: Sequence[Row]) -> str:
     ratios = [float(halves["mcp", size] / halves["bip", size]) for size in sizes]
     sooner = [size for size, ratio in zip(sizes, ratios, strict=True) if ratio < 1]
     where = f"shorter from {sooner[0]:,} bytes on" if sooner else "longer at every length"
+    kept = ", ".join(
+        f"{name} {float(halves[name, size] / halves['mcp', size]):.2f} at {size:,} bytes"
+        for name in KEPT
+        for size in (sizes[0], sizes[-1])
+    )
     return (
         f"Where the network processor matches, half a round trip is {where}: {ratios[0]:.2f} of "
-        f"the thin firmware's at {sizes[0]} bytes, {ratios[-1]:.2f} at {sizes[-1]:,}."
+        f"the thin firmware's at {sizes[0]} bytes, {ratios[-1]:.2f} at {sizes[-1]:,}. Of what it "
+        f"is where pages are pinned for each message: {kept}."
     )
 
 
@@ -105,7 +112,7 @@ def draw(figure: Figure, found: Sequence[Row]) -> None:
     from chasqui.experiment import drawing
 
     axes = figure.subplots()
-    colors = {"mcp": drawing.BLUE, "bip": drawing.ORANGE}
+    colors = {"mcp": drawing.BLUE, "bip": drawing.ORANGE, "nic-tlb": drawing.SKY}
     for variant, color in colors.items():
         mine = [each for each in found if each.variant == variant]
         sizes = [each.bytes for each in mine]

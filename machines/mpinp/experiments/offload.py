@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
+from chasqui import core
 from chasqui.experiment import Experiment, Output, Report, Run, Table, mean, sensitivity, steady
 
 from ._records import TRIPS, VARIANTS, exchanged, interval_ns
@@ -22,8 +23,8 @@ behind computation."""
 
 CLOCKS = ("33.333333", "66.666667", "133.333333", "266.666667", "533.333333", "800")
 CLOCKS_QUICK = ("33.333333", "800")
-CACHED = "cached"  # on the slowest memory: four times its clock, instructions from a cache
-CACHED_SETS = ("mpinp.np.clock_factor=4", "mpinp.np.instruction_cache=16 KiB")
+CACHED = "cached"  # on the slowest memory: the processor of mpinp/cached
+CACHED_PROCESSOR = ("mpinp.np.clock_factor", "mpinp.np.instruction_cache")
 LATENCY_BYTES, OVERHEAD_BYTES = 4, (8, 4096)
 OVERLAP_BYTES, LONG_BYTES = 65536, 40 << 20  # two of these are more than the page table reaches
 OVERHEAD_TRIPS, OVERLAP_TRIPS = 8, 4
@@ -62,7 +63,10 @@ class Overlap(NamedTuple):
 
 
 def sets_of(processor: str) -> Sequence[str]:
-    return CACHED_SETS if processor == CACHED else (f"mpinp.card.clock={processor} MHz",)
+    if processor != CACHED:
+        return (f"mpinp.card.clock={processor} MHz",)
+    every = {each["name"]: each["value"] for each in core.parameters("mpinp/cached")}
+    return [f"{name}={every[name]}" for name in CACHED_PROCESSOR]
 
 
 def kind_of(processor: str) -> str:

@@ -31,9 +31,8 @@ static inline void carry(const volatile void *envelope)
 #define MARK_MATCHED(envelope) \
     __asm__ volatile("slti x0, %0, %1" : : "r"(envelope), "i"((int)CHASQUI_MARK_MATCH) : "memory")
 
-/* ... and a collective has begun, of that kind. */
-#define MARK_COLLECTIVE(kind) \
-    __asm__ volatile("slti x0, %0, %1" : : "r"((uint64_t)(kind)), "i"((int)CHASQUI_MARK_PROTOCOL))
+/* ... and something has happened that is counted: a collective of that kind has begun, or NP_COUNT_. */
+#define MARK_COUNT(what) __asm__ volatile("slti x0, %0, %1" : : "r"((uint64_t)(what)), "i"((int)CHASQUI_MARK_PROTOCOL))
 
 /* Stops the simulation with a message that names this place. */
 static inline void check(bool right)

@@ -76,7 +76,12 @@
 #define CHASQUI_NP_SETTING_ENTRIES 0x188ull /* Loaded: entries of it that each process has. */
 #define CHASQUI_NP_SETTING_ENTRY_PAGES 0x190ull /* Loaded: pages that an entry names. */
 #define CHASQUI_NP_SETTING_PINNED 0x198ull /* Loaded: address in the card's memory of what lies in one page: a word for each name of each process. */
-#define CHASQUI_NP_SETTING_TAGS 0x1a0ull /* Loaded: entries of the list of tags that each process may have. */
+#define CHASQUI_NP_SETTING_TLB 0x1a0ull /* Loaded: slots of the TLB, a power of two; 0: there is none. */
+#define CHASQUI_NP_SETTING_STAMPS 0x1a8ull /* Loaded: address in the card's memory of its slots' stamps: a word each. */
+#define CHASQUI_NP_SETTING_TAGS 0x1b0ull /* Loaded: entries of the list of tags that each process may have. */
+#define CHASQUI_NP_COUNT_FOUND 0x10ull /* Of the mark PROTOCOL, behind kinds of collectives: a request's pages were pinned already. */
+#define CHASQUI_NP_COUNT_TLB_HIT 0x11ull /* ...: the TLB has an entry that is wanted. */
+#define CHASQUI_NP_COUNT_TLB_MISS 0x12ull /* ...: it has not. */
 #define CHASQUI_NP_PROCESSES_MAX 0x40ull /* Processes of a node, at most: a bit each of DOORBELLS. */
 #define CHASQUI_NP_PEER_BYTES 0x10ull /* Bytes that the thin firmware needs behind its image for each process of the node and each of the machine. */
 #define CHASQUI_NP_PROCESS_BYTES 0x7000ull /* Bytes that the firmware that matches needs behind its image for each process of the node, at most. */
@@ -85,5 +90,6 @@
 #define CHASQUI_NP_OFF_PROCESS 0x168ull /* The same, for each process of the node: of each receive, ACK and two grants. */
 #define CHASQUI_NP_OFF_RANK 0x78ull /* The same, for each rank: of each of its receives, the answer to SEND_REQ. */
 #define CHASQUI_NP_OFF_BYTES 0x6ull /* Bytes of each. */
+#define CHASQUI_NP_TLB_BYTES 0x28ull /* Bytes that it needs for each slot of the TLB. */
 
 #endif

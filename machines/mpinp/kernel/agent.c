@@ -5,8 +5,7 @@
  * Each process has a share of the entries. Those of a name are a ring: what is longer than they reach goes on when the first
  * of them are done with. The simulator never takes a page from a process, and gives none of one process to another; what
  * pinning costs here is the walk through page tables, pages that are brought in, and entries. */
-#include "kernel.h"
-#include "registers.h"
+#include "agent.h"
 
 #define NONE UINT32_MAX
 
@@ -28,20 +27,13 @@ static struct entries {
 #define pins (pins_of[process_here])
 #define stock (stocks[process_here])
 
-static uint64_t setting(unsigned number) { return boot.ni.settings[number]; }
-
-static volatile struct chasqui_mpinp_entry *entry_at(uint32_t number)
-{
-    return of_physical(setting(CHASQUI_MPINP_SETTING_PAGE_TABLE) + number * sizeof(struct chasqui_mpinp_entry));
-}
-
 /* --- entries --------------------------------------------------------------------------------------------- */
 
 static uint32_t entry_take(void)
 {
     stock.count--;
     if (stock.free == NONE)
-        return (uint32_t)(process_here * setting(CHASQUI_MPINP_SETTING_ENTRIES)) + stock.fresh++;
+        return entries_begin() + stock.fresh++;
     uint32_t number = stock.free;
     stock.free = entry_at(number)->next;
     return number;
@@ -55,8 +47,6 @@ static void entry_give(uint32_t number)
     stock.free = number;
     stock.count++;
 }
-
-static uint64_t bytes_of_entry(void) { return setting(CHASQUI_MPINP_SETTING_ENTRY_PAGES) * PAGE_BYTES; }
 
 /* Entries that all of it takes. */
 static uint64_t entries_for(const struct pin *pin)
@@ -211,7 +201,9 @@ SELDOM static bool begin_process(void)
     if (!pins)
         return false;
     memory_clear(pins, CHASQUI_MPINP_NAMES * sizeof *pins);
-    stock = (struct entries){.free = NONE, .count = (uint32_t)setting(CHASQUI_MPINP_SETTING_ENTRIES)};
+    uint32_t kept = (uint32_t)setting(CHASQUI_MPINP_SETTING_KEPT); /* cache.c */
+    stock =
+        (struct entries){.free = NONE, .count = (uint32_t)setting(CHASQUI_MPINP_SETTING_ENTRIES) - kept, .fresh = kept};
     return true;
 }
 
@@ -223,6 +215,8 @@ static int64_t agent_control(uint64_t request, uint64_t argument)
     case CHASQUI_MPINP_CONTROL_PIN: return pin_memory(argument);
     case CHASQUI_MPINP_CONTROL_PIN_MORE: return pin_more(argument);
     case CHASQUI_MPINP_CONTROL_UNPIN: return unpin(argument);
+    case CHASQUI_MPINP_CONTROL_KEEP_OPEN: return cache_open(argument);
+    case CHASQUI_MPINP_CONTROL_KEEP: return cache_keep(argument);
     default: return -ENOTTY;
     }
 }
@@ -247,6 +241,7 @@ static void agent_unmapped(uint64_t address, uint64_t bytes)
     for (unsigned name = 0; pins && name < CHASQUI_MPINP_NAMES; name++)
         if (pins[name].is_used && pins[name].address < end && pins[name].address + pins[name].bytes > address)
             make_void(&pins[name]);
+    cache_unmapped(address, bytes);
 }
 
 /* The process ends: nothing of it is pinned any more. */
@@ -255,6 +250,7 @@ static bool agent_outlives(void)
     for (unsigned name = 0; pins && name < CHASQUI_MPINP_NAMES; name++)
         if (pins[name].is_used)
             release(&pins[name]);
+    cache_end();
     return false;
 }
 

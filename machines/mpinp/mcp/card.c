@@ -36,6 +36,7 @@ bool mcp_card_open(const struct chasqui_ni_identification *ni, int ni_fd)
     longest = ni->settings[CHASQUI_MPINP_SETTING_PIO_BYTES];
     mcp_window_open((uint32_t)ni->settings[CHASQUI_MPINP_SETTING_WINDOW_BYTES]);
     device = ni_fd;
+    mcp_pages_open(ni);
     return true;
 }
 

@@ -32,7 +32,7 @@ void mcp_window_store(uint32_t address, const void *from, size_t bytes);
 
 /* --- names.c: requests that the card has --- */
 
-struct mcp_held;
+struct mcp_held; /* below */
 
 struct mcp_name {
     struct request *request; /* null: it is complete already, or none */
@@ -43,6 +43,9 @@ struct mcp_name {
     bool is_withdrawn; /* likewise: it is to be cancelled */
     bool is_owed; /* the card has yet to hear that it has more entries */
     bool is_pinned;
+    bool is_kept; /* its pages stay pinned */
+    bool is_found; /* ... and were before */
+    bool is_written; /* ... for the card to write */
     uint16_t rank;   /* of a send: destination */
     uint16_t places; /* of a receive: in the card's expected lists */
     uint16_t number; /* of a send: among those to its destination */
@@ -69,9 +72,18 @@ void mcp_entries_post(void);
 /* Pins the data of a name, as far as there are entries; the card may write those of a receive. False: there are too few. */
 bool mcp_pin(uint32_t name, uint32_t left);
 void mcp_unpin(uint32_t name);
+void mcp_pages_open(const struct chasqui_ni_identification *ni);
 /* The first entries are done with: they name further pages. */
 void mcp_pin_more(uint32_t name, uint32_t done);
 void mcp_fill(struct chasqui_mpinp_request *request, uint32_t name); /* what it says of the data */
+
+/* --- cache.c: pages that stay pinned --- */
+
+bool mcp_cache_open(const struct chasqui_ni_identification *ni); /* false: none do */
+/* Entries that stay name the data, until `unpin`. False: there are too few, or some page can't be pinned. */
+bool mcp_cache_pin(struct mcp_name *name);
+void mcp_cache_unpin(const struct mcp_name *name);
+uint32_t mcp_cache_offset(const struct mcp_name *name); /* of the data in what the first entry names */
 
 /* --- send.c --- */
 
@@ -97,6 +109,33 @@ void mcp_collected(const struct chasqui_mpinp_event *event);
 void mcp_notes_init(void);
 void mcp_note(uint32_t rank, uint8_t what, uint32_t sequence); /* posts it, at once or later */
 void mcp_noted(const struct chasqui_mpinp_event *event);
+
+/* --- waiting.c: what waits on the host --- */
+
+/* A message that was found by a probe, claimed or drained. */
+struct mcp_held {
+    struct match_node nodes[PATTERNS]; /* of drained ones that no receive has met, as are the next two */
+    struct mcp_held *before, *after;
+    struct message message; /* what probing shows */
+    struct mcp_held *next[2]; /* by list */
+    uint32_t name; /* that claimed it; MCP_NONE: it is the card's, or its data are here */
+    bool is_fetched;
+    bool is_awaited; /* its send awaits its receive */
+    bool is_gone; /* it was cancelled while it was fetched */
+    struct request *request; /* that has met it */
+    char *data; /* null: the request's memory takes them */
+};
+
+void mcp_waiting_init(void);
+extern struct request *mcp_kept_first; /* the oldest; null: none waits */
+void mcp_kept_add(struct request *request); /* its node has the key */
+void mcp_kept_remove(struct request *request);
+struct request *mcp_kept_for(const struct chasqui_envelope *envelope); /* the oldest that gets such a message */
+extern struct mcp_held *mcp_held_first; /* likewise */
+void mcp_held_add(struct mcp_held *message);
+void mcp_held_remove(struct mcp_held *message);
+struct mcp_held *mcp_held_for(uint64_t key); /* the oldest that such a receive gets */
+struct mcp_held *mcp_held_of(uint32_t rank, uint32_t sequence);
 
 /* --- receive.c --- */
 

@@ -1,9 +1,13 @@
 /* Zero copy (MPI-NP, section 3.5): the kernel pins what is sent or received, for each transfer anew (pessimistic pinning), and
- * names its pages to the card. */
+ * names its pages to the card. Or they stay pinned (cache.c), where there is room. */
 #include "host.h"
 #include "mpi/runtime/error.h"
 
 enum { PAGE = 4096, NO_MEMORY = -12, FAULT = -14 }; /* Linux include/uapi/asm-generic/errno-base.h */
+
+static bool has_cache; /* pages stay pinned */
+
+void mcp_pages_open(const struct chasqui_ni_identification *ni) { has_cache = mcp_cache_open(ni); }
 
 /* Pages that can't be pinned are not there, or not to be written. As with a copy, the access is the process's fault. */
 static void mcp_access(char *data, size_t bytes, bool is_written)
@@ -33,6 +37,8 @@ bool mcp_pin(uint32_t number, uint32_t left)
     name->valid = 0;
     if (name->bytes == 0)
         return true;
+    if (has_cache && mcp_cache_pin(name))
+        return true;
     struct chasqui_mpinp_pin pin = {.address = (uint64_t)(uintptr_t)name->data,
                                     .bytes = name->bytes,
                                     .name = number,
@@ -50,6 +56,8 @@ void mcp_unpin(uint32_t number)
 {
     if (mcp_name_of(number)->is_pinned)
         mcp_card_control(CHASQUI_MPINP_CONTROL_UNPIN, number);
+    else if (mcp_name_of(number)->is_kept)
+        mcp_cache_unpin(mcp_name_of(number));
 }
 
 void mcp_pin_more(uint32_t number, uint32_t done)
@@ -75,4 +83,8 @@ void mcp_fill(struct chasqui_mpinp_request *request, uint32_t number)
     request->offset = (uint32_t)((uintptr_t)name->data % PAGE);
     if (name->is_pinned && name->valid == 0)
         request->flags |= CHASQUI_MPINP_IN_PAGE;
+    if (!name->is_kept)
+        return;
+    request->offset = mcp_cache_offset(name);
+    request->flags |= name->is_found ? CHASQUI_MPINP_FOUND : 0;
 }

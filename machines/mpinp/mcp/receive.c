@@ -10,29 +10,15 @@
 #define CLAIMED 20u
 #define CLAIMS_LEFT 4u /* with fewer, messages that are claimed are taken into the host's memory */
 
-/* A message that was found by a probe, claimed or drained. */
-struct mcp_held {
-    struct message message; /* what probing shows */
-    struct mcp_held *next[3]; /* by list */
-    uint32_t name; /* that claimed it; MCP_NONE: it is the card's, or its data are here */
-    bool is_fetched;
-    bool is_awaited; /* its send awaits its receive */
-    bool is_gone; /* it was cancelled while it was fetched */
-    struct request *request; /* that has met it */
-    char *data; /* null: the request's memory takes them */
-};
-
-/* A message may be in several. */
-enum mcp_place { HELD, FETCHES, CLAIMS };
+/* A message may be in both, of which none is long. */
+enum mcp_place { FETCHES, CLAIMS };
 
 struct mcp_list {
     struct mcp_held *first, *last;
 };
 
-static struct request *kept_first, *kept_last; /* receives that wait here: linked by their nodes */
-/* Messages that do, in the order of each source; those that are to be fetched and wait for room; those that were claimed, of
- * which the card has the data. */
-static struct mcp_list lists[3];
+/* Messages that are to be fetched and wait for room; those that were claimed, of which the card has the data. */
+static struct mcp_list lists[2];
 static uint32_t receives, places; /* that the card has */
 static bool listens; /* UNCLAIMED is to come */
 static bool is_new; /* receives were kept since the card was asked last */
@@ -59,9 +45,8 @@ void mcp_receive_init(void)
 {
     crowded = chq_malloc(chq.size * sizeof *crowded);
     memset(crowded, 0, chq.size * sizeof *crowded);
+    mcp_waiting_init();
 }
-
-static inline struct request *mcp_after(const struct request *request) { return (struct request *)request->node.next; }
 
 static void mcp_append(enum mcp_place place, struct mcp_held *message)
 {
@@ -151,13 +136,13 @@ static bool mcp_wait_step(struct blocked *blocked)
     (void)blocked;
     while (lists[FETCHES].first && mcp_fetch(lists[FETCHES].first))
         mcp_remove(FETCHES, lists[FETCHES].first);
-    while (kept_first) {
-        struct request *request = kept_first, *next = mcp_after(request);
+    while (mcp_kept_first) {
+        struct request *request = mcp_kept_first;
         if (!mcp_receive_post(request, request->node.key, match_key_pattern(request->node.key)))
             break;
-        kept_first = next;
+        mcp_kept_remove(request);
     }
-    return !kept_first && !lists[FETCHES].first;
+    return !mcp_kept_first && !lists[FETCHES].first;
 }
 
 static bool is_blocked;
@@ -179,29 +164,9 @@ static void mcp_wait(void)
 
 static void mcp_keep(struct request *request)
 {
-    request->posted = true;
-    request->node.next = NULL;
-    if (kept_first)
-        kept_last->node.next = &request->node;
-    else
-        kept_first = request;
-    kept_last = request;
+    mcp_kept_add(request);
     is_new = true;
     mcp_wait();
-}
-
-static void mcp_kept_remove(struct request *request)
-{
-    struct request *before = NULL, *found = kept_first;
-    for (; found != request; found = mcp_after(found))
-        before = found;
-    if (before)
-        before->node.next = request->node.next;
-    else
-        kept_first = mcp_after(request);
-    if (kept_last == request)
-        kept_last = before;
-    request->posted = false;
 }
 
 /* --- messages that were claimed --- */
@@ -242,6 +207,11 @@ static void mcp_want(struct mcp_held *message)
     mcp_wait();
 }
 
+static struct mcp_held *mcp_of(struct message *message)
+{
+    return (struct mcp_held *)(void *)((char *)message - offsetof(struct mcp_held, message));
+}
+
 static void mcp_held_free(struct mcp_held *message)
 {
     free(message->data);
@@ -275,29 +245,15 @@ static void mcp_meet(struct request *request, struct mcp_held *message)
     mcp_want(message);
 }
 
-static bool mcp_matches(uint64_t key, const struct mcp_held *message)
-{
-    uint64_t other = match_envelope_key(&message->message.envelope);
-    return ((key ^ other) & match_mask(match_key_pattern(key))) == 0;
-}
-
-static struct mcp_held *mcp_held_for(uint64_t key)
-{
-    struct mcp_held *message = lists[HELD].first;
-    while (message && !mcp_matches(key, message))
-        message = message->next[HELD];
-    return message;
-}
-
 void mcp_post(struct request *request, uint64_t key, int pattern)
 {
-    struct mcp_held *message = unlikely(lists[HELD].first != NULL) ? mcp_held_for(key) : NULL;
+    struct mcp_held *message = unlikely(mcp_held_first != NULL) ? mcp_held_for(key) : NULL;
     request->node.key = key;
     if (unlikely(message != NULL)) {
-        mcp_remove(HELD, message);
+        mcp_held_remove(message);
         chq_tell();
         mcp_meet(request, message);
-    } else if (kept_first || !mcp_receive_post(request, key, pattern)) {
+    } else if (mcp_kept_first || !mcp_receive_post(request, key, pattern)) {
         mcp_keep(request);
     }
 }
@@ -370,15 +326,6 @@ static bool mcp_claim_into(struct mcp_held *message, struct chasqui_mpinp_reques
     return true;
 }
 
-/* The oldest of the receives that wait here which gets it. */
-static struct request *mcp_kept_for(const struct mcp_held *message)
-{
-    struct request *request = kept_first;
-    while (request && !mcp_matches(request->node.key, message))
-        request = mcp_after(request);
-    return request;
-}
-
 static void mcp_drain_claimed(uint32_t rank)
 {
     struct mcp_held *next = lists[CLAIMS].first;
@@ -405,26 +352,24 @@ static bool mcp_drain(uint32_t rank)
             free(message);
             return true;
         }
-        struct request *receive = mcp_kept_for(message);
+        struct request *receive = mcp_kept_for(&message->message.envelope);
         if (receive) {
             mcp_kept_remove(receive);
             mcp_meet(receive, message);
             continue;
         }
         MARK_QUEUED(&message->message.envelope);
-        mcp_append(HELD, message);
+        mcp_held_add(message);
         mcp_want(message);
     }
 }
 
 void mcp_drained_cancel(uint32_t rank, uint32_t sequence)
 {
-    struct mcp_held *message = lists[HELD].first;
-    while (message && (message->message.envelope.source != rank || message->message.envelope.sequence != sequence))
-        message = message->next[HELD];
+    struct mcp_held *message = mcp_held_of(rank, sequence);
     if (!message)
         return; /* It has met its receive: NOTE_MET is on its way. */
-    mcp_remove(HELD, message);
+    mcp_held_remove(message);
     if (message->name == MCP_NONE)
         mcp_held_free(message);
     else
@@ -442,7 +387,7 @@ void mcp_unclaimed(const struct chasqui_mpinp_event *event)
 {
     listens = false;
     vain.is_valid = false;
-    if (!kept_first)
+    if (!mcp_kept_first)
         return;
     for (uint32_t rank = 0; rank < chq.size; rank++)
         if (event->rank == rank || event->rank == CHASQUI_MPINP_ANY_SOURCE)
@@ -463,7 +408,7 @@ static void mcp_show_no_more(void)
 
 void mcp_receives_look(void)
 {
-    if (likely(!kept_first && crowded_count == 0 && !is_shown) || is_draining || is_asking)
+    if (likely(!mcp_kept_first && crowded_count == 0 && !is_shown) || is_draining || is_asking)
         return;
     mcp_show_no_more();
     is_draining = true;
@@ -477,7 +422,7 @@ void mcp_receives_look(void)
             break;
         }
     }
-    if (kept_first && mcp_card_room() > 0 && (is_new || !listens)) {
+    if (mcp_kept_first && mcp_card_room() > 0 && (is_new || !listens)) {
         struct chasqui_mpinp_request request = {.kind = CHASQUI_MPINP_LISTEN, .flags = is_new};
         listens = true;
         is_new = false;
@@ -519,10 +464,10 @@ struct message *mcp_probe(uint64_t key, int pattern)
 
 void mcp_claim(struct message *message)
 {
-    struct mcp_held *found = (struct mcp_held *)(void *)message;
+    struct mcp_held *found = mcp_of(message);
     const struct chasqui_envelope *envelope = &message->envelope;
     if (found != spare) {
-        mcp_remove(HELD, found);
+        mcp_held_remove(found);
         return;
     }
     spare = NULL;
@@ -544,8 +489,8 @@ void mcp_receive(struct request *request, struct message *message)
 {
     request->node.key = match_envelope_key(&message->envelope);
     MARK_POST(request);
-    mcp_remove(CLAIMS, (struct mcp_held *)(void *)message);
-    mcp_meet(request, (struct mcp_held *)(void *)message);
+    mcp_remove(CLAIMS, mcp_of(message));
+    mcp_meet(request, mcp_of(message));
 }
 
 /* --- events --- */

@@ -6,7 +6,7 @@ use chasqui_memory::PAGE_BYTES;
 use chasqui_placement::{JobId, MapBy, Placement};
 use chasqui_record::Keep;
 
-use crate::layout::{Layout, entries_each};
+use crate::layout::{Layout, entries_each, kept_each};
 use crate::parameters::Shared;
 use crate::registers::SLOT_BYTES;
 use crate::{np_registers as np, registers, requests};
@@ -45,6 +45,8 @@ chasqui_config::parameters! {
         buffer: Bytes = "8 KiB", range "128 B" ..= "8 KiB", source "ours: what an entry of a page table is for";
         /// Headers that wait for the wire, at most; while half of them do no request is taken (`mcp`).
         queue: Count = 128, range 16 ..= 128, source "assumption: 7 KiB";
+        /// Slots of a TLB in the card's memory, of entries of the page table whose pages stay pinned; powers of two, 0: none (`mcp`).
+        tlb: Count = 0, range 0 ..= 4096, source "MPI-NP, section 3.5: entries are fetched";
         /// Barriers, broadcasts and reductions of short data run between the cards, where each process has one hart (`mcp`).
         collectives: Flag = true, source "specs/mpinp.md; how they do, is ours";
     }
@@ -89,6 +91,8 @@ fn credit(host: Bytes, kept: u64, ranks: u32) -> Result<u64, String> {
 pub(crate) struct Program {
     control: Control,
     entry_pages: u64,
+    /// Entries of each process that stay pinned.
+    kept: u64,
     /// Messages that a process may have under way to another.
     credit: u64,
     /// Collectives run between the cards.
@@ -123,9 +127,11 @@ impl Program {
             (np::SETTING_BUFFER, control.buffer.bytes()),
             (np::SETTING_QUEUE, control.queue),
             (np::SETTING_ENTRY_PAGES, shared.entry_pages),
+            (np::SETTING_TLB, control.tlb),
         ];
         let collectives = control.collectives && !several_harts;
-        Ok(Program { control, entry_pages: shared.entry_pages, credit, collectives, settings })
+        let kept = kept_each(shared, placement.processes());
+        Ok(Program { control, entry_pages: shared.entry_pages, kept, credit, collectives, settings })
     }
 
     /// The card has a list of tags.
@@ -143,6 +149,8 @@ impl Program {
         } as u32;
         page.settings[requests::SETTING_PIO_BYTES as usize] = self.control.pio.bytes();
         page.settings[requests::SETTING_ENTRY_PAGES as usize] = self.entry_pages;
+        page.settings[requests::SETTING_KEPT as usize] = self.kept;
+        page.settings[requests::SETTING_TLB as usize] = self.control.tlb;
         page.settings[registers::SETTING_CREDIT as usize] = self.credit;
         page.settings[requests::SETTING_COLLECTIVES as usize] = self.collectives.into();
     }
@@ -198,6 +206,14 @@ impl Control {
                 shared.pages
             ));
         }
+        let others = entries - kept_each(shared, per_node);
+        if others < ENTRIES_MIN {
+            return Err(format!(
+                "mpinp.shared.kept = {}: of its {entries} entries of the page table each process has {others} for transfers whose \
+                 pages do not stay pinned; at least {ENTRIES_MIN} are needed",
+                shared.kept
+            ));
+        }
         if per_node <= PROCESSES && per_node * ranks <= CHANNELS {
             return Ok(());
         }
@@ -211,6 +227,19 @@ impl Control {
              with {per_node} on a node, up to {} ranks can run",
             CHANNELS / per_node
         ))
+    }
+
+    /// What does not fit, in words.
+    pub fn mistakes(&self, shared: &Shared) -> Vec<String> {
+        let odd = (self.tlb > 0 && !self.tlb.is_power_of_two())
+            .then(|| format!("mpinp.control.tlb = {}: 0 and powers of two are allowed", self.tlb));
+        let vain = (self.tlb > 0 && shared.kept == 0).then(|| {
+            format!(
+                "mpinp.control.tlb = {}: it has entries whose pages stay pinned; mpinp.shared.kept = 0 means that none do",
+                self.tlb
+            )
+        });
+        odd.into_iter().chain(vain).collect()
     }
 
     /// Whether the messages of its processes can be recorded: collectives between the cards are none.
@@ -240,6 +269,7 @@ impl Control {
                 bytes: layout.windows,
                 name: format!("mpinp.card.sram: there are {} B below the windows", layout.windows),
                 tables: processes * (np::PROCESS_BYTES + u64::from(ranks) * np::CHANNEL_BYTES)
+                    + self.tlb * np::TLB_BYTES
                     + np::OFF_BYTES
                         * (processes * (np::OFF_PROCESS + u64::from(ranks) * np::OFF_CHANNEL)
                             + u64::from(ranks) * np::OFF_RANK),
@@ -273,6 +303,22 @@ mod tests {
             text.ends_with("each has 31 entries of the page table; from 32 to 65535 are allowed"),
             "{text}"
         );
+        let kept = Shared { pages: 512, kept: 52, ..shared };
+        let text = control(Image::Mcp).check(&placement(2, 2), &kept).unwrap_err();
+        assert!(text.starts_with("mpinp.shared.kept = 52: of its 64 entries"), "{text}");
+        assert!(text.contains("each process has 31 for"), "{text}");
+        let kept = Shared { kept: 51, ..kept };
+        assert_eq!(control(Image::Mcp).check(&placement(2, 2), &kept), Ok(()));
+    }
+
+    #[test]
+    fn a_tlb_has_entries_that_stay_pinned() {
+        let (plain, kept) = (Shared::default(), Shared { kept: 50, ..Shared::default() });
+        let control = |tlb| Control { tlb, ..Control::default() };
+        assert_eq!(control(0).mistakes(&plain), Vec::<String>::new());
+        assert_eq!(control(64).mistakes(&kept), Vec::<String>::new());
+        assert!(control(64).mistakes(&plain)[0].contains("mpinp.shared.kept = 0"));
+        assert_eq!(control(48).mistakes(&kept), ["mpinp.control.tlb = 48: 0 and powers of two are allowed"]);
     }
 
     #[test]

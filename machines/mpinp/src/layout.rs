@@ -14,16 +14,41 @@ use crate::requests::{MpinpEntry, NAMES, WINDOW_REASON};
 
 /// The firmware's stack, at the end of the card's memory.
 const STACK_BYTES: u64 = 2 * PAGE_BYTES;
-
-/// What the words of so many processes take of the card's memory, whole pages [bytes]; none where there is no page table.
-fn pinned_bytes(processes: u32, entries: u64) -> u64 {
-    let words = if entries > 0 { u64::from(processes) * NAMES } else { 0 };
-    (words * size_of::<u64>() as u64).next_multiple_of(PAGE_BYTES)
-}
+/// What the kernel stores at a time.
+const WORD: u64 = size_of::<u64>() as u64;
 
 /// Entries of the page table that each of `processes` has.
 pub(crate) fn entries_each(shared: &Shared, processes: u32) -> u64 {
     shared.pages / shared.entry_pages / u64::from(processes)
+}
+
+/// ... of which so many name pages that stay pinned.
+pub(crate) fn kept_each(shared: &Shared, processes: u32) -> u64 {
+    entries_each(shared, processes) * shared.kept / 100
+}
+
+/// What the kernel and the card of a node have in common.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PageTable {
+    /// Entries of each process; 0: there is no table.
+    pub entries: u64,
+    /// Those of them whose pages stay pinned.
+    pub kept: u64,
+    /// Slots of the card's TLB, which has such alone.
+    pub tlb: u64,
+}
+
+impl PageTable {
+    /// Bytes of the card's memory with words for what lies in one page, of so many processes.
+    fn pinned_bytes(self, processes: u32) -> u64 {
+        if self.entries > 0 { u64::from(processes) * NAMES * WORD } else { 0 }
+    }
+
+    /// All that the kernel stores there, whole pages [bytes]: behind these a word for the records, and stamps.
+    fn words_bytes(self, processes: u32) -> u64 {
+        let more = if self.kept > 0 { (1 + self.tlb) * WORD } else { 0 };
+        (self.pinned_bytes(processes) + more).next_multiple_of(PAGE_BYTES)
+    }
 }
 
 /// The layout of a node.
@@ -37,13 +62,13 @@ pub(crate) struct Layout {
     /// Physical address of the first process's memory on the host, and length of each [bytes].
     pub host: u64,
     pub host_bytes: u64,
-    /// Entries of the page table, which lies behind that, for each process.
-    pub entries: u64,
+    /// The page table, which lies behind that.
+    pub table: PageTable,
 }
 
 impl Layout {
     /// That of `processes` on a card of `sram` bytes, of which firmware has the first `firmware`, and [`STACK_BYTES`] at the end,
-    /// and a host that has what it shares behind `host`: a page table of `entries` for each process, too.
+    /// and a host that has what it shares behind `host`: a page table, too.
     ///
     /// # Errors
     /// It does not fit: in words.
@@ -52,9 +77,9 @@ impl Layout {
         (sram, firmware): (u64, u64),
         window_bytes: u64,
         (host, host_bytes): (u64, u64),
-        entries: u64,
+        table: PageTable,
     ) -> Result<Layout, String> {
-        let all = u64::from(processes) * window_bytes + pinned_bytes(processes, entries);
+        let all = u64::from(processes) * window_bytes + table.words_bytes(processes);
         let windows = sram.checked_sub(all + STACK_BYTES).filter(|&windows| windows >= firmware).ok_or_else(|| {
             format!(
                 "mpinp.card.sram = {sram} B: {processes} processes have windows of {window_bytes} B each, and firmware takes \
@@ -62,7 +87,7 @@ impl Layout {
                 all + firmware + STACK_BYTES
             )
         })?;
-        Ok(Layout { processes, windows, window_bytes, host, host_bytes, entries })
+        Ok(Layout { processes, windows, window_bytes, host, host_bytes, table })
     }
 
     /// Address in the card's memory of what lies in one page: a word for each name of the first process; the others' follow.
@@ -70,13 +95,28 @@ impl Layout {
         self.windows + u64::from(self.processes) * self.window_bytes
     }
 
+    /// Address in the card's memory of a word for the records: entries that stay pinned are others.
+    pub fn count(&self) -> u64 {
+        self.pinned() + self.table.pinned_bytes(self.processes)
+    }
+
+    /// Whether this word of the card's memory is that one.
+    pub fn is_count(&self, address: u64) -> bool {
+        self.table.kept > 0 && address == self.count()
+    }
+
+    /// Address in the card's memory of the stamps of its TLB's slots.
+    pub fn stamps(&self) -> u64 {
+        self.count() + WORD
+    }
+
     /// Physical addresses of what processes and their kernel store to.
     pub fn stored(&self) -> Range<u64> {
-        let end = self.pinned() + pinned_bytes(self.processes, self.entries);
+        let end = self.pinned() + self.table.words_bytes(self.processes);
         DEVICE_BASE + self.windows..DEVICE_BASE + end
     }
 
-    /// Physical address of the page table; each process has its `entries`, one behind the other's.
+    /// Physical address of the page table; each process has its entries, one behind the other's.
     pub fn page_table(&self) -> u64 {
         self.host + u64::from(self.processes) * self.host_bytes
     }
@@ -95,7 +135,7 @@ impl Layout {
 
     /// Memory on the host, of all processes, whole pages [bytes].
     pub fn host_memory(&self) -> u64 {
-        let each = self.host_bytes + self.entries * size_of::<MpinpEntry>() as u64;
+        let each = self.host_bytes + self.table.entries * size_of::<MpinpEntry>() as u64;
         (u64::from(self.processes) * each).next_multiple_of(PAGE_BYTES)
     }
 
@@ -118,7 +158,7 @@ impl Layout {
             (address..address + bytes).step_by(self.window_bytes as usize).chain([address + bytes - 1]);
         let rings = |&process: &ProcessId| {
             let doorbell = self.windows + u64::from(process.0) * self.window_bytes + DOORBELL;
-            address < doorbell + size_of::<u64>() as u64 && doorbell < address + bytes
+            address < doorbell + WORD && doorbell < address + bytes
         };
         windows
             .filter_map(|within| self.window_of(within))
@@ -127,15 +167,31 @@ impl Layout {
     }
 }
 
-const _: () = assert!(DOORBELL + size_of::<u64>() as u64 == PAGE_BYTES);
+const _: () = assert!(DOORBELL + WORD == PAGE_BYTES);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn table(kept: u64, tlb: u64) -> PageTable {
+        PageTable { entries: 10, kept, tlb }
+    }
+
+    #[test]
+    fn the_kernels_words_lie_behind_the_windows() {
+        let of = |table| Layout::new(4, (1 << 20, 0x10000), 0x4000, (0x1000_0000, 0x8000), table).unwrap();
+        let (plain, kept, tlb) = (of(table(0, 0)), of(table(5, 0)), of(table(5, 511)));
+        assert_eq!(plain.stored().end - DEVICE_BASE, plain.pinned() + 0x1000);
+        assert_eq!(kept.stored().end - DEVICE_BASE, kept.pinned() + 0x2000);
+        assert_eq!((kept.count(), kept.windows), (kept.pinned() + 0x1000, plain.windows - 0x1000));
+        assert_eq!((plain.is_count(plain.count()), kept.is_count(kept.count())), (false, true));
+        assert_eq!((tlb.stamps(), tlb.windows), (tlb.count() + 8, kept.windows));
+        assert_eq!(of(table(5, 512)).windows, kept.windows - 0x1000);
+    }
+
     #[test]
     fn windows_lie_behind_the_firmware_and_have_doorbells() {
-        let layout = Layout::new(2, (1 << 20, 0x10000), 0x4000, (0x1000_0000, 0x8000), 10).unwrap();
+        let layout = Layout::new(2, (1 << 20, 0x10000), 0x4000, (0x1000_0000, 0x8000), table(0, 0)).unwrap();
         assert_eq!(layout.windows, 0xf5000);
         assert_eq!((layout.pinned(), layout.page_table()), (0xfd000, 0x1001_0000));
         assert_eq!(layout.host_memory(), 0x1_1000);
@@ -163,7 +219,7 @@ mod tests {
             (Some(ProcessId(0)), Some(ProcessId(1)))
         );
         assert_eq!(layout.window_of(0xfd000), None, "the kernel's");
-        let text = Layout::new(70, (1 << 20, 0x10000), 0x4000, (0, 0), 0).unwrap_err();
+        let text = Layout::new(70, (1 << 20, 0x10000), 0x4000, (0, 0), PageTable::default()).unwrap_err();
         assert!(text.ends_with("at least 1220608 B are needed"), "{text}");
     }
 }

@@ -23,7 +23,7 @@ use chasqui_placement::Placement;
 
 use board::{Board, BoardPlan};
 use control::{Control, Image, Program, Room};
-use layout::{Layout, entries_each};
+use layout::{Layout, PageTable, entries_each, kept_each};
 use parameters::{Card, Io, Pci, PcieLink, Processor, Shared, Tags, Ways};
 
 /// A machine with such a card at each node.
@@ -80,7 +80,9 @@ impl Machine for MpinpMachine {
         found.extend(Ways::read(resolved).mistakes());
         found.extend(card.mistakes());
         found.extend(resolved.read::<Processor>("mpinp.np").mistakes());
-        found.extend(resolved.read::<Shared>("mpinp.shared").mistakes());
+        let shared: Shared = resolved.read("mpinp.shared");
+        found.extend(shared.mistakes());
+        found.extend(resolved.read::<Control>("mpinp.control").mistakes(&shared));
         found.extend(network.mistakes(resolved, self.copes_with(resolved)));
         if network.switching != Switching::Wormhole {
             found
@@ -144,13 +146,20 @@ fn board(
     let per_node = placement.processes();
     let (card, shared): (Card, Shared) = (resolved.read("mpinp.card"), resolved.read("mpinp.shared"));
     let control: Control = resolved.read("mpinp.control");
-    let entries = if control.image == Image::Mcp { entries_each(&shared, per_node) } else { 0 };
+    let table = match control.image {
+        Image::Mcp => PageTable {
+            entries: entries_each(&shared, per_node),
+            kept: kept_each(&shared, per_node),
+            tlb: control.tlb,
+        },
+        _ => PageTable::default(),
+    };
     let layout = Layout::new(
         per_node,
         (card.sram.bytes(), shared.firmware.bytes()),
         shared.window.bytes(),
         (ni_memory_base(configuration), shared.host.bytes()),
-        entries,
+        table,
     )?;
     let room = control.room(&shared, &layout, port.nodes(), placement.ranks_max());
     let processor = network_processor(resolved, configuration, firmware, (&card, room))?;

@@ -145,9 +145,19 @@ chasqui_abi::guest_constants! {
     pub const SETTING_ENTRY_PAGES: u64 = 0x190;
     /// Loaded: address in the card's memory of what lies in one page: a word for each name of each process.
     pub const SETTING_PINNED: u64 = 0x198;
-
+    /// Loaded: slots of the TLB, a power of two; 0: there is none.
+    pub const SETTING_TLB: u64 = 0x1a0;
+    /// Loaded: address in the card's memory of its slots' stamps: a word each.
+    pub const SETTING_STAMPS: u64 = 0x1a8;
     /// Loaded: entries of the list of tags that each process may have.
-    pub const SETTING_TAGS: u64 = 0x1a0;
+    pub const SETTING_TAGS: u64 = 0x1b0;
+
+    /// Of the mark PROTOCOL, behind kinds of collectives: a request's pages were pinned already.
+    pub const COUNT_FOUND: u64 = 16;
+    /// ...: the TLB has an entry that is wanted.
+    pub const COUNT_TLB_HIT: u64 = 17;
+    /// ...: it has not.
+    pub const COUNT_TLB_MISS: u64 = 18;
 
     /// Processes of a node, at most: a bit each of DOORBELLS.
     pub const PROCESSES_MAX: u64 = 64;
@@ -166,6 +176,8 @@ chasqui_abi::guest_constants! {
     pub const OFF_RANK: u64 = 120;
     /// Bytes of each.
     pub const OFF_BYTES: u64 = 6;
+    /// Bytes that it needs for each slot of the TLB.
+    pub const TLB_BYTES: u64 = 40;
 }
 
 /// Text of `firmware/np.h`.

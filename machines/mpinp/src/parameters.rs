@@ -233,6 +233,8 @@ chasqui_config::parameters! {
         pages: Count = 15400, range 1 ..= 16777216, source "MPI-NP, section 3.5: more than 15,400, for 60 MB";
         /// Pages that an entry of it names (`mcp`).
         entry_pages: Count = 4, range 1 ..= 4, source "specs/mpinp.md: four pages an entry (MPI-NP, section 3.5: several)";
+        /// Of each hundred entries of a process so many name pages that stay pinned after transfers (`mcp`).
+        kept: Count = 0, range 0 ..= 90, source "MPI-NP, section 3.5: pessimistic pinning";
         /// Processes of a node, at most.
         processes: Count = 16, range 1 ..= 64, source "ours: a bit of a register for each doorbell";
     }

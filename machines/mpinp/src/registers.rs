@@ -25,7 +25,7 @@ chasqui_abi::guest_constants! {
     pub const SETTING_CREDIT: u64 = 2;
 
     /// Setting: entries of the list of tags that the process may have.
-    pub const SETTING_TAGS: u64 = 9;
+    pub const SETTING_TAGS: u64 = 13;
 
     /// Bytes from one slot of a window to the next, and of the rings on the host. The first page of both is for control.
     pub const SLOT_BYTES: u64 = 1024;

@@ -21,6 +21,16 @@ chasqui_abi::guest_constants! {
 
     /// Setting: 1, if the card does collectives.
     pub const SETTING_COLLECTIVES: u64 = 8;
+    /// Setting: of the entries that each process has, so many, the first, name pages that stay pinned after transfers.
+    pub const SETTING_KEPT: u64 = 9;
+    /// Setting, the kernel's: slots of the card's TLB, a power of two; 0: it has none.
+    pub const SETTING_TLB: u64 = 10;
+    /// Setting, the kernel's: address in the card's memory of a word for each slot of the TLB, its stamp: what the card holds in
+    /// the slot counts while it has this stamp.
+    pub const SETTING_STAMPS: u64 = 11;
+    /// Setting, the kernel's: address in the card's memory of a word for the records. A store to it counts a call of
+    /// CONTROL_KEEP, and entries that named other pages before: its value.
+    pub const SETTING_COUNT: u64 = 12;
 
     /// Requests that the ring at the window's begin holds. The doorbell counts them.
     pub const REQUESTS: u64 = 64;
@@ -145,6 +155,8 @@ chasqui_abi::guest_constants! {
     pub const IN_WINDOW: u64 = 4;
     /// Flag of SEND, RECEIVE and FETCH: the data are in one page, of which the kernel has told the card by `name`.
     pub const IN_PAGE: u64 = 8;
+    /// Flag of SEND, RECEIVE and FETCH, for the records: the pages were pinned already.
+    pub const FOUND: u64 = 16;
     /// Flag of FETCH: the message's send awaits its receive, which has not come. SENT says so to the sender, and NOTE_MET follows
     /// when it has.
     pub const DRAINED: u64 = 1;
@@ -206,6 +218,11 @@ chasqui_abi::guest_constants! {
     pub const CONTROL_PIN_MORE: u64 = 0x7101;
     /// `ioctl`: what is pinned for the name that is the argument is so no more.
     pub const CONTROL_UNPIN: u64 = 0x7102;
+    /// `ioctl`, once, before CONTROL_KEEP: the argument is the address of a byte for each entry of SETTING_KEPT. The kernel stores
+    /// there which of the entry's pages are pinned, a bit each. The answer is the number of the first of them among all entries.
+    pub const CONTROL_KEEP_OPEN: u64 = 0x7103;
+    /// `ioctl`: entries name memory whose pages stay pinned; `MpinpKeep`.
+    pub const CONTROL_KEEP: u64 = 0x7104;
     /// Flag of a pin: the card writes.
     pub const PIN_WRITE: u64 = 1;
 
@@ -213,6 +230,8 @@ chasqui_abi::guest_constants! {
     pub const PINNED_WRITE: u64 = 1 << 63;
     /// Flag of an entry: the card may write its pages.
     pub const ENTRY_WRITE: u64 = 1;
+    /// Flag of an entry: the card may hold a copy of it; the kernel stores to its stamp when it changes.
+    pub const ENTRY_KEPT: u64 = 2;
 }
 
 chasqui_abi::guest_struct! {
@@ -248,6 +267,24 @@ chasqui_abi::guest_struct! {
         pub first: u32,
         /// Answer: entries that name something, of all until now: what is longer is pinned up to there.
         pub valid: u32,
+        /// Not used.
+        pub reserved: u32,
+    }
+}
+
+chasqui_abi::guest_struct! {
+    /// What is to stay pinned. Entries that stay so name memory in blocks, as long as their pages, from address 0 on. The entry
+    /// of a block names that of the next block as the next, if there is one with the same right.
+    pub struct MpinpKeep {
+        /// Where it begins.
+        pub address: u64,
+        /// Length [bytes].
+        pub bytes: u64,
+        /// Address of 32 bits for each block in which it lies: the number of the block's entry among the process's that stay
+        /// pinned. One that names another block names this one from now on.
+        pub entries: u64,
+        /// Flags, as of MpinpPin.
+        pub flags: u32,
         /// Not used.
         pub reserved: u32,
     }
@@ -323,6 +360,7 @@ pub fn text() -> String {
         MpinpEvent::definition(),
         MpinpEntry::definition(),
         MpinpPin::definition(),
+        MpinpKeep::definition(),
     ]
     .join("\n")
 }

@@ -250,7 +250,7 @@ static bool begin(uint32_t process, const struct chasqui_mpinp_request *request)
                     (!collective->has_data || window_read(process, request, collective->data));
     if (!is_right)
         return false;
-    MARK_COLLECTIVE(collective->kind);
+    MARK_COUNT(collective->kind);
     collective->next = 0;
     collective->leaving = 0;
     collective->is_told = false;

@@ -48,7 +48,7 @@ static void begin(void)
     char *heap = (char *)(((uintptr_t)_end + 63) & ~(uintptr_t)63);
     processes = (struct process *)(void *)heap;
     heap += process_count * sizeof *processes;
-    heap = out_begin(heap, per_node);
+    heap = pages_begin(out_begin(heap, per_node));
     check(heap < (char *)at(windows));
     /* Buffers are as long on all cards. */
     buffers_begin(heap, at(windows), per_node * ranks);
@@ -62,7 +62,6 @@ static void begin(void)
         processes[i].host = host + i * host_bytes;
         open_channels(i);
     }
-    pages_begin();
     in_begin();
 }
 

@@ -193,7 +193,7 @@ void host_go_on(void);
 
 /* --- pages.c: where data are in the host's memory --- */
 
-void pages_begin(void);
+char *pages_begin(char *heap); /* the end of what it has taken there */
 /* What a request says of its data; false: it may not. */
 bool pages_take(unsigned process, struct transfer *transfer, const struct chasqui_mpinp_request *request);
 /* HERE: at `address`, so many of `bytes` in a row. LATER: an entry of the page table comes first, and this is asked again;
@@ -206,6 +206,13 @@ void pages_came(void);
 uint32_t parts_valid(const struct transfer *transfer);
 /* So many parts are done, of a message that is longer than its entries reach: the host hears of entries that are done. */
 void pages_done(uint32_t request);
+
+/* --- tlb.c: entries that are here --- */
+
+bool tlb_begin(char **heap); /* takes of it; false: there is none */
+/* NULL: the entry is fetched, which `fill` follows before the next `find`. */
+const struct chasqui_mpinp_entry *tlb_find(uint32_t number);
+void tlb_fill(uint32_t number, const struct chasqui_mpinp_entry *entry);
 
 /* --- out.c: the queue to the wire --- */
 

@@ -5,12 +5,14 @@
 
 static struct chasqui_mpinp_entry fetched;
 static uint32_t fetched_for, fetched_entry; /* request; which of its message's */
+static uint32_t fetched_number; /* in the table */
 static uint64_t table; /* physical address */
 static uint32_t entries, entry_pages,
     entry_log; /* entries of all processes; pages of each; bytes of that, as a power of two */
 static volatile uint64_t *pinned; /* by process and name */
+static bool has_tlb;
 
-void pages_begin(void)
+char *pages_begin(char *heap)
 {
     table = np_load(CHASQUI_NP_SETTING_PAGE_TABLE);
     entry_pages = (uint32_t)np_load(CHASQUI_NP_SETTING_ENTRY_PAGES);
@@ -19,6 +21,8 @@ void pages_begin(void)
     entry_log = 12;
     while (PAGE * entry_pages >> entry_log != 1)
         entry_log++;
+    has_tlb = tlb_begin(&heap);
+    return heap;
 }
 
 /* --- what a request may name --- */
@@ -42,7 +46,9 @@ bool pages_take(unsigned process, struct transfer *transfer, const struct chasqu
         return true;
     if (request->flags & CHASQUI_MPINP_IN_PAGE)
         return take_page(process, transfer, request);
-    transfer->offset = request->offset % PAGE;
+    if (request->flags & CHASQUI_MPINP_FOUND)
+        MARK_COUNT(CHASQUI_NP_COUNT_FOUND);
+    transfer->offset = request->offset % (PAGE * CHASQUI_MPINP_ENTRY_PAGES_MAX);
     transfer->first = request->entry;
     transfer->entry_count = transfer->valid = request->valid;
     return request->entry < entries && parts_valid(transfer) > 0;
@@ -50,22 +56,62 @@ bool pages_take(unsigned process, struct transfer *transfer, const struct chasqu
 
 /* --- where data are --- */
 
-/* Which part of the message an entry is for is counted from its first on. */
-static void fetch_entry(uint32_t request, struct transfer *transfer, uint32_t wanted, uint64_t *address)
-{
-    bool is_ahead = transfer->entry != NONE && wanted > transfer->entry;
-    uint32_t number = is_ahead ? transfer->next_entry : transfer->first;
-    fetched_for = request;
-    fetched_entry = is_ahead ? transfer->entry + 1 : 0;
-    *address = table + number * sizeof fetched;
-}
-
 static enum place go_nowhere(uint32_t request, struct transfer *transfer)
 {
     if (!transfer->is_void)
         refuse(request >> 8, CHASQUI_NP_FAULT_ENTRY);
     transfer->is_void = true;
     return NOWHERE;
+}
+
+/* An entry is here, which is that number of the request's: it may use it, and knows what it names. */
+static inline bool use_entry(uint32_t request, uint32_t number, const struct chasqui_mpinp_entry *entry)
+{
+    struct transfer *transfer = transfer_of(request);
+    bool is_written = transfer->kind != CHASQUI_MPINP_SEND;
+    if (entry->owner != (request >> 8) + 1 || entry->next >= entries ||
+        (is_written && !(entry->flags & CHASQUI_MPINP_ENTRY_WRITE))) {
+        go_nowhere(request, transfer);
+        return false;
+    }
+    transfer->entry = number;
+    transfer->next_entry = entry->next;
+    for (uint32_t i = 0; i < entry_pages; i++)
+        transfer->pages[i] = entry->pages[i];
+    return true;
+}
+
+/* The next entry on the way to the one that is `wanted`, from where the request is: they are linked one way. Which part of the
+ * message an entry is for is counted from its first on. */
+static inline void choose_entry(const struct transfer *transfer, uint32_t wanted)
+{
+    bool is_ahead = transfer->entry != NONE && wanted > transfer->entry;
+    fetched_number = is_ahead ? transfer->next_entry : transfer->first;
+    fetched_entry = is_ahead ? transfer->entry + 1 : 0;
+}
+
+static inline enum place fetch_entry(uint32_t request, uint64_t *address, uint32_t *bytes)
+{
+    fetched_for = request;
+    *address = table + fetched_number * sizeof fetched;
+    *bytes = sizeof fetched;
+    return LATER;
+}
+
+/* pages_find, where entries may be in the TLB. */
+static SELDOM enum place find_entry(uint32_t request, uint32_t offset, uint64_t *address, uint32_t *bytes,
+                                    uint32_t wanted)
+{
+    struct transfer *transfer = transfer_of(request);
+    while (wanted != transfer->entry) {
+        choose_entry(transfer, wanted);
+        const struct chasqui_mpinp_entry *entry = tlb_find(fetched_number);
+        if (!entry)
+            return fetch_entry(request, address, bytes);
+        if (!use_entry(request, fetched_entry, entry))
+            return NOWHERE;
+    }
+    return pages_find(request, offset, address, bytes);
 }
 
 enum place pages_find(uint32_t request, uint32_t offset, uint64_t *address, uint32_t *bytes)
@@ -76,9 +122,10 @@ enum place pages_find(uint32_t request, uint32_t offset, uint64_t *address, uint
     if (transfer->is_void)
         return NOWHERE;
     if (entry != transfer->entry) {
-        fetch_entry(request, transfer, entry, address);
-        *bytes = sizeof fetched;
-        return LATER;
+        if (has_tlb)
+            return find_entry(request, offset, address, bytes, entry);
+        choose_entry(transfer, entry);
+        return fetch_entry(request, address, bytes);
     }
     if (!transfer->pages[page])
         return go_nowhere(request, transfer);
@@ -91,17 +138,8 @@ void *pages_entry(void) { return &fetched; }
 
 void pages_came(void)
 {
-    struct transfer *transfer = transfer_of(fetched_for);
-    bool is_written = transfer->kind != CHASQUI_MPINP_SEND;
-    if (fetched.owner != (fetched_for >> 8) + 1 || fetched.next >= entries ||
-        (is_written && !(fetched.flags & CHASQUI_MPINP_ENTRY_WRITE))) {
-        go_nowhere(fetched_for, transfer);
-        return;
-    }
-    transfer->entry = fetched_entry;
-    transfer->next_entry = fetched.next;
-    for (uint32_t i = 0; i < entry_pages; i++)
-        transfer->pages[i] = fetched.pages[i];
+    if (use_entry(fetched_for, fetched_entry, &fetched) && has_tlb)
+        tlb_fill(fetched_number, &fetched);
 }
 
 /* --- messages that are longer than their entries reach --- */

@@ -153,8 +153,9 @@ impl Board {
             (np::SETTING_HOST_MEMORY, layout.host),
             (np::SETTING_HOST_MEMORY_BYTES, layout.host_bytes),
             (np::SETTING_PAGE_TABLE, layout.page_table()),
-            (np::SETTING_ENTRIES, layout.entries),
+            (np::SETTING_ENTRIES, layout.table.entries),
             (np::SETTING_PINNED, layout.pinned()),
+            (np::SETTING_STAMPS, layout.stamps()),
             (np::SETTING_NODES, link.nodes().into()),
             (np::SETTING_PER_NODE, per_node.into()),
         ]);
@@ -362,8 +363,10 @@ impl NetworkInterface for Board {
         page.settings[registers::SETTING_HOST_BYTES as usize] = self.layout.host_bytes;
         page.settings[registers::SETTING_TAGS as usize] = self.tags.as_ref().map_or(0, Tagged::entries);
         page.settings[requests::SETTING_PAGE_TABLE as usize] = self.layout.page_table();
-        page.settings[requests::SETTING_ENTRIES as usize] = self.layout.entries;
+        page.settings[requests::SETTING_ENTRIES as usize] = self.layout.table.entries;
         page.settings[requests::SETTING_PINNED as usize] = self.layout.pinned();
+        page.settings[requests::SETTING_COUNT as usize] = self.layout.count();
+        page.settings[requests::SETTING_STAMPS as usize] = self.layout.stamps();
     }
 
     fn regions(&self, process: ProcessId) -> Vec<Region> {
@@ -427,6 +430,9 @@ impl NetworkInterface for Board {
     fn write(&mut self, c: &mut Context<'_, '_>, address: u64, bytes: u32, value: u64) {
         if self.layout.is_reason(address) {
             self.records.collectives.count_library(value);
+        }
+        if self.layout.is_count(address) {
+            self.records.pin_cache.count_call(value);
         }
         self.host_stores((address, bytes), value, c);
         self.go_on(c);
@@ -496,6 +502,8 @@ impl NetworkInterface for Board {
     fn statistics(&self, visit: &mut Visitor<'_>) {
         self.counters.visit(visit);
         self.records.collectives.visit(&mut below("collectives", visit));
+        self.records.pin_cache.visit(&mut below("pin_cache", visit));
+        self.records.tlb.visit(&mut below("tlb", visit));
         self.host.path.statistics(&mut below("io_bus", visit));
         self.local.processor.memory.sram.statistics(&mut below("sram", visit));
         self.local.processor.statistics(&mut below("np", visit));

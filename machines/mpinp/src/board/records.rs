@@ -10,7 +10,7 @@ use chasqui_ni::{Context, FIRMWARE_MEMORY, FirmwareProcessor, MessageKey, Shared
 use chasqui_placement::ProcessId;
 use chasqui_record::Stage;
 
-use crate::requests;
+use crate::{np_registers as np, requests};
 
 /// Messages are recorded as the node's first process's.
 pub(super) const PROCESS: ProcessId = ProcessId(0);
@@ -62,6 +62,36 @@ impl CollectiveStatistics {
     }
 }
 
+counters! {
+    /// Pages that stay pinned, of all processes of the node.
+    pub(super) struct PinCacheStatistics {
+        /// Transfers whose pages were pinned already.
+        hits: "count";
+        /// System calls that pinned pages which stay so.
+        misses: "count";
+        /// Entries of the page table that named other pages before.
+        evictions: "count";
+    }
+}
+
+impl PinCacheStatistics {
+    /// The kernel has pinned pages that stay so; so many entries named others.
+    pub fn count_call(&mut self, evictions: u64) {
+        self.misses += 1;
+        self.evictions += evictions;
+    }
+}
+
+counters! {
+    /// The card's TLB.
+    pub(super) struct TlbStatistics {
+        /// Entries of the page table that were wanted and there.
+        hits: "count";
+        /// Entries that were wanted and fetched.
+        misses: "count";
+    }
+}
+
 const _: () = assert!(
     Reason::Long as u64 == requests::REASON_LONG
         && Reason::Nonblocking as u64 == requests::REASON_NONBLOCKING
@@ -78,6 +108,8 @@ pub(super) struct Records {
     pub sends: MessageKey,
     pub moves: MessageKey,
     pub collectives: CollectiveStatistics,
+    pub pin_cache: PinCacheStatistics,
+    pub tlb: TlbStatistics,
 }
 
 impl Records {
@@ -89,7 +121,7 @@ impl Records {
                 mark::TAKEN => Some(Stage::Accept),
                 mark::MATCH => Some(Stage::Match),
                 mark::PROTOCOL => {
-                    self.collectives.count_card(mark.value);
+                    self.count(mark.value);
                     continue;
                 }
                 _ => continue,
@@ -98,6 +130,16 @@ impl Records {
             let envelope = processor.memory.sram.memory().slice(place, size_of::<Envelope>());
             let message = envelope.ok().and_then(|bytes| Envelope::from_bytes(bytes).message());
             self.named.push_back((mark.time, stage, message));
+        }
+    }
+
+    /// The firmware has done something that is counted.
+    fn count(&mut self, what: u64) {
+        match what {
+            np::COUNT_FOUND => self.pin_cache.hits += 1,
+            np::COUNT_TLB_HIT => self.tlb.hits += 1,
+            np::COUNT_TLB_MISS => self.tlb.misses += 1,
+            kind => self.collectives.count_card(kind),
         }
     }
 
