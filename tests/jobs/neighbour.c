@@ -15,6 +15,7 @@
  *   pages     the same of all, but of 64 bytes, each to a page that rank 0 has not touched
  *   long      has the NES move one block that takes it all the time
  *   away      the same as block, but to the last rank, which takes nothing, from all others
+ *   full      sends the longest messages of Basic to the last rank, which takes nothing, from all others
  *   blocks    has the NES move short blocks all the time, from every rank to the next, rank 0 too
  *   streams   stores to line after line of more memory than the caches hold, rank 0 too
  *   looks     polls by OnePoll, in an order that names one queue as often as it can
@@ -58,6 +59,13 @@ static void send(void)
         nes_express_send(&nes, 0, 0, 0, number);
         nes_basic_send(&nes, 0, &number, sizeof number);
     }
+}
+
+static void send_full(void)
+{
+    static const uint64_t words[11];
+    for (int i = 0; i < 8; i++)
+        nes_basic_send(&nes, nes.ranks - 1, words, sizeof words);
 }
 
 static void take(void)
@@ -128,8 +136,10 @@ static void end(void)
 static void step(void)
 {
     if (is("compute") || is("rest") || is("leave") || (is("deaf") && nes.rank == 0) ||
-        (is("away") && nes.rank + 1 == nes.ranks))
+        ((is("away") || is("full")) && nes.rank + 1 == nes.ranks))
         compute();
+    else if (is("full"))
+        send_full();
     else if (is("away"))
         move(nes.ranks - 1, 65536);
     else if (is("blocks"))
@@ -160,9 +170,9 @@ static void step(void)
 
 static bool is_known(void)
 {
-    static const char *const words[] = {"compute", "rest",    "leave", "flood",   "deaf",  "exit", "fault",
-                                        "abort",   "block",   "short", "notices", "pages", "long", "away",
-                                        "blocks",  "streams", "looks", "points",  "moves"};
+    static const char *const words[] = {"compute", "rest",   "leave",   "flood",   "deaf",   "exit", "fault",
+                                        "abort",   "block",  "short",   "notices", "pages",  "long", "away",
+                                        "full",    "blocks", "streams", "looks",   "points", "moves"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (is(words[i]))
             return true;
