@@ -2,116 +2,14 @@
 //! buffer of the receive. The card has that by its virtual address (address translation services; no page is pinned): each
 //! page is looked for before data go there, and once more when they come to memory.
 
-use std::collections::VecDeque;
-
 use chasqui_engine::Time;
-use chasqui_ni::{Context, HostBlock, MessageKey, Piece};
-use chasqui_placement::ProcessId;
+use chasqui_ni::{Context, HostBlock};
 
 use super::Board;
 use super::events::BoardEvent;
-use super::tags::{Buffer, Operation, TagList};
+use super::tagged::Tagged;
+use super::tags::Buffer;
 use crate::np_registers as np;
-use crate::parameters::Tags;
-
-/// A block that the host's DMA has to move to a process's buffer, or has moved: the record's name of its message; the buffer,
-/// if it goes to one, by physical and virtual address.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Moved {
-    block: u64,
-    pub message: MessageKey,
-    pub place: Option<(u64, ProcessId, u64)>,
-}
-
-/// Blocks whose lines may still be on their way to memory, oldest first.
-#[derive(Default)]
-pub(super) struct Blocks(VecDeque<Moved>);
-
-impl Blocks {
-    /// The next block.
-    pub fn add(&mut self, message: MessageKey, place: Option<(u64, ProcessId, u64)>) {
-        let block = self.0.back().map_or(0, |last| last.block + 1);
-        self.0.push_back(Moved { block, message, place });
-    }
-
-    /// That of this number, whose data come to memory: those before it are there.
-    pub fn of(&mut self, block: u64) -> Moved {
-        let before = self.0.partition_point(|moved| moved.block < block);
-        self.0.drain(..before);
-        *self.0.front().filter(|moved| moved.block == block).expect("it was moved")
-    }
-}
-
-/// What the firmware has stored for its next operation, and what the host's DMA delivers.
-pub(super) struct Tagged {
-    pub list: TagList,
-    /// Entries that each process may have.
-    entries: u64,
-    key: u64,
-    address: u64,
-    room: u64,
-    /// Of the result that was loaded last.
-    found: Buffer,
-    /// Bytes that are being delivered, and pages of the buffer that are next.
-    bytes: u32,
-    pieces: VecDeque<(Piece, u64)>,
-    is_delivering: bool,
-    /// From the start of a delivery, with so many pages to be brought in, to its data: for all, and for each.
-    latencies: (Time, Time),
-}
-
-impl Tagged {
-    /// Empty lists of `processes`.
-    pub fn new(tags: Tags, processes: u32) -> Tagged {
-        let latencies = (Time(tags.translate.ps()), Time(tags.page_in.ps()));
-        Tagged {
-            entries: tags.entries / u64::from(processes),
-            list: TagList::new(tags, processes),
-            key: 0,
-            address: 0,
-            room: 0,
-            found: Buffer::default(),
-            bytes: 0,
-            pieces: [].into(),
-            is_delivering: false,
-            latencies,
-        }
-    }
-
-    /// Entries that each process may have.
-    pub fn entries(&self) -> u64 {
-        self.entries
-    }
-
-    /// The host's DMA is delivering, or about to.
-    pub fn is_delivering(&self) -> bool {
-        self.is_delivering
-    }
-
-    /// What came of the oldest look or removal.
-    pub fn take_result(&mut self) -> u64 {
-        let (result, found) = self.list.take_result();
-        self.found = found;
-        result
-    }
-
-    /// What a store of the firmware asks of the list; none: it is something else.
-    fn operation(&mut self, address: u64, value: u64) -> Option<Operation> {
-        let (process, number) = (ProcessId(value as u32), (value >> 32) as u16);
-        match address {
-            np::TAG_KEY => self.key = value,
-            np::TAG_ADDRESS => self.address = value,
-            np::TAG_ROOM => self.room = value,
-            np::TAG_APPEND => {
-                let buffer = Buffer { process, address: self.address, bytes: self.room as u32 };
-                return Some(Operation::Append(number, self.key, buffer, (self.room >> 32) as u32));
-            }
-            np::TAG_REMOVE => return Some(Operation::Remove(process, number)),
-            _ => return Some(Operation::Look(process, self.key)),
-        }
-        None
-    }
-}
 
 impl Board {
     /// The firmware stores to a register of the list of tags.

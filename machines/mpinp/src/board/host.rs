@@ -7,7 +7,7 @@ use chasqui_ni::{Bridge, BridgeSpec, CardDma, CardDmaSpec, IoBus, IoBusSpec, IoP
 
 use chasqui_placement::ProcessId;
 
-use super::deliver::Blocks;
+use super::blocks::Blocks;
 use crate::parameters::{self, Card, Way, Ways};
 
 /// Masters of the I/O bus.

@@ -6,10 +6,11 @@ use chasqui_ni::{
 };
 use chasqui_record::Stage;
 
-use super::deliver::{Moved, Tagged};
+use super::blocks::Moved;
 use super::events::{BoardEvent, Unit};
 use super::host::Memory;
 use super::local::{HOST, Purpose};
+use super::tagged::Tagged;
 use super::{Board, PROCESS};
 use crate::np_registers as np;
 

@@ -1,9 +1,11 @@
 //! The card: memory on a bus of two accesses a clock, three DMA engines, and the network processor (MPI-NP, section 2.3.2).
 //!
 //! `local.rs` has the memory with the processor on it, `io.rs` the way to the host, whose parts are in `host.rs`, `wire.rs`
-//! the way to the link, `records.rs` the messages' names. `tags.rs` is a list of receives that the card matches, if it has one, `deliver.rs` its way to
-//! their buffers. What the firmware stores and loads is here.
+//! the way to the link, `records.rs` the messages' names. `tags.rs` is a list of receives that the card matches, if it has one,
+//! `tagged.rs` what the firmware has stored for it, `deliver.rs` its way to their buffers, `blocks.rs` what is on it. What the
+//! firmware stores and loads is here.
 
+mod blocks;
 mod deliver;
 mod events;
 mod happened;
@@ -13,6 +15,7 @@ mod local;
 #[cfg(test)]
 mod probe;
 mod records;
+mod tagged;
 mod tags;
 mod wire;
 
@@ -34,12 +37,12 @@ use crate::control::Program;
 use crate::layout::Layout;
 use crate::parameters::{Card, Tags, Ways};
 use crate::{np_registers as np, registers, requests};
-use deliver::Tagged;
 use events::{BoardEvent, Unit};
 use happened::Happened;
 use host::HostSide;
 use local::{Local, PROCESSOR, Purpose};
 use records::{PROCESS, Records};
+use tagged::Tagged;
 
 counters! {
     /// Counters of the card, beside those of its buses, its processor and its link.
