@@ -186,7 +186,7 @@ fn names() -> Vec<(String, String)> {
 fn damaged_machines_are_refused_in_words_or_run() {
     let names = names();
     let (mut ran, mut wrong) = (0, 0);
-    let all = damage::repeat(1, 500, |random| {
+    let all = damage::repeat(1, 800, |random| {
         let (name, variant) = &names[random.below(names.len() as u64) as usize];
         let whole = chasqui_config::resolve(&CATALOGUE, variant, &[]).unwrap_or_else(|e| panic!("{e}"));
         let original = match random.below(3) {
