@@ -87,7 +87,7 @@ CONTAINED = [
 SWEPT = ["mpinp/pin-cache", "mpinp/nic-tlb", "mpinp/cached"]
 
 
-def tested() -> list[str]:
+def in_ci() -> list[str]:
     """Machines, in CI without those that take the host long for little."""
     return [machine for machine in machines() if SWEEP or machine not in SWEPT]
 

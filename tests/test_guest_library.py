@@ -17,10 +17,10 @@ from conftest import ROOT, shared_place
 from simulated import (
     SWEEP,
     command,
+    in_ci,
     machines,
     organisations,
     shared_nodes,
-    tested,
     two_at_a_time,
 )
 
@@ -111,7 +111,7 @@ ENOUGH = ("basic", "first", "stress")
     ("machine", "case"),
     [
         pytest.param(machine, case, id=f"{machine}-{' '.join([case.program, *case.arguments])}")
-        for machine in tested()
+        for machine in in_ci()
         for case in on(machine)
         if SWEEP or machine in organisations() or case.program in ENOUGH
     ],

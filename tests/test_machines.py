@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from conftest import ROOT, Run
-from simulated import EXAMPLES, SWEEP, machines, tested
+from simulated import EXAMPLES, SWEEP, in_ci, machines
 
 from chasqui import simulation
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.core
 HAS_OWN = ("mpinp/mcp", "mpinp/one-page")
 
 
-@pytest.mark.parametrize("machine", [name for name in tested() if SWEEP or name not in HAS_OWN])
+@pytest.mark.parametrize("machine", [name for name in in_ci() if SWEEP or name not in HAS_OWN])
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_examples(chasqui: Run, examples: Path, machine: str, name: str) -> None:
     ranks, arguments = EXAMPLES[name]
@@ -46,7 +46,7 @@ def rendezvous() -> list[tuple[str, list[str]]]:
         "tcp": ["netcache.tcp.eager=64 B"],
     }
     found = []
-    for machine in tested():
+    for machine in in_ci():
         name = "tcp" if machine.endswith("/tcp") else machine.split("/")[0].split("-")[0]
         sets = [word for each in limits.get(name, []) for word in ("--set", each)]
         found.append((machine, sets))
@@ -201,7 +201,7 @@ int main(int argc, char **argv)
 """
 
 
-@pytest.mark.parametrize("machine", [name for name in tested() if SWEEP or name not in HAS_OWN[1:]])
+@pytest.mark.parametrize("machine", [name for name in in_ci() if SWEEP or name not in HAS_OWN[1:]])
 def test_a_receive_ends_though_its_sender_goes_on(
     chasqui: Run, tmp_path: Path, machine: str
 ) -> None:
