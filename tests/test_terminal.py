@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -115,14 +116,15 @@ def chatter(compile_c: Compiler) -> Path:
     return compile_c("chatter", CHATTER)
 
 
-def check_kept(directory: Path, status: int = 130) -> None:
+def check_kept(directory: Path, status: int = 130, ranks: int = 1) -> None:
     """The results of an interrupted run: all there, all whole."""
     summary = json.loads((directory / "summary.json").read_text())
     assert summary["outcome"] == "interrupted"
     assert summary["exit_status"] == status
     names = {path.name for path in directory.iterdir()}
     wanted = {"messages.parquet", "timeline.json", "stats.json", "resolved.toml", "host.json"}
-    assert names == wanted | {"summary.json", "stdout.0", "stderr.0"}
+    outputs = {f"{name}.{rank}" for name in ("stdout", "stderr") for rank in range(ranks)}
+    assert names == wanted | outputs | {"summary.json"}
     for name in ("stats.json", "timeline.json", "host.json"):
         json.loads((directory / name).read_text())
 
@@ -324,6 +326,41 @@ def test_other_signals_keep_what_ctrl_c_keeps(
     assert lines[1].startswith(f"chasqui: interrupted: stopped by {number.name} at ")
     assert "Traceback" not in errors
     check_kept(tmp_path / "kept", STATUSES[number])
+
+
+@contextmanager
+def starved() -> Iterator[None]:
+    """The host's processors have four times as many others to serve."""
+    hogs = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        for _ in range(4 * (os.cpu_count() or 1))
+    ]
+    time.sleep(0.3)  # until they run
+    try:
+        yield
+    finally:
+        for hog in hogs:
+            hog.kill()
+            hog.wait()
+
+
+@pytest.mark.parametrize("machine", ["loggp", "voyager"])
+def test_a_busy_host_delays_no_stop(chatter: Path, tmp_path: Path, machine: str) -> None:
+    """Two seconds from the signal until the command has ended, with what it keeps."""
+    words = ["run", "-q", "--threads", "2", "-np", "4", "--machine", machine, "--out", "kept"]
+    command = [sys.executable, "-c", AT_ONCE, *words, "--", str(chatter), FOREVER, "1000"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout
+        process.stdout.readline()  # it runs
+        with starved():
+            process.send_signal(signal.SIGTERM)
+            begin = time.monotonic()
+            process.communicate(timeout=60)
+            print(f"{time.monotonic() - begin:.2f} s")
+    assert time.monotonic() - begin < 2
+    check_kept(tmp_path / "kept", STATUSES[signal.SIGTERM], ranks=4)
 
 
 @pytest.mark.parametrize("number", STATUSES, ids=lambda number: number.name)
