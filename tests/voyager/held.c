@@ -155,25 +155,25 @@ static void all_sites_of_packets_that_wait_hear_before_one_is_taken(void)
 
 static void a_few_sites_go_on_at_a_time(void)
 {
-    enum { SOURCES = AT_ONCE + 3 };
+    enum { SOURCES = RELEASED_MAX + 3 };
     begin();
     for (unsigned site = 1; site <= SOURCES; site++)
         come(site, 5, LIMIT);
     for (unsigned site = 2; site <= SOURCES; site++)
         take_from(site, 5, 1);
     take_last(5);
-    EXPECT(heard[AT_ONCE] == CHASQUI_SP_RELEASE_JOB && released() == AT_ONCE);
+    EXPECT(heard[RELEASED_MAX] == CHASQUI_SP_RELEASE_JOB && released() == RELEASED_MAX);
     take_last(5);
-    take_released(AT_ONCE + 1); /* of another job */
-    EXPECT(released() == AT_ONCE);
+    take_released(RELEASED_MAX + 1); /* of another job */
+    EXPECT(released() == RELEASED_MAX);
     take_released(1);
-    EXPECT(heard[AT_ONCE + 1] == CHASQUI_SP_RELEASE_JOB && released() == AT_ONCE + 1);
+    EXPECT(heard[RELEASED_MAX + 1] == CHASQUI_SP_RELEASE_JOB && released() == RELEASED_MAX + 1);
     /* What these send is waited for. */
     come(2, 5, LIMIT - 1);
     take_released(2);
-    EXPECT(released() == AT_ONCE + 1);
+    EXPECT(released() == RELEASED_MAX + 1);
     take_last(5);
-    EXPECT(heard[AT_ONCE + 2] == CHASQUI_SP_RELEASE_JOB && released() == AT_ONCE + 2);
+    EXPECT(heard[RELEASED_MAX + 2] == CHASQUI_SP_RELEASE_JOB && released() == RELEASED_MAX + 2);
     /* If it is much those that have sent are held up again, and have their turn behind the others. */
     come(3, 5, LIMIT);
     EXPECT(heard[2] == CHASQUI_SP_HOLD_JOB && heard[3] == CHASQUI_SP_HOLD_JOB && released() == 1);

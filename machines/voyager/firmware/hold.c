@@ -29,8 +29,9 @@ struct sources {
 static struct source sources[SOURCES_MAX], *by_site[SOURCES_MAX], *unused;
 static unsigned source_count;
 
-/* What few send finds places in the miss queue, and more at once take fewer messages between the sPs. */
-#define AT_ONCE 4
+/* Sites that are told to go on and have not answered. What few send finds places in the miss queue; more take fewer messages
+ * between the sPs. */
+#define RELEASED_MAX 4
 
 static struct job {
     uint16_t holders; /* sites for whose sake it is held up here */
@@ -39,7 +40,7 @@ static struct job {
      * some in the miss queue for ever. What the others had sent until they heard comes to an end, however much it is; were they
      * let go on amid it they would fill the queue again. */
     uint16_t others;
-    uint16_t released[AT_ONCE]; /* sites that have been told that it may go on and have not answered */
+    uint16_t released[RELEASED_MAX]; /* sites that have been told that it may go on and have not answered */
     uint8_t released_count;
     bool waits; /* packets do in the miss queue */
 } jobs[CHASQUI_VOYAGER_QUEUES], *job_of[CHASQUI_VOYAGER_QUEUES]; /* job_of: the process's */
@@ -219,7 +220,7 @@ static void release(struct source *source)
 /* Lets the job go on at sites, unless as many are to answer, or packets wait here. */
 static void release_next(struct job *job)
 {
-    while (job->held.first && job->released_count < AT_ONCE && !job->waits && own_has_room())
+    while (job->held.first && job->released_count < RELEASED_MAX && !job->waits && own_has_room())
         release(take_first(&job->held));
 }
 

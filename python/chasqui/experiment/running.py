@@ -518,7 +518,7 @@ def software_files(machines: Iterable[str]) -> Iterator[tuple[Path, Path]]:
 
 def readers(name: str) -> set[Path]:
     """The modules that make an experiment's tables of its runs: its own, neighbours that it uses,
-    and what these use of the package."""
+    and what these use of the package. Not what makes programs: that comes before the runs."""
     found, todo = {chasqui.experiment}, [module_of(name)]
     while todo:
         module = todo.pop()
@@ -536,6 +536,7 @@ def readers(name: str) -> set[Path]:
                 todo.append(other)
             elif other.__name__.startswith("chasqui."):
                 found.add(other)
+    found.discard(toolchain)
     return {Path(str(module.__file__)) for module in found}
 
 
