@@ -23,7 +23,7 @@ UNCHECKED = {
     "netcache.md": 53,
     "network-cache.md": 29,
     "replay.md": 34,
-    "voyager.md": 132,
+    "voyager.md": 131,
 }
 
 PAGES = [str(page.relative_to(pages.DOCS)) for page in pages.pages()]

@@ -336,7 +336,9 @@ impl AddressSpace {
                 FaultCause::Unmapped
             });
         };
-        if !access.allowed(area.protection) {
+        // No instruction comes from an NI's registers, whatever `mmap` was asked for.
+        let fetches_register = access == Access::Execute && area.backing.is_device();
+        if fetches_register || !access.allowed(area.protection) {
             return refuse(FaultCause::Protection);
         }
         self.appear(memory, address, access, Frames::take)

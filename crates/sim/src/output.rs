@@ -1,8 +1,10 @@
 //! Output of the simulated processes.
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::ops::Range;
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -164,6 +166,8 @@ impl Streams {
 struct Screen {
     /// A progress line may stand on it.
     progress: bool,
+    /// Standard output, or why it is none: `std`'s takes what a closed one (EBADF) does not take for written.
+    output: std::io::Result<File>,
     /// Whether output and errors go to a terminal.
     terminal: [bool; 2],
     /// What was shown last on a terminal did not end its line.
@@ -182,7 +186,16 @@ const CLEAR_LINE: &[u8] = b"\r\x1b[K";
 impl Screen {
     fn new(progress: bool) -> Screen {
         let terminal = [std::io::stdout().is_terminal(), std::io::stderr().is_terminal()];
-        Screen { progress, terminal, within_line: false, shown: BTreeSet::new(), lost: None, unread: false }
+        let output = std::io::stdout().as_fd().try_clone_to_owned().map(File::from);
+        Screen {
+            progress,
+            output,
+            terminal,
+            within_line: false,
+            shown: BTreeSet::new(),
+            lost: None,
+            unread: false,
+        }
     }
 
     /// What can't be shown on a full disk is no reason to stop the simulation; that a pipe is read no longer is, and nothing
@@ -192,9 +205,7 @@ impl Screen {
             let _ = std::io::stderr().write_all(CLEAR_LINE);
         }
         let (name, shown) = match stream {
-            Stream::Output => {
-                ("output", std::io::stdout().write_all(bytes).and_then(|()| std::io::stdout().flush()))
-            }
+            Stream::Output => ("output", self.write_output(bytes)),
             Stream::Error => ("error", std::io::stderr().write_all(bytes)),
         };
         match shown {
@@ -206,6 +217,13 @@ impl Screen {
         }
         if self.terminal[usize::from(stream == Stream::Error)] {
             self.within_line = !bytes.ends_with(b"\n");
+        }
+    }
+
+    fn write_output(&self, bytes: &[u8]) -> std::io::Result<()> {
+        match &self.output {
+            Ok(output) => (&*output).write_all(bytes),
+            Err(error) => Err(error.kind().into()),
         }
     }
 

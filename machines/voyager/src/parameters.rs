@@ -139,7 +139,7 @@ chasqui_config::parameters! {
         /// Its memory.
         dram: Bytes = "16 MiB", range "1 MiB" ..= "1 GiB", source "assumption: room for some 100,000 messages";
         /// Packets of each priority that the miss queue holds, times the jobs; any may take the places.
-        miss_slots: Count = 1024, range 1 ..= 4096, source "assumption: four times a Basic ring, 96 KiB a priority, with room for what 64 sites have under way";
+        miss_slots: Count = 1024, range 1 ..= 4096, source "assumption: 96 KiB a priority and job, with room for what 32 sites have under way";
         /// With several jobs: when one has so many packets in the miss queue, but at most `miss_slots` and at least two, the firmware stops its sending
         /// at the sites that they come from, until they, or 256 packets, have been taken; then these go on, a few sites at a time. 0: never.
         hold: Count = 4, range 0 ..= 1024, source "assumption: what comes until the source has heard of it finds room";

@@ -39,8 +39,8 @@ class Count(click.types.IntParamType):
     def convert(self, value: Any, parameter: Any, context: Any) -> int:
         count: int = super().convert(value, parameter, context)
         if abs(count) > COUNT_MAX:
-            allowed = f"{-COUNT_MAX}<=x<={COUNT_MAX}"
-            self.fail(f"{count} is not in the range {allowed}.", parameter, context)
+            said = f"is not in the range that can be asked for, up to {COUNT_MAX}"
+            self.fail(f"{count} {said}", parameter, context)
         return count
 
 

@@ -57,12 +57,13 @@ def record(
     program: tuple[str, ...],
 ) -> int:
     from chasqui import simulation
-    from chasqui.files import check_replaced, check_writable
+    from chasqui.files import check_regular, check_replaced, check_writable
     from chasqui.text import say
 
     name, arguments = options.check_program(program)
     place = Path(file) if file else Path(f"{Path(name).name}.recording")
     check_replaced(place, PARQUET, "recording")
+    check_regular(place)
     if file and place.parent.is_dir() and not place.exists():
         check_writable(place)
     job = simulation.Job(

@@ -4,7 +4,7 @@
 //! A memory handle is the number of the region's first entry less that of its first virtual page, modulo 2^32. So the
 //! sum of a handle and a page's number is its entry, and regions need no other table.
 
-use chasqui_memory::PAGE_BYTES;
+use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
 use chasqui_ni::Piece;
 
 use super::registers::{TABLE_PAGE, TABLE_VALID};
@@ -38,7 +38,7 @@ impl Table {
     }
 
     /// The physical memory of `bytes` at virtual address `address`, which `handle` and `tag` give a right to, for all
-    /// that `access` says. `None`: they do not.
+    /// that `access` says. `None`: they do not, or a page of it is a device's: there is no memory to read or write.
     pub fn translate(
         &self,
         address: u64,
@@ -57,8 +57,12 @@ impl Table {
             if entry.page & needs != needs || entry.tag != u64::from(tag) | u64::from(virtual_page) << 32 {
                 return None;
             }
+            let page = entry.page & !(PAGE_BYTES - 1);
+            if page >= DEVICE_BASE {
+                return None;
+            }
             let bytes = (PAGE_BYTES - at % PAGE_BYTES).min(end - at);
-            pieces.push(Piece { address: (entry.page & !(PAGE_BYTES - 1)) + at % PAGE_BYTES, bytes });
+            pieces.push(Piece { address: page + at % PAGE_BYTES, bytes });
             at += bytes;
         }
         Some(pieces)
@@ -105,6 +109,8 @@ mod tests {
         refused(0x5ff8, handle, 16, 1, TABLE_WRITE); // half of it
         refused(0x6000, handle, 8, 1, TABLE_RDMA_WRITE);
         refused(u64::MAX - 4, handle, 16, 1, 0);
+        assert!(table.store(8, TABLE_PAGE, DEVICE_BASE | TABLE_VALID | TABLE_WRITE));
+        refused(0x5ff8, handle, 16, 1, 0); // the second page is a device's
         assert!(!table.store(16, TABLE_PAGE, 0));
         assert!(table.store(7, TABLE_PAGE, 0));
         assert_eq!(table.translate(0x5000, handle, 8, 1, 0), None, "it is not registered any more");
