@@ -5,6 +5,7 @@
  * Which table is taken back: the next one in their circle that is empty and was not used since it was passed last; else one
  * that is empty; else any (second chance, as of pages).
  */
+#ifdef PROTOCOL_CACHE
 #include "internal.h"
 
 enum lease_event {
@@ -126,7 +127,11 @@ void look_at_lease(struct turn *t)
 
 bool is_leased(const struct turn *t) { return t->c->table_state == TABLE_LEASED || !RULE(leased_alone); }
 
-void note_use(struct turn *t) { t->c->is_used = true; }
+void note_use(struct turn *t)
+{
+    check(t->p, t->c->slots, "a message for a table that the channel has not");
+    t->c->is_used = true;
+}
 
 static void queue_want(struct turn *t)
 {
@@ -186,6 +191,7 @@ static void end_recall(struct turn *t)
 static void give_table(struct turn *t)
 {
     struct protocol_cache *cache = &t->p->cache;
+    check(t->p, t->c->slots, "a channel without a table gives it back");
     cache->owners[t->c->table] = PROTOCOL_NONE;
     cache->free_tables++;
     t->c->table = PROTOCOL_NONE;
@@ -234,18 +240,17 @@ static void serve_wants(struct protocol *p)
 static void lease_event(struct turn *t, enum lease_event event)
 {
     uint16_t *state = event <= RECALL_COMES ? &t->c->credit_state : &t->c->table_state;
-#define ROW(name, event_, states, guard, action_1, action_2, action_3, next)     \
-    if (event == event_ && *state & (states) && HAS(LEASE_##name, ROW) &&         \
-        (!HAS(LEASE_##name, GUARD) || guard(t))) {                                \
-        if ((next) != SAME && HAS(LEASE_##name, NEXT))                            \
-            *state = (next);                                                      \
-        if (HAS(LEASE_##name, ACTION_1))                                          \
-            action_1(t);                                                          \
-        if (HAS(LEASE_##name, ACTION_2))                                          \
-            action_2(t);                                                          \
-        if (HAS(LEASE_##name, ACTION_3))                                          \
-            action_3(t);                                                          \
-        return;                                                                   \
+#define ROW(name, event_, states, guard, action_1, action_2, action_3, next)                                         \
+    if (event == event_ && *state & (states) && HAS(LEASE_##name, ROW) && (!HAS(LEASE_##name, GUARD) || guard(t))) { \
+        if ((next) != SAME && HAS(LEASE_##name, NEXT))                                                               \
+            *state = (next);                                                                                         \
+        if (HAS(LEASE_##name, ACTION_1))                                                                             \
+            action_1(t);                                                                                             \
+        if (HAS(LEASE_##name, ACTION_2))                                                                             \
+            action_2(t);                                                                                             \
+        if (HAS(LEASE_##name, ACTION_3))                                                                             \
+            action_3(t);                                                                                             \
+        return;                                                                                                      \
     }
 #include "lease_table.h"
     environment_fault(t->p, "lease: no rule for this event");
@@ -269,3 +274,5 @@ void look_at_table(struct turn *t)
     lease_event(t, EMPTY);
     serve_wants(t->p);
 }
+
+#endif

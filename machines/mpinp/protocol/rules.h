@@ -6,10 +6,10 @@
 
 /* Those of a cache of channels. */
 #ifdef PROTOCOL_CACHE
-#define CACHE_RULES(RULE)                                                                                           \
-    RULE(ring_given_back, "a channel without messages keeps its ring")                                              \
-    RULE(leased_alone, "credit is returned for a table that was recalled, and eager messages are stored")           \
-    RULE(credit_given_up, "a sender that gives a table back keeps its credit")                                      \
+#define CACHE_RULES(RULE)                                                                                 \
+    RULE(ring_given_back, "a channel without messages keeps its ring")                                    \
+    RULE(leased_alone, "credit is returned for a table that was recalled, and eager messages are stored") \
+    RULE(credit_given_up, "a sender that gives a table back keeps its credit")                            \
     RULE(crowded_is_said, "the host does not hear that a table is to be emptied")
 #else
 #define CACHE_RULES(RULE)

@@ -192,9 +192,9 @@ impl Room {
     pub fn check(&self, name: &str, image: u64) -> Result<(), String> {
         let needed = image.next_multiple_of(PAGE_BYTES) + self.tables;
         if self.bytes < needed {
-            let fewer = self.ranks.and_then(|(ranks, each)| {
-                u64::from(ranks).checked_sub((needed - self.bytes).div_ceil(each))
-            });
+            let fewer = self
+                .ranks
+                .and_then(|(ranks, each)| u64::from(ranks).checked_sub((needed - self.bytes).div_ceil(each)));
             return Err(format!(
                 "{}: the firmware {name:?} and its tables for so many ranks need {needed} B{}",
                 self.name,
@@ -318,8 +318,12 @@ impl Control {
                                 + off_places * np::OFF_CHANNEL
                                 + channels * off_record
                                 + u64::from(ranks) * np::OFF_RANK),
-                    ranks: (self.image == Image::Channels)
-                        .then(|| (ranks, processes * (record + np::OFF_BYTES * off_record) + np::OFF_BYTES * np::OFF_RANK)),
+                    ranks: (self.image == Image::Channels).then(|| {
+                        (
+                            ranks,
+                            processes * (record + np::OFF_BYTES * off_record) + np::OFF_BYTES * np::OFF_RANK,
+                        )
+                    }),
                 }
             }
         }

@@ -275,7 +275,6 @@ char *collectives_begin(char *heap, uint32_t channels); /* the end of what it ha
 
 /* --- collective.c --- */
 
-
 bool collective_take(unsigned process, const struct chasqui_mpinp_request *request); /* false: it may not */
 extern bool collectives_wait; /* perhaps, to put headers into the queue */
 bool collectives_put(void); /* one; false: there is none */

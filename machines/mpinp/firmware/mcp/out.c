@@ -221,7 +221,8 @@ static void put_control_now(unsigned channel, unsigned kind, unsigned flags, uin
 static SELDOM void put_what_was_off(void)
 {
     while (off.count > 0 && queued - gone < limit) {
-        unsigned what = off.what[off.first], kind = what & 15, flags = what >> 4 & FLAGS_MASK, channel = what >> CHANNEL_PLACE;
+        unsigned what = off.what[off.first], kind = what & 15, flags = what >> 4 & FLAGS_MASK,
+                 channel = what >> CHANNEL_PLACE;
         uint32_t number = off.number[off.first];
         off.first = off.first + 1 < off.size ? off.first + 1 : 0;
         off.count--;

@@ -218,7 +218,8 @@ static bool claim(unsigned process, struct transfer *transfer, const struct chas
     *transfer = (struct transfer){.kind = CHASQUI_MPINP_CLAIM, .number = number};
     processes[process].receives++;
     struct chasqui_mpinp_event found = event_of(&status);
-    const struct stored *message = &stored[table_of(status.channel)][protocol.receives[number % PROTOCOL_RECEIVES].slot];
+    const struct stored *message =
+        &stored[table_of(status.channel)][protocol.receives[number % PROTOCOL_RECEIVES].slot];
     found.context = (uint16_t)request->context;
     found.sequence = message->sequence;
     found.entry = message->is_synchronous;
