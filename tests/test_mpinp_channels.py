@@ -61,7 +61,7 @@ def test_each_rank_hears_of_each_other(
     they are in the way, and all come."""
     words = ["-np", "5", *MACHINE, *places(count), "--set", "mpinp.control.eager=0 B"]
     found = carry_out(tmp_path, *words, "--", str(program), *what.split())
-    assert f"channels, {what.split()[0]}: PASSED" in found
+    assert f"channels, {what.split(maxsplit=1)[0]}: PASSED" in found
     counts = counted(tmp_path / "out")
     assert counts["recalls"] > 0
     assert counts["misses"] == counts["leases"]

@@ -112,7 +112,7 @@ def _build(place: Path) -> None:
 
 
 def link(sources: list[Path], include: Path, image: Path, header: Path | None = None) -> None:
-    """Compiles firmware of the machine in folder `include` to an image, each file behind `header`."""
+    """Compiles firmware of the machine in folder `include` to an image, behind `header`."""
     from chasqui.toolchain import ZIG_TARGET
 
     folders = [include / "firmware", include, INCLUDE]
