@@ -82,9 +82,9 @@ CONTAINED = [
 ]  # fmt: skip
 
 
-# Variants of mpinp that have golden times and tests of their own (test_mpinp_kept.py), or differ in
-# values alone; the rest in a sweep.
-SWEPT = ["mpinp/pin-cache", "mpinp/nic-tlb", "mpinp/cached"]
+# Variants of mpinp that have golden times and tests of their own (test_mpinp_kept.py,
+# test_mpinp_channels.py), or differ in values alone; the rest in a sweep.
+SWEPT = ["mpinp/pin-cache", "mpinp/nic-tlb", "mpinp/channel-cache", "mpinp/cached"]
 
 
 def in_ci() -> list[str]:

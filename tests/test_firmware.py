@@ -24,6 +24,8 @@ def machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "several/firmware/whole/main.c": (
             '#include "common.h"\n#include "registers.h"\nint answer(void) { return WORD; }'
         ),
+        "several/firmware/more/like_thin.h": "#define MORE 2",
+        "several/firmware/more/more.c": "int more(void);\nint more(void) { return MORE - 1; }",
     }
     folder = tmp_path / "machines"
     for name, text in texts.items():
@@ -42,6 +44,11 @@ def test_folders_are_images_with_the_files_beside_them(machines: Path) -> None:
     }
     assert found == {
         "plain": ["plain/firmware/main.c"],
+        "several/more": [
+            "several/firmware/shared.c",
+            "several/firmware/thin/main.c",
+            "several/firmware/more/more.c",
+        ],
         "several/thin": ["several/firmware/shared.c", "several/firmware/thin/main.c"],
         "several/whole": ["several/firmware/shared.c", "several/firmware/whole/main.c"],
     }
@@ -78,5 +85,5 @@ def test_images_are_linked(machines: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(firmware, "link_kernel", lambda *_: None)
     images = firmware.directory()
     found = sorted(str(path.relative_to(images)) for path in images.glob("**/*.elf"))
-    assert found == ["plain.elf", "several/thin.elf", "several/whole.elf"]
+    assert found == ["plain.elf", *(f"several/{name}.elf" for name in ("more", "thin", "whole"))]
     assert (images / "several/thin.elf").read_bytes() != (images / "several/whole.elf").read_bytes()

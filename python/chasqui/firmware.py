@@ -1,6 +1,7 @@
 """Firmware of the machines that have processors in their network interfaces, `machines/*/firmware`
 (one image, or one for each folder in it, of that folder's files and those beside the folders; these
-may include `machines/*/protocol`), and
+may include `machines/*/protocol`; a folder with a header `like_<image>.h` is that image's files and
+its own, each behind the header), and
 the kernel image, `guest/kernel`, once without drivers and once with those of each machine that has
 some, `machines/*/kernel`; and each of these for one hart and for several.
 
@@ -55,8 +56,17 @@ def _images() -> dict[str, list[Path]]:
         machine = path.parents[2].name
         sources = own.setdefault(f"{machine}/{path.parent.name}", [*shared.get(machine, [])])
         sources.append(path)
+    for name, header in _headers().items():
+        other = f"{name.split('/')[0]}/{header.stem.removeprefix('like_')}"
+        own[name] = [*own[other], *sorted(header.parent.glob("*.c"))]
     several = {name.split("/")[0] for name in own}
     return {name: files for name, files in shared.items() if name not in several} | own
+
+
+def _headers() -> dict[str, Path]:
+    """Of the images that are like others, the header that tells them apart."""
+    found = sorted(MACHINES.glob("*/firmware/*/like_*.h"))
+    return {f"{path.parents[2].name}/{path.parent.name}": path for path in found}
 
 
 def directory() -> Path:
@@ -92,7 +102,7 @@ def _build(place: Path) -> None:
             for name, sources in _images().items():
                 image = building / f"{name}.elf"
                 image.parent.mkdir(exist_ok=True)
-                link(sources, MACHINES / name.split("/")[0], image)
+                link(sources, MACHINES / name.split("/")[0], image, _headers().get(name))
             kernels = {f"{machine}.": drivers for machine, drivers in _sources("kernel").items()}
             for prefix, drivers in {"": [], **kernels}.items():
                 include = [MACHINES / prefix[:-1]] if drivers else []
@@ -101,12 +111,13 @@ def _build(place: Path) -> None:
                 link_kernel(drivers, include, several, HARTS_MAX)
 
 
-def link(sources: list[Path], include: Path, image: Path) -> None:
-    """Compiles firmware of the machine in folder `include` to an image."""
+def link(sources: list[Path], include: Path, image: Path, header: Path | None = None) -> None:
+    """Compiles firmware of the machine in folder `include` to an image, behind `header`."""
     from chasqui.toolchain import ZIG_TARGET
 
     folders = [include / "firmware", include, INCLUDE]
-    _link([*ZIG_TARGET, *FIRMWARE_FLAGS], sources, folders, image)
+    first = [f"-include{header}"] if header else []
+    _link([*ZIG_TARGET, *FIRMWARE_FLAGS, *first], sources, folders, image)
 
 
 def link_kernel(drivers: list[Path], include: list[Path], image: Path, harts: int = 1) -> None:

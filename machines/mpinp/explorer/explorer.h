@@ -40,6 +40,7 @@ struct program {
     const char *name;
     const char *texts[PROCESSES_MAX];
     unsigned slots;       /* of a message table, one of them for RECV_REQ */
+    unsigned places;      /* rings and tables of a NIC, where they are a cache; 0: 1 */
     bool shares_nic;      /* processes 0 and 1 have one NIC */
     bool takes_turns;     /* the first two receives must get messages of different sources */
     unsigned process_count;
@@ -67,6 +68,7 @@ struct operation_state {
     uint8_t seen;         /* a send: operations that the receiver had posted when it was completed */
     uint8_t sent;         /* a send: times */
     uint8_t is_kept;      /* a receive: by the host, for the NIC has no room */
+    uint8_t drained; /* a send: the host took it from the table, as the how manieth; 0: it did not */
     uint32_t number; /* of a receive */
 };
 
@@ -92,10 +94,21 @@ struct world {
     uint8_t bodies[ENDS][PROTOCOL_TABLE_SLOTS]; /* in the receive buffer: operation, or NOBODY */
     uint8_t about[ENDS][8]; /* operation that a number of a message stands for at a receiver */
     uint8_t passed[ENDS];                       /* turns of others since the channel was on the main ring */
+    uint8_t crowded[ENDS]; /* the host is to take messages from the table */
+    uint8_t is_lease_new[ENDS]; /* nothing was sent since it came */
     struct protocol nics[PROCESSES_MAX];
 };
 
-enum step_kind { STEP_POST, STEP_ARRIVE, STEP_SERVE, STEP_LEFT, STEP_DELIVERED, STEP_HAND_OVER, STEP_OFFER };
+enum step_kind {
+    STEP_POST,
+    STEP_ARRIVE,
+    STEP_SERVE,
+    STEP_LEFT,
+    STEP_DELIVERED,
+    STEP_HAND_OVER,
+    STEP_OFFER,
+    STEP_DRAIN
+};
 
 struct step {
     uint8_t kind;
@@ -151,5 +164,6 @@ unsigned mutations_begin(void); /* how many there are */
 struct mutation mutation_at(unsigned index);
 void describe_mutation(struct mutation mutation, char *text, unsigned length);
 bool is_reached(struct mutation mutation);
+bool is_of_cache(struct mutation mutation); /* of a cache of channels */
 
 #endif

@@ -33,6 +33,10 @@ static const struct row_text row_texts[] = {
 #include "arrival_table.h"
 #define ROW(name, event, state, guard, a, b, c, next) {"receive", #name, {"row", #guard, #a, #b, #c, #next}},
 #include "receive_table.h"
+#ifdef PROTOCOL_CACHE
+#define ROW(name, event, state, guard, a, b, c, next) {"lease", #name, {"row", #guard, #a, #b, #c, #next}},
+#include "lease_table.h"
+#endif
 };
 
 static struct mutation all[RULE_COUNT + ROW_COUNT * PART_COUNT];
@@ -56,6 +60,16 @@ struct mutation mutation_at(unsigned index) { return all[index]; }
 bool is_reached(struct mutation of)
 {
     return of.kind == MUTATION_RULE ? reached_rules[of.rule] : reached_parts[of.row][of.part];
+}
+
+bool is_of_cache(struct mutation of)
+{
+#ifdef PROTOCOL_CACHE
+    return of.kind == MUTATION_RULE ? of.rule >= RULE_ring_given_back
+                                    : of.row >= ROW_LEASE_want || of.row == ROW_SEND_serve_want;
+#else
+    return of.kind == MUTATION_NONE;
+#endif
 }
 
 void describe_mutation(struct mutation of, char *text, unsigned length)

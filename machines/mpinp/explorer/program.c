@@ -173,6 +173,7 @@ const struct program programs[] = {
      SLOTS_3,
      .takes_turns = true},
     {.name = "one is stuck", .texts = {"r2a", "S0bl S0bt", "S0al"}},
+    {.name = "one waits for another's receive", .texts = {"r2a w0 r*b r*b", "S0bm S0bm", "S0am"}, .slots = 1},
     {.name = "one is stuck at the source", .texts = {"S1bl S1bt S2al", "", "r0a"}},
     {.name = "turns", .texts = {"S1az S1az S2az", "r0a r0a", "r0a"}, SLOTS_3},
     {.name = "to itself", .texts = {"S0al r0a"}},

@@ -19,6 +19,17 @@ static const struct protocol_channel *channel_at(const struct world *world, unsi
     return &world->nics[node_of(end / PEERS)].channels[channel_of(end)];
 }
 
+#ifdef PROTOCOL_CACHE
+
+/* The other end. */
+static const struct protocol_channel *receiver_at(const struct world *world, unsigned end)
+{
+    unsigned process = end / PEERS, peer = peer_of(end);
+    return channel_at(world, running->process_count == 1 ? end : peer * PEERS + process - (process > peer));
+}
+
+#endif
+
 /* On a main ring once at most, and those that say so. */
 static const char *wrong_ring(const struct protocol *p)
 {
@@ -46,6 +57,12 @@ const char *wrong_anywhere(const struct world *world)
             return "more slots are free than there are";
         if (c->credit_units > 2 || c->free_units > 2)
             return "more room is free than there is";
+#ifdef PROTOCOL_CACHE
+        if (c->sends && c->oldest == c->newest)
+            return "a channel without messages has a ring";
+        if (c->credit_slots > 0 && !(receiver_at(world, end)->table_state & (TABLE_LEASED | TABLE_RECALLED)))
+            return "there is credit for a table that is not leased";
+#endif
     }
     return NULL;
 }
@@ -112,6 +129,7 @@ static const char *wrong_operation(const struct world *world, unsigned index)
             return "a send was to be cancelled and is not complete";
         if (state->partner != NOBODY && state->status == POSTED && !is_held(world, state->partner))
             return "a send was matched and is not complete";
+        is_synchronous = is_synchronous && !state->drained; /* The hosts' notes say when that is over. */
         if (is_synchronous && state->status == DONE && state->partner == NOBODY)
             return "a synchronous send is complete and not matched";
         if (is_synchronous && state->status == DONE && state->partner % OPERATIONS_MAX >= state->seen)
@@ -120,14 +138,35 @@ static const char *wrong_operation(const struct world *world, unsigned index)
     return NULL;
 }
 
+#ifdef PROTOCOL_CACHE
+
+/* Of a channel that has none, or gave it back. */
+static const char *wrong_table(const struct world *world, unsigned end)
+{
+    const struct protocol_channel *c = channel_at(world, end), *receiver = receiver_at(world, end);
+    if (c->credit_slots > 0 || c->credit_units > 0)
+        return "there is credit for a table that is not leased";
+    if (receiver->table_state == TABLE_RETURNED && receiver->free_slots == running->slots)
+        return "a table is empty and not free";
+    return receiver->table_state == TABLE_NONE && receiver->free_slots != running->slots ? "slots are lost" : NULL;
+}
+
+#endif
+
 static const char *wrong_resources(const struct world *world, unsigned end)
 {
     const struct protocol_channel *c = channel_at(world, end);
     unsigned peer = peer_of(end), other = peer * PEERS + end / PEERS - (end / PEERS > peer);
     const struct protocol_channel *receiver = channel_at(world, other);
-    uint32_t oldest = c->sends[c->oldest % PROTOCOL_RING_ENTRIES].request;
-    if (c->oldest != c->newest && world->operations[oldest].status != POSTED)
+    if (c->oldest != c->newest &&
+        world->operations[c->sends[c->oldest % PROTOCOL_RING_ENTRIES].request].status != POSTED)
         return "a send is complete and still in the ring";
+#ifdef PROTOCOL_CACHE
+    if (c->credit_state & (CREDIT_WANTED | CREDIT_RECALLED) || receiver->table_state == TABLE_RECALLED)
+        return "a table is wanted for ever";
+    if (receiver->table_state != TABLE_LEASED)
+        return wrong_table(world, end);
+#endif
     if (receiver->owed_slots || receiver->owed_units)
         return "credit is still owed";
     if (c->credit_slots != receiver->free_slots || c->credit_units != receiver->free_units)

@@ -84,6 +84,10 @@ void begin_world(struct world *begun)
             world->leaving[end][i].body = NOBODY;
     struct protocol_settings settings = {
         .eager_bytes_max = 1, .unit_bytes = 1, .buffer_units = 2, .table_slots = running->slots};
+#ifdef PROTOCOL_CACHE
+    settings.channels = PROTOCOL_CHANNELS;
+    settings.places = running->places ? running->places : 1;
+#endif
     for (unsigned node = 0; node < node_count(); node++) {
         protocol_begin(&world->nics[node], &settings);
         for (unsigned i = 0; i < PROTOCOL_RECEIVES; i++)
@@ -106,7 +110,11 @@ static const char *const kind_names[] = {"message on credit",
                                          "NACK",
                                          "NACK of SEND_REQ",
                                          "RETRACT",
-                                         "RETRACTED"};
+                                         "RETRACTED",
+                                         "WANT",
+                                         "LEASE",
+                                         "RECALL",
+                                         "RETURN"};
 
 static void tell_header(const struct protocol_header *header)
 {
@@ -115,11 +123,43 @@ static void tell_header(const struct protocol_header *header)
             header->credit_units, header->flags & FLAG_STORED ? ", stored" : "");
 }
 
+/* Of a ring, if the channel has one. */
+static const struct protocol_send *entry_of(const struct protocol_channel *c, uint32_t message)
+{
+#ifdef PROTOCOL_CACHE
+    static const struct protocol_send none;
+    if (!c->sends)
+        return &none;
+#endif
+    return &c->sends[message % PROTOCOL_RING_ENTRIES];
+}
+
+#ifdef PROTOCOL_CACHE
+
+static bool is_message_waiting(const struct protocol_channel *c)
+{
+    return c->head != c->newest && entry_of(c, c->head)->state == SEND_QUEUED;
+}
+
+static bool has_table(const struct protocol_channel *c) { return c->table_state == TABLE_LEASED; }
+
+void environment_cache(struct protocol *p, enum protocol_cache_event event)
+{
+    (void)p;
+    (void)event;
+}
+
+void environment_crowded(struct protocol *p, unsigned channel) { world->crowded[find_end(p, channel)] = true; }
+
+#else
+static bool has_table(const struct protocol_channel *c) { return (void)c, true; }
+#endif
+
 /* Rules that are economy: without them all arrives too, but later. */
 static const char *wasteful(const struct protocol *p, unsigned end, const struct protocol_header *header)
 {
     const struct protocol_channel *c = &p->channels[channel_of(end)];
-    const struct protocol_send *send = &c->sends[header->message % PROTOCOL_RING_ENTRIES];
+    const struct protocol_send *send = entry_of(c, header->message);
     const struct operation_state *state = &world->operations[send->request];
     switch (header->kind) {
     case MESSAGE_EAGER:
@@ -133,7 +173,7 @@ static const char *wasteful(const struct protocol *p, unsigned end, const struct
     case NACK_REQUEST:
         if (arrived.is_for_claimed)
             return "SEND_REQ for what was announced is refused";
-        send = &c->sends[arrived.header.message % PROTOCOL_RING_ENTRIES];
+        send = entry_of(c, arrived.header.message);
         state = &world->operations[send->request];
         if (arrived.header.message - c->oldest < c->newest - c->oldest &&
             world->leaving[end][arrived.header.message % PROTOCOL_RING_ENTRIES].body == NOBODY &&
@@ -141,6 +181,10 @@ static const char *wasteful(const struct protocol *p, unsigned end, const struct
             send->context == arrived.header.context)
             return "SEND_REQ is refused though the message is there";
         return NULL;
+#ifdef PROTOCOL_CACHE
+    case RETURN:
+        return world->is_lease_new[end] && is_message_waiting(c) ? "a table is given back that is wanted" : NULL;
+#endif
     default: return NULL;
     }
 }
@@ -162,6 +206,7 @@ void environment_transmit(struct protocol *p, unsigned channel, const struct pro
     if (waste)
         fail(waste);
     world->wires[to][world->wire_counts[to]++] = item;
+    world->is_lease_new[end] &= header->kind > RECV_REQ;
     if (header->kind <= RECV_REQ)
         world->about[to][header->message % 8] =
             (uint8_t)p->channels[channel].sends[header->message % PROTOCOL_RING_ENTRIES].request;
@@ -215,7 +260,14 @@ static void match(uint8_t send, uint8_t receive)
 
 static void begin_delivery(const struct protocol_receive *receive, uint8_t send)
 {
-    struct operation_state *state = &world->operations[receive->request];
+    struct operation_state *state = &world->operations[receive->request % OPERATIONS];
+    if (receive->request >= OPERATIONS) { /* It was drained. */
+        if (send != receive->request - OPERATIONS || state->is_moving)
+            fail("another message is drained than was claimed");
+        state->is_moving = true;
+        state->number = receive->number;
+        return;
+    }
     if (state->is_moving || state->status != POSTED)
         fail("a receive gets a message twice");
     bool is_claimed = running->operations[receive->request].kind >= OP_CLAIM;
@@ -237,7 +289,7 @@ void environment_land(struct protocol *p, const struct protocol_header *header, 
 void environment_discard(struct protocol *p, unsigned channel, const struct protocol_header *header)
 {
     const struct protocol_channel *c = &p->channels[channel];
-    if (checks_economy && c->free_slots > 0 && c->free_units >= header->bytes)
+    if (checks_economy && has_table(c) && c->free_slots > 0 && c->free_units >= header->bytes)
         fail("a message is dropped though there is room");
     if (world->operations[take_arriving()].dropped++)
         fail("a message is dropped twice");
@@ -293,6 +345,8 @@ void environment_receive_complete(struct protocol *p, const struct protocol_rece
                                   enum protocol_result result)
 {
     (void)p;
+    if (receive->request >= OPERATIONS)
+        return;
     struct operation_state *state = &world->operations[receive->request];
     if (state->status != POSTED)
         fail("a receive is completed twice");
@@ -377,6 +431,65 @@ static void offer(unsigned process)
     protocol_receive_claimed(nic_of(process), state->number, request.capacity_bytes, index);
 }
 
+/* --- the host: messages that it took from tables, in order --- */
+
+static void receive_drained(unsigned send, unsigned receive)
+{
+    match((uint8_t)send, (uint8_t)receive);
+    world->operations[receive].is_kept = false;
+    world->operations[receive].status =
+        running->operations[send].bytes > running->operations[receive].bytes ? TRUNCATED : DONE;
+}
+
+/* The oldest that a receive gets, or NOBODY. */
+static unsigned drained_for(unsigned receive)
+{
+    unsigned found = NOBODY;
+    for (unsigned i = 0; i < OPERATIONS; i++) {
+        const struct operation_state *state = &world->operations[i];
+        if (state->drained && state->partner == NOBODY && would_match(i, receive) &&
+            (found == NOBODY || state->drained < world->operations[found].drained))
+            found = i;
+    }
+    return found;
+}
+
+static bool can_drain(unsigned end)
+{
+    const struct protocol *p = nic_of(end / PEERS);
+    return world->crowded[end] && p->free_receives > 0;
+}
+
+static void drain(unsigned end)
+{
+    unsigned count = 0, process = end / PEERS;
+    struct protocol *p = nic_of(process);
+    const struct protocol_channel *c = &p->channels[channel_of(end)];
+    if (c->table_first == PROTOCOL_TABLE_SLOTS) {
+        world->crowded[end] = false;
+        return;
+    }
+    const struct protocol_slot *slot = &c->slots[c->table_first];
+    unsigned send = world->about[end][slot->message % 8];
+    struct protocol_receive_request request = {.process = (uint16_t)(process % PROTOCOL_PROCESSES),
+                                               .source = (uint16_t)channel_of(end),
+                                               .context = slot->context,
+                                               .tag = slot->tag};
+    struct protocol_status status;
+    uint32_t number;
+    if (!protocol_claim(p, &request, &number, &status))
+        fail("a message can not be drained");
+    for (unsigned i = 0; i < OPERATIONS; i++)
+        count = world->operations[i].drained > count ? world->operations[i].drained : count;
+    world->operations[send].drained = (uint8_t)(count + 1);
+    for (unsigned i = process * OPERATIONS_MAX; i < (process + 1) * OPERATIONS_MAX; i++)
+        if (world->operations[i].is_kept && would_match(send, i)) {
+            receive_drained(send, i);
+            break;
+        }
+    protocol_receive_claimed(p, number, 3, OPERATIONS + send);
+}
+
 /* What the host keeps comes first. */
 static bool can_probe(unsigned process)
 {
@@ -394,8 +507,11 @@ static bool can_post(unsigned process)
     struct protocol_receive_request request;
     struct protocol_status status;
     switch (operation->kind) {
-    case OP_SEND:
-        c = &p->channels[channel_of(end_of(process, operation->peer))];
+    case OP_SEND: c = &p->channels[channel_of(end_of(process, operation->peer))];
+#ifdef PROTOCOL_CACHE
+        if (!protocol_has_ring(p, channel_of(end_of(process, operation->peer))))
+            return false;
+#endif
         return c->newest - c->oldest < PROTOCOL_RING_ENTRIES;
     case OP_WAIT: return world->operations[process * OPERATIONS_MAX + operation->target].status > POSTED;
     case OP_CLAIM_IF: return can_probe(process);
@@ -459,6 +575,10 @@ static void post(unsigned process)
                                                               .request = index});
         break;
     case OP_RECEIVE:
+        if (drained_for(index) != NOBODY) {
+            receive_drained(drained_for(index), index);
+            break;
+        }
         request = request_of(process, index);
         world->operations[index].is_kept = !has_room(process) || kept_receive(process, false) != NOBODY;
         if (!world->operations[index].is_kept)
@@ -492,6 +612,10 @@ static void arrive(unsigned end)
     memset(&world->wires[end][WIRE_MAX - 1], 0, sizeof item);
     arriving = (uint8_t)item.body;
     arrived = item;
+#ifdef PROTOCOL_CACHE
+    if (item.header.kind == LEASE)
+        world->is_lease_new[end] = true;
+#endif
     protocol_arrived(nic_of(end / PEERS), channel_of(end), &item.header);
     if (arriving != NOBODY)
         fail("a body is not taken from the wire");
@@ -531,6 +655,9 @@ unsigned steps_of(struct world *of, struct step *steps)
             steps[count++] = (struct step){STEP_OFFER, (uint8_t)process, 0};
     }
     for (unsigned end = 0; end < ENDS; end++)
+        if (can_drain(end))
+            steps[count++] = (struct step){STEP_DRAIN, (uint8_t)end, 0};
+    for (unsigned end = 0; end < ENDS; end++)
         if (world->wire_counts[end] > 0)
             steps[count++] = (struct step){STEP_ARRIVE, (uint8_t)end, 0};
     for (unsigned node = 0; node < node_count(); node++)
@@ -554,6 +681,7 @@ bool take(struct world *of, struct step step)
     if (setjmp(failed))
         return false;
     struct leaving *leaving = &world->leaving[step.where % ENDS][step.index];
+    unsigned process;
     switch (step.kind) {
     case STEP_POST: post(step.where); break;
     case STEP_ARRIVE: arrive(step.where); break;
@@ -566,8 +694,12 @@ bool take(struct world *of, struct step step)
         break;
     case STEP_DELIVERED:
         world->operations[step.where].is_moving = false;
-        protocol_delivered(nic_of(step.where / OPERATIONS_MAX), world->operations[step.where].number);
+        process = step.where / OPERATIONS_MAX;
+        if (running->operations[step.where].kind == OP_SEND) /* It was drained. */
+            process = running->operations[step.where].peer;
+        protocol_delivered(nic_of(process), world->operations[step.where].number);
         break;
+    case STEP_DRAIN: drain(step.where); break;
     }
     return true;
 }
@@ -589,6 +721,7 @@ void describe(const struct world *of, struct step step, FILE *file)
         fprintf(file, "    NIC %u serves channel %u\n", step.where, of->nics[step.where].ready_first);
         break;
     case STEP_HAND_OVER: fprintf(file, "    process %u: the host hands over what it kept\n", step.where); break;
+    case STEP_DRAIN: fprintf(file, "    process %u: the host drains what came from %u\n", process, peer); break;
     case STEP_OFFER: fprintf(file, "    process %u: the host offers what it keeps\n", step.where); break;
     case STEP_LEFT:
         fprintf(file, "    has left, %u -> %u: body of message %u\n", process, peer,

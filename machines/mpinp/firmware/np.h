@@ -79,14 +79,22 @@
 #define CHASQUI_NP_SETTING_TLB 0x1a0ull /* Loaded: slots of the TLB, a power of two; 0: there is none. */
 #define CHASQUI_NP_SETTING_STAMPS 0x1a8ull /* Loaded: address in the card's memory of its slots' stamps: a word each. */
 #define CHASQUI_NP_SETTING_TAGS 0x1b0ull /* Loaded: entries of the list of tags that each process may have. */
+#define CHASQUI_NP_SETTING_CHANNELS 0x1b8ull /* Loaded: send rings of the card, and message tables with receive buffers. */
 #define CHASQUI_NP_COUNT_FOUND 0x10ull /* Of the mark PROTOCOL, behind kinds of collectives: a request's pages were pinned already. */
 #define CHASQUI_NP_COUNT_TLB_HIT 0x11ull /* ...: the TLB has an entry that is wanted. */
 #define CHASQUI_NP_COUNT_TLB_MISS 0x12ull /* ...: it has not. */
+#define CHASQUI_NP_COUNT_CHANNEL_HIT 0x13ull /* ...: of a cache of channels, a message goes on credit. */
+#define CHASQUI_NP_COUNT_CHANNEL_MISS 0x14ull /* ...: a message waits, as no table is leased to its channel. */
+#define CHASQUI_NP_COUNT_CHANNEL_LEASE 0x15ull /* ...: a table is leased to a channel. */
+#define CHASQUI_NP_COUNT_CHANNEL_RECALL 0x16ull /* ...: one is taken back. */
+#define CHASQUI_NP_COUNT_RING_AWAITED 0x17ull /* ...: a message waits for a send ring. */
 #define CHASQUI_NP_PROCESSES_MAX 0x40ull /* Processes of a node, at most: a bit each of DOORBELLS. */
 #define CHASQUI_NP_PEER_BYTES 0x10ull /* Bytes that the thin firmware needs behind its image for each process of the node and each of the machine. */
 #define CHASQUI_NP_PROCESS_BYTES 0x7000ull /* Bytes that the firmware that matches needs behind its image for each process of the node, at most. */
 #define CHASQUI_NP_CHANNEL_BYTES 0x1260ull /* Bytes that it needs besides for each channel: of its receive buffer, and what goes with it (specs/mpinp.md: 4.5 KB). */
+#define CHASQUI_NP_RECORD_BYTES 0x108ull /* Bytes that the same with a cache of channels needs for each channel, beside CHANNEL_BYTES for each of its tables. */
 #define CHASQUI_NP_OFF_CHANNEL 0x22ull /* What it may have to put off while the queue to the wire is full (README.md): for each channel two for each entry of both */
+#define CHASQUI_NP_OFF_RECORD 0x6ull /* The same, with a cache of channels, for each channel, where OFF_CHANNEL is for each ring and table: of an eager message */
 #define CHASQUI_NP_OFF_PROCESS 0x168ull /* The same, for each process of the node: of each receive, ACK and two grants. */
 #define CHASQUI_NP_OFF_RANK 0x78ull /* The same, for each rank: of each of its receives, the answer to SEND_REQ. */
 #define CHASQUI_NP_OFF_BYTES 0x6ull /* Bytes of each. */

@@ -43,7 +43,7 @@ void enter_credit(struct turn *t)
 /* For an eager message that was not paid for. */
 bool has_room(const struct turn *t)
 {
-    return t->c->free_slots >= 1 && t->c->free_units >= units_of(t->p, t->header->bytes);
+    return is_leased(t) && t->c->free_slots >= 1 && t->c->free_units >= units_of(t->p, t->header->bytes);
 }
 
 void take_room(struct turn *t, bool units)
@@ -52,13 +52,14 @@ void take_room(struct turn *t, bool units)
     check(t->p, t->c->free_slots >= 1 && t->c->free_units >= taken, "a message without room");
     t->c->free_slots--;
     t->c->free_units -= taken;
+    note_use(t);
 }
 
 void owe_slot(struct turn *t) { t->c->owed_slots++; }
 
 void transmit_control(struct turn *t, struct protocol_header header)
 {
-    if (RULE(credit_returned)) {
+    if (RULE(credit_returned) && is_leased(t)) {
         header.credit_slots = (uint16_t)t->c->owed_slots;
         header.credit_units = t->c->owed_units;
         t->c->owed_slots = 0;

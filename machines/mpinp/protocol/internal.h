@@ -58,6 +58,33 @@ void enter_credit(struct turn *t);          /* that came with a header */
 void owe_slot(struct turn *t);
 void transmit_control(struct turn *t, struct protocol_header header); /* with what is owed */
 
+/* --- rings and tables of channels (cache.c): without a cache each channel has its own --- */
+
+#ifdef PROTOCOL_CACHE
+void cache_begin(struct protocol *p);
+void cache_open(struct protocol_channel *c);
+bool take_ring(struct turn *t);   /* false: none is free */
+void look_at_ring(struct turn *t); /* it may be empty */
+bool lacks_lease(const struct turn *t);
+void want_lease(struct turn *t);
+void count_hit(const struct turn *t);
+void note_sent(struct turn *t);
+void look_at_lease(struct turn *t); /* what the table is kept for may have been cancelled */
+void lease_arrived(struct turn *t); /* WANT, LEASE, RECALL, RETURN */
+bool is_leased(const struct turn *t); /* its sender may have credit */
+void note_use(struct turn *t);
+void look_at_table(struct turn *t); /* it may be empty */
+#else
+static inline bool take_ring(struct turn *t) { return (void)t, true; }
+static inline void look_at_ring(struct turn *t) { (void)t; }
+static inline void count_hit(const struct turn *t) { (void)t; }
+static inline void note_sent(struct turn *t) { (void)t; }
+static inline void look_at_lease(struct turn *t) { (void)t; }
+static inline bool is_leased(const struct turn *t) { return (void)t, true; }
+static inline void note_use(struct turn *t) { (void)t; }
+static inline void look_at_table(struct turn *t) { (void)t; }
+#endif
+
 /* --- matching (match.c) --- */
 
 static inline bool matches(uint32_t context, int32_t wanted, uint32_t message_context, int32_t message_tag)

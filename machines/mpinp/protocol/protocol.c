@@ -11,8 +11,12 @@ void protocol_begin(struct protocol *p, const struct protocol_settings *settings
     p->free_receives = PROTOCOL_RECEIVES;
     for (unsigned i = 0; i < PROTOCOL_PROCESSES; i++)
         p->searched[i] = PROTOCOL_NONE;
+#ifdef PROTOCOL_CACHE
+    cache_begin(p);
+#else
     for (unsigned i = 0; i < PROTOCOL_CHANNELS; i++)
         p->channels[i].is_open = false;
+#endif
     for (unsigned i = 0; i < PROTOCOL_RECEIVES; i++)
         p->receives[i] = (struct protocol_receive){
             .state = RECEIVE_FREE, .next = (uint16_t)(i + 1 < PROTOCOL_RECEIVES ? i + 1 : PROTOCOL_NONE), .number = i};
@@ -36,8 +40,12 @@ void protocol_open(struct protocol *p, unsigned channel, unsigned process)
                                    .expected_last = PROTOCOL_NONE,
                                    .claimed_first = PROTOCOL_NONE,
                                    .table_first = PROTOCOL_TABLE_SLOTS};
+#ifdef PROTOCOL_CACHE
+    cache_open(c);
+#else
     for (unsigned i = 0; i < PROTOCOL_RING_ENTRIES; i++)
         c->sends[i].state = SEND_DONE;
+#endif
     unsigned first = p->searched[process];
     if (first != PROTOCOL_NONE) {
         c->process_next = p->channels[first].process_next;
@@ -63,6 +71,13 @@ void protocol_arrived(struct protocol *p, unsigned channel, const struct protoco
     case RECV_REQ:
     case NACK_REQUEST:
     case RETRACT: receive_side_arrived(&t); break;
+#ifdef PROTOCOL_CACHE
+    case WANT:
+    case LEASE:
+    case RECALL:
+    case RETURN: lease_arrived(&t); break;
+#endif
     default: environment_fault(p, "no such kind of header");
     }
+    look_at_table(&t);
 }

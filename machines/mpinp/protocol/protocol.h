@@ -15,12 +15,21 @@
 
 /* Sizes of one NIC's tables; the explorer has smaller ones. */
 #ifndef PROTOCOL_CHANNELS
+#ifdef PROTOCOL_CACHE
+#define PROTOCOL_CHANNELS 1024 /* ten bits of what is put off (firmware/mcp/out.c) */
+#else
 #define PROTOCOL_CHANNELS 64    /* section 3.1 */
+#endif
 #define PROTOCOL_RING_ENTRIES 16 /* of a channel's send ring (3.1) */
 #define PROTOCOL_TABLE_SLOTS 32  /* of a channel's message table (3.1) */
 #define PROTOCOL_RECEIVES 1024   /* posted receives of all processes (ours) */
 #define PROTOCOL_LINKS 2048 /* places in expected lists: one a receive, for MPI_ANY_SOURCE one a channel (ours) */
 #define PROTOCOL_PROCESSES 8 /* that share the NIC (ours) */
+#endif
+
+/* With PROTOCOL_CACHE a NIC has more channels than receive buffers, message tables and send rings (cache.c). */
+#if defined(PROTOCOL_CACHE) && !defined(PROTOCOL_PLACES)
+#define PROTOCOL_PLACES 64 /* rings, and tables with their buffers (3.1) */
 #endif
 
 #define PROTOCOL_NONE 0xffffu /* no index */
@@ -48,6 +57,11 @@ enum protocol_kind {
     NACK_REQUEST, /* sender to receiver: SEND_REQ of `receive` is not answered with a message */
     RETRACT,      /* sender to receiver: `message` is to be cancelled (ours) */
     RETRACTED,    /* receiver to sender: it was unclaimed, and is forgotten */
+    /* Of a cache of channels (ours). */
+    WANT, /* sender to receiver: a message waits that has no credit, as no table is leased to its channel */
+    LEASE, /* receiver to sender: one is, its credit comes with this */
+    RECALL, /* receiver to sender: another channel wants it */
+    RETURN, /* sender to receiver: what credit was left is given up; nothing more comes on it */
 };
 
 enum protocol_header_flags {
@@ -162,6 +176,25 @@ struct protocol_link {
     uint16_t chain; /* next place of the same receive (MPI_ANY_SOURCE) */
 };
 
+#ifdef PROTOCOL_CACHE
+
+/* Of a channel's send side: what it knows of the table at its receiver. Of its receive side: its table. Bits, as above. */
+enum lease_state {
+    CREDIT_NONE = 1, /* no table */
+    CREDIT_WANTED = 2, /* WANT was sent */
+    CREDIT_FRESH = 4, /* there is one, nothing has been sent since */
+    CREDIT_USED = 8, /* there is one */
+    CREDIT_RECALLED = 16, /* as FRESH, and RECALL came */
+    TABLE_NONE = 32, /* the channel has no table */
+    TABLE_LEASED = 64, /* it has one, and its sender credit for it */
+    TABLE_RECALLED = 128, /* RECALL was sent */
+    TABLE_RETURNED = 256, /* RETURN came: it is free when it is empty */
+};
+
+enum protocol_cache_event { CACHE_HIT, CACHE_MISS, CACHE_LEASED, CACHE_RECALLED, CACHE_RING_FREE };
+
+#endif
+
 struct protocol_channel {
     /* Scheduling. */
     uint16_t process;
@@ -173,7 +206,17 @@ struct protocol_channel {
     uint32_t oldest, head, newest; /* kept [oldest, newest), the receiver has heard of those before `head` */
     uint32_t asked; /* entries that are SEND_ASKED */
     uint32_t credit_slots, credit_units;
+#ifdef PROTOCOL_CACHE
+    uint16_t credit_state, table_state; /* enum lease_state */
+    uint16_t table; /* which */
+    uint16_t want_next; /* in the order in which tables are wanted */
+    bool is_wanted; /* not yet in that order: it has a table, which is to be empty before */
+    bool is_used; /* a message has come for the table since it was looked at */
+    struct protocol_send *sends; /* a ring, while there are messages in it; or null */
+    struct protocol_slot *slots; /* the table, or null */
+#else
     struct protocol_send sends[PROTOCOL_RING_ENTRIES];
+#endif
     /* Receive side. */
     uint32_t heard; /* number of the next message that is heard of */
     uint32_t free_slots, free_units; /* neither taken nor paid for by a message that has come */
@@ -181,7 +224,9 @@ struct protocol_channel {
     uint16_t expected_first, expected_last; /* links: posted receives in order */
     uint16_t claimed_first; /* receives */
     uint8_t table_first; /* unclaimed envelopes in the order sent */
+#ifndef PROTOCOL_CACHE
     struct protocol_slot slots[PROTOCOL_TABLE_SLOTS];
+#endif
 };
 
 struct protocol_settings {
@@ -189,7 +234,27 @@ struct protocol_settings {
     uint32_t unit_bytes; /* [bytes] what the receive buffer is counted in */
     uint32_t buffer_units; /* receive buffer of a channel */
     uint32_t table_slots; /* of a channel's message table: 1 to PROTOCOL_TABLE_SLOTS */
+#ifdef PROTOCOL_CACHE
+    uint32_t channels; /* that there are */
+    uint32_t places; /* rings, and tables: 1 to PROTOCOL_PLACES */
+#endif
 };
+
+#ifdef PROTOCOL_CACHE
+
+/* Rings and tables, and the order in which channels want tables. */
+struct protocol_cache {
+    uint16_t owners[PROTOCOL_PLACES]; /* of tables: channels, or PROTOCOL_NONE */
+    uint16_t ring_owners[PROTOCOL_PLACES];
+    uint16_t want_first, want_last, wanted; /* channels; how many */
+    uint16_t recalled; /* tables that are TABLE_RECALLED */
+    uint16_t looked; /* table that was looked at last, to be recalled */
+    uint16_t free_tables, free_rings; /* how many */
+    struct protocol_send rings[PROTOCOL_PLACES][PROTOCOL_RING_ENTRIES];
+    struct protocol_slot tables[PROTOCOL_PLACES][PROTOCOL_TABLE_SLOTS];
+};
+
+#endif
 
 struct protocol {
     struct protocol_settings settings;
@@ -197,9 +262,16 @@ struct protocol {
     uint16_t free_receive, free_link;
     uint32_t free_receives, free_links;
     uint16_t searched[PROTOCOL_PROCESSES]; /* a channel of each: where MPI_ANY_SOURCE was found last (3.4) */
+#ifdef PROTOCOL_CHANNELS_ELSEWHERE
+    struct protocol_channel *channels; /* the environment's */
+#else
     struct protocol_channel channels[PROTOCOL_CHANNELS];
+#endif
     struct protocol_receive receives[PROTOCOL_RECEIVES];
     struct protocol_link links[PROTOCOL_LINKS];
+#ifdef PROTOCOL_CACHE
+    struct protocol_cache cache;
+#endif
 };
 
 /* --- events --- */
@@ -271,6 +343,14 @@ void environment_release(struct protocol *p, unsigned channel, unsigned slot); /
 
 /* An envelope is in the channel's table. */
 void environment_unclaimed(struct protocol *p, unsigned channel, unsigned slot);
+
+#ifdef PROTOCOL_CACHE
+/* Whether a message can be posted: its channel has a ring, or one is free. */
+bool protocol_has_ring(const struct protocol *p, unsigned channel);
+/* The channel's table is recalled: the host is to take unclaimed messages out, as they are in the way of others. */
+void environment_crowded(struct protocol *p, unsigned channel);
+void environment_cache(struct protocol *p, enum protocol_cache_event event); /* it is counted, or awaited */
+#endif
 
 enum protocol_result { PROTOCOL_COMPLETE, PROTOCOL_TRUNCATED, PROTOCOL_CANCELLED };
 void environment_send_complete(struct protocol *p, unsigned channel, uint32_t request, enum protocol_result result);

@@ -344,6 +344,7 @@ bool protocol_post_receive(struct protocol *p, const struct protocol_receive_req
         return false;
     *number = t.receive->number;
     receive_event(&t, POST);
+    look_at_table(&t);
     return true;
 }
 
@@ -379,6 +380,7 @@ void protocol_receive_claimed(struct protocol *p, uint32_t number, uint32_t capa
     t.receive->capacity_bytes = capacity_bytes;
     t.receive->request = request;
     receive_event(&t, FETCH);
+    look_at_table(&t);
 }
 
 void protocol_cancel(struct protocol *p, uint32_t number)
@@ -399,6 +401,7 @@ void protocol_delivered(struct protocol *p, uint32_t number)
     t.c = &p->channels[t.channel];
     t.slot = t.receive->slot;
     receive_event(&t, DELIVERED);
+    look_at_table(&t);
 }
 
 bool protocol_probe(struct protocol *p, const struct protocol_receive_request *request, struct protocol_status *status)

@@ -4,6 +4,17 @@
 #ifndef RULES_H
 #define RULES_H
 
+/* Those of a cache of channels. */
+#ifdef PROTOCOL_CACHE
+#define CACHE_RULES(RULE)                                                                                 \
+    RULE(ring_given_back, "a channel without messages keeps its ring")                                    \
+    RULE(leased_alone, "credit is returned for a table that was recalled, and eager messages are stored") \
+    RULE(credit_given_up, "a sender that gives a table back keeps its credit")                            \
+    RULE(crowded_is_said, "the host does not hear that a table is to be emptied")
+#else
+#define CACHE_RULES(RULE)
+#endif
+
 /* Rules outside the tables: what would happen without. */
 #define RULES(RULE)                                                                                                 \
     RULE(context, "messages of other contexts match")                                                               \
@@ -27,7 +38,8 @@
     RULE(ring_goes_round, "a channel that has more to send goes to the front")                                      \
     RULE(eager_once, "a refused message is sent eagerly again")                                                     \
     RULE(ready_eager, "ready messages are announced like others")                                                   \
-    RULE(eager_blocks, "the channel goes on while the answer to an eager message is awaited")
+    RULE(eager_blocks, "the channel goes on while the answer to an eager message is awaited")                       \
+    CACHE_RULES(RULE)
 
 #ifdef PROTOCOL_EXPLORER
 
@@ -47,6 +59,10 @@ enum row {
 #include "arrival_table.h"
 #define ROW(name, ...) ROW_RECEIVE_##name,
 #include "receive_table.h"
+#ifdef PROTOCOL_CACHE
+#define ROW(name, ...) ROW_LEASE_##name,
+#include "lease_table.h"
+#endif
     ROW_COUNT
 };
 

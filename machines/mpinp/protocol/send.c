@@ -94,7 +94,12 @@ static void transmit(struct turn *t, enum protocol_kind kind)
         environment_transmit(t->p, t->channel, &header, send);
 }
 
-static void transmit_on_credit(struct turn *t) { transmit(t, MESSAGE_ON_CREDIT); }
+static void transmit_on_credit(struct turn *t)
+{
+    count_hit(t);
+    transmit(t, MESSAGE_ON_CREDIT);
+}
+
 static void transmit_announcement(struct turn *t) { transmit(t, RECV_REQ); }
 
 static void transmit_eager(struct turn *t)
@@ -189,7 +194,7 @@ static inline void send_event(struct turn *t, enum send_event event)
 bool protocol_post_send(struct protocol *p, unsigned channel, const struct protocol_send *request)
 {
     struct turn t = turn_of_channel(p, channel);
-    if (t.c->newest - t.c->oldest == PROTOCOL_RING_ENTRIES)
+    if (t.c->newest - t.c->oldest == PROTOCOL_RING_ENTRIES || !take_ring(&t))
         return false;
     struct protocol_send *send = entry(t.c, t.c->newest++);
     *send = *request;
@@ -212,8 +217,10 @@ bool protocol_serve(struct protocol *p)
     if (!turn_of(&t))
         return true;
     send_event(&t, EVENT_SERVE);
-    if (t.send->state != SEND_QUEUED)
+    if (t.send->state != SEND_QUEUED) {
+        note_sent(&t);
         make_ready(&t);
+    }
     return true;
 }
 
@@ -248,6 +255,7 @@ void send_side_arrived(struct turn *t)
         send_event(t, EVENT_NACK);
         break;
     }
+    look_at_ring(t);
 }
 
 void protocol_cancel_send(struct protocol *p, unsigned channel, uint32_t request)
@@ -258,6 +266,8 @@ void protocol_cancel_send(struct protocol *p, unsigned channel, uint32_t request
         if (t.send->state == SEND_DONE || t.send->request != request)
             continue;
         send_event(&t, EVENT_WITHDRAW);
+        look_at_lease(&t);
+        look_at_ring(&t);
         return;
     }
 }
@@ -268,4 +278,5 @@ void protocol_left(struct protocol *p, unsigned channel, uint32_t message)
     struct turn t = turn_of_channel(p, channel);
     find_entry(&t, message, &gone);
     send_event(&t, EVENT_LEFT);
+    look_at_ring(&t);
 }

@@ -26,6 +26,10 @@ ROW(serve_eager,          SERVE, SEND_QUEUED, may_be_eager, transmit_eager, noth
  * refused is announced too (ours: in the paper it waits for credit, and a receive of any source, which asks no sender,
  * never sees it). */
 ROW(serve_announce,       SERVE, SEND_QUEUED, has_slot, pay_slot, transmit_announcement, advance, SEND_ANNOUNCED)
+#ifdef PROTOCOL_CACHE
+/* Blocked until there is a table at its receiver (ours). */
+ROW(serve_want,           SERVE, SEND_QUEUED, lacks_lease, want_lease, nothing, nothing, SAME)
+#endif
 /* Blocked: off the main ring until credit comes (ours: in the paper it stays there and is tried again). */
 ROW(serve_blocked,        SERVE, SEND_QUEUED, always, nothing, nothing, nothing, SAME)
 ROW(serve_asked_head,     SERVE, SEND_ASKED, is_head, transmit_asked, advance, nothing, SEND_LEAVING)

@@ -11,9 +11,14 @@ use crate::parameters::Shared;
 use crate::registers::SLOT_BYTES;
 use crate::{np_registers as np, registers, requests};
 
-/// Channels that the firmware that matches has tables for: `PROTOCOL_CHANNELS` of `protocol/protocol.h`.
-const CHANNELS: u32 = 64;
-/// Processes of a node, likewise: `PROTOCOL_PROCESSES`.
+/// Channels that the firmware that matches has with a cache of them: `PROTOCOL_CHANNELS` of `protocol/protocol.h`.
+const RECORDS: u32 = 1024;
+/// Ranks of which it has events at a process at a time, then: three of each (`mcp/host.h`: a note, an answer to one, CROWDED), two
+/// of each of the process's names, and four others, must find room in its ring.
+const RANKS_OF_EVENTS: u32 = ((requests::EVENTS - 2 * requests::NAMES - 4) / 3) as u32;
+/// Channels of a card, at most: `PROTOCOL_PLACES`.
+const CHANNELS_MAX: u64 = 64;
+/// Processes of a node: `PROTOCOL_PROCESSES`.
 const PROCESSES: u32 = 8;
 
 chasqui_config::choice! {
@@ -21,12 +26,21 @@ chasqui_config::choice! {
     pub enum Image {
         /// It matches messages, with credit and rendezvous.
         Mcp = "mcp",
+        /// The same, and there may be more channels than the card has room for.
+        Channels = "channels",
         /// It moves messages; the host matches.
         Bip = "bip",
         /// It moves messages; a list of tags on the card matches some, the host the others.
         Tags = "tags",
         /// It measures how engines slow it, for `mpinp/np-slowdown`. It has no messages, and no program with MPI runs with it.
         Slowdown = "slowdown",
+    }
+}
+
+impl Image {
+    /// It matches messages.
+    pub fn matches(self) -> bool {
+        matches!(self, Image::Mcp | Image::Channels)
     }
 }
 
@@ -39,6 +53,9 @@ chasqui_config::parameters! {
         pio: Bytes = "128 B", range "8 B" ..= "4 KiB", source "assumption";
         /// Longest message that goes without credit when there is none (`mcp`).
         eager: Bytes = "64 B", range "0 B" ..= "4 KiB", source "assumption";
+        /// Channels of the card. Of `channels`, which has a record of each that there is: send rings, and message tables with their
+        /// receive buffers (`mcp`, `channels`).
+        channels: Count = 64, range 1 ..= 64, source "MPI-NP, section 3.1";
         /// Slots of a channel's message table: of messages that have met no receive, or are on their way (`mcp`).
         slots: Count = 32, range 1 ..= 32, source "MPI-NP, section 3.1";
         /// Longest receive buffer of a channel; with many channels there is less (`mcp`).
@@ -116,7 +133,7 @@ impl Program {
         let credit = match control.image {
             Image::Bip => credit(shared.host, 0, placement.ranks_max())?,
             Image::Tags => credit(shared.host, FOR_ANSWER, placement.ranks_max())?,
-            Image::Mcp | Image::Slowdown => 0,
+            Image::Mcp | Image::Channels | Image::Slowdown => 0,
         };
         let settings = vec![
             (np::SETTING_CREDIT, credit),
@@ -128,6 +145,7 @@ impl Program {
             (np::SETTING_QUEUE, control.queue),
             (np::SETTING_ENTRY_PAGES, shared.entry_pages),
             (np::SETTING_TLB, control.tlb),
+            (np::SETTING_CHANNELS, control.channels),
         ];
         let collectives = control.collectives && !several_harts;
         let kept = kept_each(shared, placement.processes());
@@ -142,7 +160,7 @@ impl Program {
     /// Names the host's side, and tells it.
     pub fn identify(&self, page: &mut NiIdentification) {
         page.device = match self.control.image {
-            Image::Mcp => requests::MCP_DEVICE,
+            Image::Mcp | Image::Channels => requests::MCP_DEVICE,
             Image::Bip => registers::DEVICE,
             Image::Tags => registers::TAGS_DEVICE,
             Image::Slowdown => NO_DEVICE,
@@ -162,6 +180,8 @@ pub(crate) struct Room {
     bytes: u64,
     name: String,
     tables: u64,
+    /// Ranks, if fewer need less, and what each needs [bytes].
+    ranks: Option<(u32, u64)>,
 }
 
 impl Room {
@@ -172,9 +192,13 @@ impl Room {
     pub fn check(&self, name: &str, image: u64) -> Result<(), String> {
         let needed = image.next_multiple_of(PAGE_BYTES) + self.tables;
         if self.bytes < needed {
+            let fewer = self
+                .ranks
+                .and_then(|(ranks, each)| u64::from(ranks).checked_sub((needed - self.bytes).div_ceil(each)));
             return Err(format!(
-                "{}: the firmware {name:?} and its tables for so many ranks need {needed} B",
-                self.name
+                "{}: the firmware {name:?} and its tables for so many ranks need {needed} B{}",
+                self.name,
+                fewer.map_or(String::new(), |ranks| format!("; up to {ranks} ranks can run"))
             ));
         }
         Ok(())
@@ -189,7 +213,7 @@ impl Control {
     /// be.
     pub fn check(&self, placement: &Placement, shared: &Shared) -> Result<(), String> {
         let (ranks, per_node) = (placement.ranks_max(), placement.processes());
-        if self.image != Image::Mcp {
+        if !self.image.matches() {
             return Ok(());
         }
         if shared.host < HOST_MIN {
@@ -214,19 +238,27 @@ impl Control {
                 shared.kept
             ));
         }
-        if per_node <= PROCESSES && per_node * ranks <= CHANNELS {
-            return Ok(());
-        }
         if per_node > PROCESSES {
             return Err(format!(
-                "{per_node} ranks on a node: mpinp's firmware \"mcp\" serves up to {PROCESSES} processes"
+                "{per_node} ranks on a node: mpinp's firmware \"{}\" serves up to {PROCESSES} processes",
+                self.image
             ));
         }
-        Err(format!(
-            "{ranks} ranks, {per_node} on a node: each process has a channel to each rank, and mpinp's card has {CHANNELS}; \
-             with {per_node} on a node, up to {} ranks can run",
-            CHANNELS / per_node
-        ))
+        let channels = if self.image == Image::Mcp { self.channels as u32 } else { RECORDS };
+        let most = channels / per_node;
+        if ranks > most {
+            return Err(format!(
+                "{ranks} ranks, {per_node} on a node: each process has a channel to each rank, and mpinp's card has {channels}; \
+                 with {per_node} on a node, up to {most} ranks can run{}",
+                if self.image == Image::Mcp { " (more on mpinp/channel-cache)" } else { "" }
+            ));
+        }
+        if self.image == Image::Channels && ranks > RANKS_OF_EVENTS {
+            return Err(format!(
+                "{ranks} ranks: a process's ring has room for the events of {RANKS_OF_EVENTS}; up to {RANKS_OF_EVENTS} ranks can run"
+            ));
+        }
+        Ok(())
     }
 
     /// What does not fit, in words.
@@ -247,7 +279,7 @@ impl Control {
     /// # Errors
     /// They can't: in words.
     pub fn check_recording(&self, keep: Keep) -> Result<(), String> {
-        if self.image == Image::Mcp && self.collectives && keep == Keep::Messages {
+        if self.image.matches() && self.collectives && keep == Keep::Messages {
             return Err("a recording holds messages, and collectives between cards are none: \
                  --set mpinp.control.collectives=false"
                 .into());
@@ -264,16 +296,36 @@ impl Control {
                 bytes: shared.firmware.bytes(),
                 name: format!("mpinp.shared.firmware = {}", shared.firmware),
                 tables: processes * processes * u64::from(nodes) * np::PEER_BYTES,
+                ranks: None,
             },
-            Image::Mcp => Room {
-                bytes: layout.windows,
-                name: format!("mpinp.card.sram: there are {} B below the windows", layout.windows),
-                tables: processes * (np::PROCESS_BYTES + u64::from(ranks) * np::CHANNEL_BYTES)
-                    + self.tlb * np::TLB_BYTES
-                    + np::OFF_BYTES
-                        * (processes * (np::OFF_PROCESS + u64::from(ranks) * np::OFF_CHANNEL)
-                            + u64::from(ranks) * np::OFF_RANK),
-            },
+            Image::Mcp | Image::Channels => {
+                let channels = processes * u64::from(ranks);
+                let (places, off_places, record, off_record) = match self.image {
+                    Image::Channels => {
+                        (self.channels.min(channels), CHANNELS_MAX, np::RECORD_BYTES, np::OFF_RECORD)
+                    }
+                    _ => (channels, channels, 0, 0),
+                };
+                Room {
+                    bytes: layout.windows,
+                    name: format!("mpinp.card.sram: there are {} B below the windows", layout.windows),
+                    tables: processes * np::PROCESS_BYTES
+                        + places * np::CHANNEL_BYTES
+                        + channels * record
+                        + self.tlb * np::TLB_BYTES
+                        + np::OFF_BYTES
+                            * (processes * np::OFF_PROCESS
+                                + off_places * np::OFF_CHANNEL
+                                + channels * off_record
+                                + u64::from(ranks) * np::OFF_RANK),
+                    ranks: (self.image == Image::Channels).then(|| {
+                        (
+                            ranks,
+                            processes * (record + np::OFF_BYTES * off_record) + np::OFF_BYTES * np::OFF_RANK,
+                        )
+                    }),
+                }
+            }
         }
     }
 }

@@ -22,7 +22,7 @@ use chasqui_node::NodeConfiguration;
 use chasqui_placement::Placement;
 
 use board::{Board, BoardPlan};
-use control::{Control, Image, Program, Room};
+use control::{Control, Program, Room};
 use layout::{Layout, PageTable, entries_each, kept_each};
 use parameters::{Card, Io, Pci, PcieLink, Processor, Shared, Tags, Ways};
 
@@ -72,7 +72,7 @@ impl Machine for MpinpMachine {
         let node = NodeConfiguration::read(resolved);
         let mut found = node.mistakes();
         let image = resolved.read::<Control>("mpinp.control").image;
-        if image == Image::Mcp && !node.software.kernel {
+        if image.matches() && !node.software.kernel {
             found.push(format!(
                 "mpinp.control.image: \"{image}\" needs a kernel, which pins pages: node.software.kernel = true"
             ));
@@ -107,7 +107,7 @@ impl Machine for MpinpMachine {
     /// it has an event at each end.
     fn warm_up(&self, resolved: &Resolved, bytes: u64) -> u64 {
         let shared: Shared = resolved.read("mpinp.shared");
-        if resolved.read::<Control>("mpinp.control").image == Image::Mcp {
+        if resolved.read::<Control>("mpinp.control").image.matches() {
             return requests::EVENTS;
         }
         let slots = shared.window.bytes().max(shared.host.bytes()) / registers::SLOT_BYTES;
@@ -146,13 +146,14 @@ fn board(
     let per_node = placement.processes();
     let (card, shared): (Card, Shared) = (resolved.read("mpinp.card"), resolved.read("mpinp.shared"));
     let control: Control = resolved.read("mpinp.control");
-    let table = match control.image {
-        Image::Mcp => PageTable {
+    let table = if control.image.matches() {
+        PageTable {
             entries: entries_each(&shared, per_node),
             kept: kept_each(&shared, per_node),
             tlb: control.tlb,
-        },
-        _ => PageTable::default(),
+        }
+    } else {
+        PageTable::default()
     };
     let layout = Layout::new(
         per_node,

@@ -151,6 +151,8 @@ chasqui_abi::guest_constants! {
     pub const SETTING_STAMPS: u64 = 0x1a8;
     /// Loaded: entries of the list of tags that each process may have.
     pub const SETTING_TAGS: u64 = 0x1b0;
+    /// Loaded: send rings of the card, and message tables with receive buffers.
+    pub const SETTING_CHANNELS: u64 = 0x1b8;
 
     /// Of the mark PROTOCOL, behind kinds of collectives: a request's pages were pinned already.
     pub const COUNT_FOUND: u64 = 16;
@@ -158,6 +160,16 @@ chasqui_abi::guest_constants! {
     pub const COUNT_TLB_HIT: u64 = 17;
     /// ...: it has not.
     pub const COUNT_TLB_MISS: u64 = 18;
+    /// ...: of a cache of channels, a message goes on credit.
+    pub const COUNT_CHANNEL_HIT: u64 = 19;
+    /// ...: a message waits, as no table is leased to its channel.
+    pub const COUNT_CHANNEL_MISS: u64 = 20;
+    /// ...: a table is leased to a channel.
+    pub const COUNT_CHANNEL_LEASE: u64 = 21;
+    /// ...: one is taken back.
+    pub const COUNT_CHANNEL_RECALL: u64 = 22;
+    /// ...: a message waits for a send ring.
+    pub const COUNT_RING_AWAITED: u64 = 23;
 
     /// Processes of a node, at most: a bit each of DOORBELLS.
     pub const PROCESSES_MAX: u64 = 64;
@@ -167,9 +179,14 @@ chasqui_abi::guest_constants! {
     pub const PROCESS_BYTES: u64 = 28672;
     /// Bytes that it needs besides for each channel: of its receive buffer, and what goes with it (specs/mpinp.md: 4.5 KB).
     pub const CHANNEL_BYTES: u64 = 4704;
+    /// Bytes that the same with a cache of channels needs for each channel, beside CHANNEL_BYTES for each of its tables.
+    pub const RECORD_BYTES: u64 = 264;
     /// What it may have to put off while the queue to the wire is full (README.md): for each channel two for each entry of both
     /// send rings, and two for an eager message.
     pub const OFF_CHANNEL: u64 = 34;
+    /// The same, with a cache of channels, for each channel, where OFF_CHANNEL is for each ring and table: of an eager message
+    /// two, of WANT, RECALL and RETURN each what they lead to, and RECALL itself.
+    pub const OFF_RECORD: u64 = 6;
     /// The same, for each process of the node: of each receive, ACK and two grants.
     pub const OFF_PROCESS: u64 = 360;
     /// The same, for each rank: of each of its receives, the answer to SEND_REQ.

@@ -1,44 +1,44 @@
-/* Receive buffers: each channel has as many units, which are lists; a message takes units where they are. The paper has a
+/* Receive buffers: each table has as many units, which are lists; a message takes units where they are. The paper has a
  * heap, first-fit, in which messages may be in pieces as well. */
 #include "mcp.h"
 
 static char *memory;
 static uint16_t *next; /* of each unit */
-static uint16_t free_first[PROTOCOL_CHANNELS];
+static uint16_t free_first[TABLES];
 
-void buffers_begin(char *from, char *to, unsigned channels)
+void buffers_begin(char *from, char *to, unsigned tables)
 {
-    uint32_t each = (uint32_t)(to - from) / channels / (UNIT + sizeof *next);
+    uint32_t each = (uint32_t)(to - from) / tables / (UNIT + sizeof *next);
     unit_count = least(each, (uint32_t)np_load(CHASQUI_NP_SETTING_BUFFER) / UNIT);
     check(each >= 4608 / UNIT); /* CHASQUI_NP_CHANNEL_BYTES */
     next = (uint16_t *)(void *)from;
-    from += channels * unit_count * sizeof *next;
+    from += tables * unit_count * sizeof *next;
     memory = (char *)(((uintptr_t)from + 7) & ~(uintptr_t)7);
-    for (unsigned i = 0; i < channels * unit_count; i++)
+    for (unsigned i = 0; i < tables * unit_count; i++)
         next[i] = (uint16_t)(i + 1);
-    for (unsigned i = 0; i < channels; i++)
+    for (unsigned i = 0; i < tables; i++)
         free_first[i] = (uint16_t)(i * unit_count);
 }
 
-unsigned buffer_take(unsigned channel, uint32_t bytes)
+unsigned buffer_take(unsigned table, uint32_t bytes)
 {
-    unsigned first = free_first[channel], unit = first;
+    unsigned first = free_first[table], unit = first;
     for (; bytes > UNIT; bytes -= UNIT)
         unit = next[unit];
     if (bytes > 0)
-        free_first[channel] = next[unit];
+        free_first[table] = next[unit];
     return first;
 }
 
-void buffer_give(unsigned channel, unsigned first, uint32_t bytes)
+void buffer_give(unsigned table, unsigned first, uint32_t bytes)
 {
     unsigned unit = first;
     if (bytes == 0)
         return;
     for (; bytes > UNIT; bytes -= UNIT)
         unit = next[unit];
-    next[unit] = free_first[channel];
-    free_first[channel] = (uint16_t)first;
+    next[unit] = free_first[table];
+    free_first[table] = (uint16_t)first;
 }
 
 char *buffer_run(unsigned *unit, uint32_t bytes, uint32_t *run)

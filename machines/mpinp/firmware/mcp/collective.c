@@ -34,13 +34,29 @@ static struct collective {
 } collectives[PROTOCOL_PROCESSES];
 
 /* What has come up on each channel. */
-static struct contribution {
+struct contribution {
     bool is_there, has_data, is_refused;
     uint32_t context;
     int32_t tag;
     uint32_t bytes;
     uint64_t data[WORDS];
-} contributions[PROTOCOL_CHANNELS];
+};
+#ifdef PROTOCOL_CACHE
+static struct contribution *contributions;
+
+char *collectives_begin(char *heap, uint32_t channels)
+{
+    contributions = (struct contribution *)(void *)heap;
+    for (uint32_t i = 0; i < channels; i++)
+        contributions[i].is_there = false;
+    _Static_assert(sizeof *contributions + sizeof(struct peer) + sizeof(struct protocol_channel) <=
+                       CHASQUI_NP_RECORD_BYTES,
+                   "what is kept free for each channel");
+    return (char *)(contributions + channels);
+}
+#else
+static struct contribution contributions[PROTOCOL_CHANNELS];
+#endif
 
 static uint64_t nowhere[WORDS]; /* for what no process awaits */
 

@@ -26,19 +26,19 @@ void environment_deliver(struct protocol *p, const struct protocol_receive *rece
     struct transfer *transfer = transfer_of(receive->request);
     (void)p;
     transfer->number = receive->number;
-    matched(receive, stored[receive->channel][receive->slot].sequence);
+    matched(receive, stored[table_of(receive->channel)][receive->slot].sequence);
     host_deliver(receive->request);
 }
 
 void environment_claim(struct protocol *p, const struct protocol_receive *receive, unsigned slot)
 {
     (void)p;
-    matched(receive, slot == PROTOCOL_TABLE_SLOTS ? in_sequence() : stored[receive->channel][slot].sequence);
+    matched(receive, slot == PROTOCOL_TABLE_SLOTS ? in_sequence() : stored[table_of(receive->channel)][slot].sequence);
 }
 
 void environment_release(struct protocol *p, unsigned channel, unsigned slot)
 {
-    buffer_give(channel, stored[channel][slot].first, p->channels[channel].slots[slot].bytes);
+    buffer_give(table_of(channel), stored[table_of(channel)][slot].first, p->channels[channel].slots[slot].bytes);
 }
 
 /* So many unclaimed messages of a channel are too many: others that are wanted may wait for their places, here or at the
@@ -62,8 +62,8 @@ void environment_unclaimed(struct protocol *p, unsigned channel, unsigned slot)
 {
     const struct protocol_channel *c = &p->channels[channel];
     struct process *process = &processes[c->process];
-    stored[channel][slot].is_synchronous = in_is_synchronous();
-    stored[channel][slot].sequence = in_sequence();
+    stored[table_of(channel)][slot].is_synchronous = in_is_synchronous();
+    stored[table_of(channel)][slot].sequence = in_sequence();
     if (process->listens)
         host_event(c->process,
                    &(struct chasqui_mpinp_event){.kind = CHASQUI_MPINP_UNCLAIMED, .rank = peers[channel].rank});
@@ -105,6 +105,27 @@ void environment_receive_complete(struct protocol *p, const struct protocol_rece
     }
     host_event(receive->request >> 8, &event);
 }
+
+#ifdef PROTOCOL_CACHE
+
+void environment_crowded(struct protocol *p, unsigned channel)
+{
+    (void)p;
+    tell_crowded(channel);
+}
+
+void environment_cache(struct protocol *p, enum protocol_cache_event event)
+{
+    (void)p;
+    if (event != CACHE_RING_FREE)
+        MARK_COUNT(CHASQUI_NP_COUNT_CHANNEL_HIT + event);
+}
+_Static_assert(CHASQUI_NP_COUNT_CHANNEL_HIT + CACHE_MISS == CHASQUI_NP_COUNT_CHANNEL_MISS &&
+                   CHASQUI_NP_COUNT_CHANNEL_HIT + CACHE_LEASED == CHASQUI_NP_COUNT_CHANNEL_LEASE &&
+                   CHASQUI_NP_COUNT_CHANNEL_HIT + CACHE_RECALLED == CHASQUI_NP_COUNT_CHANNEL_RECALL,
+               "what is counted");
+
+#endif
 
 _Noreturn void environment_fault(struct protocol *p, const char *reason)
 {

@@ -229,14 +229,14 @@ static bool can_deliver(void)
     if (deliver_first == NONE)
         return false;
     const struct protocol_receive *receive = &protocol.receives[transfer_of(deliver_first)->number % PROTOCOL_RECEIVES];
-    return stored[receive->channel][receive->slot].is_here;
+    return stored[table_of(receive->channel)][receive->slot].is_here;
 }
 
 static SELDOM void start_delivery(void)
 {
     const struct transfer *transfer = transfer_of(deliver_first);
     const struct protocol_receive *receive = &protocol.receives[transfer->number % PROTOCOL_RECEIVES];
-    const struct stored *from = &stored[receive->channel][receive->slot];
+    const struct stored *from = &stored[table_of(receive->channel)][receive->slot];
     if (!delivery.has_begun) {
         delivery.has_begun = true;
         delivery.unit = from->first;

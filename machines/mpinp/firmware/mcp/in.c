@@ -147,8 +147,8 @@ void environment_store(struct protocol *p, unsigned channel, unsigned slot, cons
 {
     (void)p;
     body.how = STORE;
-    body.stored = &stored[channel][slot];
-    body.unit = buffer_take(channel, header->bytes);
+    body.stored = &stored[table_of(channel)][slot];
+    body.unit = buffer_take(table_of(channel), header->bytes);
     body.stored->first = (uint16_t)body.unit;
     body.stored->is_here = header->bytes == 0;
 }

@@ -6,8 +6,12 @@
 struct protocol protocol;
 struct process *processes;
 uint32_t process_count, ranks, window_bytes, unit_count;
+#ifdef PROTOCOL_CACHE
+struct peer *peers;
+#else
 struct peer peers[PROTOCOL_CHANNELS];
-struct stored stored[PROTOCOL_CHANNELS][PROTOCOL_TABLE_SLOTS];
+#endif
+struct stored stored[TABLES][PROTOCOL_TABLE_SLOTS];
 
 extern char _end[]; /* of the image */
 
@@ -34,6 +38,25 @@ static void open_channels(unsigned process)
     }
 }
 
+#ifdef PROTOCOL_CACHE
+
+/* Rings, tables and buffers. */
+static uint32_t places(void) { return least(per_node * ranks, (uint32_t)np_load(CHASQUI_NP_SETTING_CHANNELS)); }
+
+static char *channels_begin(char *heap, uint32_t channels)
+{
+    protocol.channels = (struct protocol_channel *)(void *)heap;
+    peers = (struct peer *)(void *)(protocol.channels + channels);
+    return collectives_begin((char *)(peers + channels), channels);
+}
+
+#else
+
+#define channels_begin(heap, channels) (heap)
+#define places() (per_node * ranks)
+
+#endif
+
 static void begin(void)
 {
     uint64_t windows = np_load(CHASQUI_NP_SETTING_WINDOWS), host = np_load(CHASQUI_NP_SETTING_HOST_MEMORY);
@@ -48,12 +71,16 @@ static void begin(void)
     char *heap = (char *)(((uintptr_t)_end + 63) & ~(uintptr_t)63);
     processes = (struct process *)(void *)heap;
     heap += process_count * sizeof *processes;
-    heap = pages_begin(out_begin(heap, per_node));
+    heap = channels_begin(pages_begin(out_begin(heap, per_node)), per_node * ranks);
     check(heap < (char *)at(windows));
     /* Buffers are as long on all cards. */
-    buffers_begin(heap, at(windows), per_node * ranks);
+    buffers_begin(heap, at(windows), places());
     protocol_begin(&protocol,
                    &(struct protocol_settings){.eager_bytes_max = (uint32_t)np_load(CHASQUI_NP_SETTING_EAGER),
+#ifdef PROTOCOL_CACHE
+                                               .channels = per_node * ranks,
+                                               .places = places(),
+#endif
                                                .unit_bytes = UNIT,
                                                .buffer_units = unit_count,
                                                .table_slots = (uint32_t)np_load(CHASQUI_NP_SETTING_SLOTS)});
@@ -69,6 +96,9 @@ static void begin(void)
 static void go_on(void)
 {
     do {
+#ifdef PROTOCOL_CACHE
+        rings_go_on();
+#endif
         host_go_on();
         out_go_on();
     } while (in_go_on());

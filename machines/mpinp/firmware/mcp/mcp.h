@@ -63,6 +63,9 @@ struct transfer {
     uint32_t sequence;
     bool is_void; /* what its entries name is not to be used */
     bool awaits_entries; /* its host has been told of entries that are done */
+#ifdef PROTOCOL_CACHE
+    bool awaits_ring; /* a send, which its channel has no ring for: `granted`, `done`, `told` are tag, context, flags */
+#endif
     uint16_t offset; /* of the data in the first page */
     uint32_t first; /* entry; or the data's offset in the window */
     uint32_t entry_count; /* of the ring */
@@ -116,6 +119,9 @@ struct peer {
     bool is_noted; /* its note has no answer */
     bool owes_answer; /* to one that has come */
     uint32_t pressed; /* messages before this number are to be drained */
+#ifdef PROTOCOL_CACHE
+    uint32_t has_pressed; /* the same of its own: its receiver has been told */
+#endif
 };
 
 /* A message in a channel's table, and, but for those that were announced, in its receive buffer. */
@@ -129,8 +135,16 @@ struct stored {
 extern struct protocol protocol;
 extern struct process *processes;
 extern uint32_t process_count, ranks, window_bytes, unit_count;
+#ifdef PROTOCOL_CACHE
+#define TABLES PROTOCOL_PLACES
+extern struct peer *peers;
+static inline unsigned table_of(unsigned channel) { return protocol.channels[channel].table; }
+#else
+#define TABLES PROTOCOL_CHANNELS
 extern struct peer peers[PROTOCOL_CHANNELS];
-extern struct stored stored[PROTOCOL_CHANNELS][PROTOCOL_TABLE_SLOTS];
+static inline unsigned table_of(unsigned channel) { return channel; }
+#endif
+extern struct stored stored[TABLES][PROTOCOL_TABLE_SLOTS]; /* by table */
 
 /* What is called seldom, by a function that looks whether it is to be called: registers are saved there, each by two stores
  * of the bus's width. */
@@ -154,9 +168,9 @@ static inline uint32_t parts_of(uint32_t bytes) { return bytes > PART ? (bytes -
 /* --- buffers.c: receive buffers, in units --- */
 
 #define UNIT 128 /* what they are counted in [bytes] (ours) */
-void buffers_begin(char *from, char *to, unsigned channels);
-unsigned buffer_take(unsigned channel, uint32_t bytes); /* the first of its units; there is room */
-void buffer_give(unsigned channel, unsigned first, uint32_t bytes);
+void buffers_begin(char *from, char *to, unsigned tables);
+unsigned buffer_take(unsigned table, uint32_t bytes); /* the first of its units; there is room */
+void buffer_give(unsigned table, unsigned first, uint32_t bytes);
 /* The longest run of memory from `unit` on, at most `bytes`; `unit` is that behind it. */
 char *buffer_run(unsigned *unit, uint32_t bytes, uint32_t *run);
 
@@ -241,6 +255,23 @@ uint32_t in_sequence(void); /* its name */
 void in_moved(unsigned landing);
 uint32_t in_request(unsigned landing); /* whose part it has */
 void receive_go_on(uint32_t request); /* it has more entries */
+
+#ifdef PROTOCOL_CACHE
+
+/* --- channels/rings.c: sends that wait for a ring --- */
+
+bool rings_lack(unsigned channel); /* it has none for another message, or others wait before it */
+void rings_await(uint32_t request, const struct protocol_send *send);
+void rings_go_on(void); /* in their order, while there are rings */
+bool rings_withdraw(uint32_t request); /* false: it does not wait */
+/* A message waits for its receive: it holds a ring. */
+void rings_look(void);
+extern bool rings_press; /* perhaps, to put headers into the queue */
+bool rings_put(void); /* one: whatever holds a ring is to be drained; false: there is none */
+
+char *collectives_begin(char *heap, uint32_t channels); /* the end of what it has taken there */
+
+#endif
 
 /* --- collective.c --- */
 

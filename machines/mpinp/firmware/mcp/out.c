@@ -16,9 +16,15 @@ struct item {
 static struct item queue[QUEUE];
 static uint32_t queued, gone, limit;
 
-/* What was put off, in order: `what` is kind, flags (4 bits each) and channel; `number` the header's message or receive, of a
+/* What was put off, in order: `what` is kind (4 bits), flags and channel; `number` the header's message or receive, of a
  * grant the receive's place, of a part the request. */
 enum { PUT_OFF_GRANT = 14, PUT_OFF_PART = 15 }; /* of kinds, beside enum protocol_kind */
+#ifdef PROTOCOL_CACHE
+enum { FLAGS_BITS = 2, LAST_KIND = RETURN };
+#else
+enum { FLAGS_BITS = 4, LAST_KIND = RETRACTED };
+#endif
+enum { CHANNEL_PLACE = 4 + FLAGS_BITS, FLAGS_MASK = (1 << FLAGS_BITS) - 1 };
 static struct {
     uint16_t *what;
     uint32_t *number;
@@ -33,8 +39,13 @@ bool out_is_sending(void) { return sends != IDLE; }
 char *out_begin(char *heap, uint32_t per_node)
 {
     limit = (uint32_t)np_load(CHASQUI_NP_SETTING_QUEUE);
-    check(limit <= QUEUE && PROTOCOL_CHANNELS <= 1 << 8 && RETRACTED < PUT_OFF_GRANT);
+    check(limit <= QUEUE && PROTOCOL_CHANNELS <= 1 << (16 - CHANNEL_PLACE) && LAST_KIND < PUT_OFF_GRANT);
+#ifdef PROTOCOL_CACHE
+    off.size = per_node * (CHASQUI_NP_OFF_PROCESS + ranks * CHASQUI_NP_OFF_RECORD) +
+               PROTOCOL_PLACES * CHASQUI_NP_OFF_CHANNEL + ranks * CHASQUI_NP_OFF_RANK;
+#else
     off.size = per_node * (CHASQUI_NP_OFF_PROCESS + ranks * CHASQUI_NP_OFF_CHANNEL) + ranks * CHASQUI_NP_OFF_RANK;
+#endif
     off.number = (uint32_t *)(void *)heap;
     off.what = (uint16_t *)(void *)(off.number + off.size);
     return (char *)(((uintptr_t)(off.what + off.size) + 7) & ~(uintptr_t)7);
@@ -51,7 +62,7 @@ static SELDOM void put_off(unsigned kind, unsigned flags, unsigned channel, uint
     uint32_t place = off.first + off.count++;
     if (place >= off.size)
         place -= off.size;
-    off.what[place] = (uint16_t)(kind | flags << 4 | channel << 8);
+    off.what[place] = (uint16_t)(kind | flags << 4 | channel << CHANNEL_PLACE);
     off.number[place] = number;
 }
 
@@ -89,6 +100,10 @@ void out_control(unsigned channel, const struct protocol_header *header)
     wire->header = *header;
     if (header->kind == RECV_REQ)
         wire->part = transfer_of(c->sends[header->message % PROTOCOL_RING_ENTRIES].request)->sequence;
+#ifdef PROTOCOL_CACHE
+    if (header->kind == RECV_REQ)
+        rings_look();
+#endif
 }
 
 static void put_grant(const struct protocol_receive *receive)
@@ -145,6 +160,9 @@ void send_go_on(uint32_t request)
     if (transfer->is_dropped || transfer->done == transfer->parts) {
         transfer->is_leaving = false;
         protocol_left(&protocol, transfer->channel, transfer->number);
+#ifdef PROTOCOL_CACHE
+        rings_look();
+#endif
     } else if (transfer->done < least(transfer->granted, parts_valid(transfer))) {
         if (is_put_off()) {
             transfer->is_under_way = true;
@@ -166,6 +184,16 @@ static void put_part_now(uint32_t request)
         put_part(request);
 }
 
+/* What is owed goes with it: of a table that was recalled meanwhile, with its lease alone. */
+static inline bool may_have_credit(const struct protocol_channel *c, unsigned kind)
+{
+#ifdef PROTOCOL_CACHE
+    return c->table_state == TABLE_LEASED || kind == LEASE;
+#else
+    return (void)c, (void)kind, true;
+#endif
+}
+
 static void put_control_now(unsigned channel, unsigned kind, unsigned flags, uint32_t number)
 {
     struct protocol_channel *c = &protocol.channels[channel];
@@ -174,7 +202,10 @@ static void put_control_now(unsigned channel, unsigned kind, unsigned flags, uin
                                      .credit_slots = (uint16_t)c->owed_slots,
                                      .credit_units = c->owed_units,
                                      .message = number};
-    c->owed_slots = c->owed_units = 0;
+    if (may_have_credit(c, kind))
+        c->owed_slots = c->owed_units = 0;
+    else
+        header.credit_slots = 0, header.credit_units = 0;
     if (kind == SEND_REQ) {
         /* Of what was announced: the receive awaits it. */
         const struct protocol_receive *receive = &protocol.receives[number % PROTOCOL_RECEIVES];
@@ -190,7 +221,8 @@ static void put_control_now(unsigned channel, unsigned kind, unsigned flags, uin
 static SELDOM void put_what_was_off(void)
 {
     while (off.count > 0 && queued - gone < limit) {
-        unsigned what = off.what[off.first], kind = what & 15, flags = what >> 4 & 15, channel = what >> 8;
+        unsigned what = off.what[off.first], kind = what & 15, flags = what >> 4 & FLAGS_MASK,
+                 channel = what >> CHANNEL_PLACE;
         uint32_t number = off.number[off.first];
         off.first = off.first + 1 < off.size ? off.first + 1 : 0;
         off.count--;
@@ -239,7 +271,14 @@ static SELDOM bool serve_both(void)
 }
 
 /* False: there is nothing. */
-static bool serve(void) { return collectives_wait ? serve_both() : protocol_serve(&protocol); }
+static bool serve(void)
+{
+#ifdef PROTOCOL_CACHE
+    if (rings_press && rings_put())
+        return true;
+#endif
+    return collectives_wait ? serve_both() : protocol_serve(&protocol);
+}
 
 static SELDOM void start_next(void)
 {

@@ -103,6 +103,17 @@ void matched(const struct protocol_receive *receive, uint32_t sequence)
 
 /* --- requests; false: it may not --- */
 
+static inline bool post_to_ring(unsigned channel, const struct protocol_send *send)
+{
+#ifdef PROTOCOL_CACHE
+    if (rings_lack(channel)) {
+        rings_await(send->request, send);
+        return true;
+    }
+#endif
+    return protocol_post_send(&protocol, channel, send);
+}
+
 static bool post_send(unsigned process, struct transfer *transfer, const struct chasqui_mpinp_request *request)
 {
     if (transfer->kind || request->rank >= ranks || !fill_transfer(process, transfer, request))
@@ -110,12 +121,12 @@ static bool post_send(unsigned process, struct transfer *transfer, const struct 
     transfer->channel = (uint16_t)(process * ranks + request->rank);
     transfer->source = processes[process].rank;
     MARK_TAKEN(transfer);
-    return protocol_post_send(&protocol, transfer->channel,
-                              &(struct protocol_send){.flags = request->flags & (SEND_IS_SYNCHRONOUS | SEND_IS_READY),
-                                                      .context = request->context,
-                                                      .tag = request->tag,
-                                                      .bytes = request->bytes,
-                                                      .request = request_of(process, request->name)});
+    return post_to_ring(transfer->channel,
+                        &(struct protocol_send){.flags = request->flags & (SEND_IS_SYNCHRONOUS | SEND_IS_READY),
+                                                .context = request->context,
+                                                .tag = request->tag,
+                                                .bytes = request->bytes,
+                                                .request = request_of(process, request->name)});
 }
 _Static_assert((int)SEND_IS_SYNCHRONOUS == (int)CHASQUI_MPINP_SYNCHRONOUS &&
                    (int)SEND_IS_READY == (int)CHASQUI_MPINP_READY,
@@ -207,7 +218,8 @@ static bool claim(unsigned process, struct transfer *transfer, const struct chas
     *transfer = (struct transfer){.kind = CHASQUI_MPINP_CLAIM, .number = number};
     processes[process].receives++;
     struct chasqui_mpinp_event found = event_of(&status);
-    const struct stored *message = &stored[status.channel][protocol.receives[number % PROTOCOL_RECEIVES].slot];
+    const struct stored *message =
+        &stored[table_of(status.channel)][protocol.receives[number % PROTOCOL_RECEIVES].slot];
     found.context = (uint16_t)request->context;
     found.sequence = message->sequence;
     found.entry = message->is_synchronous;
@@ -254,6 +266,10 @@ static bool fetch(unsigned process, struct transfer *transfer, const struct chas
 
 static bool cancel(unsigned process, struct transfer *transfer, const struct chasqui_mpinp_request *request)
 {
+#ifdef PROTOCOL_CACHE
+    if (transfer->kind == CHASQUI_MPINP_SEND && rings_withdraw(request_of(process, request->name)))
+        return true;
+#endif
     if (transfer->kind == CHASQUI_MPINP_SEND)
         protocol_cancel_send(&protocol, transfer->channel, request_of(process, request->name));
     else if (transfer->kind == CHASQUI_MPINP_RECEIVE)

@@ -507,6 +507,7 @@ impl NetworkInterface for Board {
         self.records.collectives.visit(&mut below("collectives", visit));
         self.records.pin_cache.visit(&mut below("pin_cache", visit));
         self.records.tlb.visit(&mut below("tlb", visit));
+        self.records.channels.visit(&mut below("channels", visit));
         self.host.path.statistics(&mut below("io_bus", visit));
         self.local.processor.memory.sram.statistics(&mut below("sram", visit));
         self.local.processor.statistics(&mut below("np", visit));

@@ -92,6 +92,22 @@ counters! {
     }
 }
 
+counters! {
+    /// The card's channels, where they are a cache.
+    pub(super) struct ChannelStatistics {
+        /// Messages that were sent on credit: a table was leased to their channel.
+        hits: "count";
+        /// Times that a message had to wait until one was.
+        misses: "count";
+        /// Tables that were leased to a channel, as receiver.
+        leases: "count";
+        /// Tables that were taken back for others.
+        recalls: "count";
+        /// Messages that waited for a send ring.
+        ring_waits: "count";
+    }
+}
+
 const _: () = assert!(
     Reason::Long as u64 == requests::REASON_LONG
         && Reason::Nonblocking as u64 == requests::REASON_NONBLOCKING
@@ -110,6 +126,7 @@ pub(super) struct Records {
     pub collectives: CollectiveStatistics,
     pub pin_cache: PinCacheStatistics,
     pub tlb: TlbStatistics,
+    pub channels: ChannelStatistics,
 }
 
 impl Records {
@@ -139,6 +156,11 @@ impl Records {
             np::COUNT_FOUND => self.pin_cache.hits += 1,
             np::COUNT_TLB_HIT => self.tlb.hits += 1,
             np::COUNT_TLB_MISS => self.tlb.misses += 1,
+            np::COUNT_CHANNEL_HIT => self.channels.hits += 1,
+            np::COUNT_CHANNEL_MISS => self.channels.misses += 1,
+            np::COUNT_CHANNEL_LEASE => self.channels.leases += 1,
+            np::COUNT_CHANNEL_RECALL => self.channels.recalls += 1,
+            np::COUNT_RING_AWAITED => self.channels.ring_waits += 1,
             kind => self.collectives.count_card(kind),
         }
     }
