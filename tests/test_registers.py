@@ -84,5 +84,6 @@ def test_a_message_from_or_to_registers_harms_its_rank_alone(
     """It is moved, or it ends the rank, by name; the NI, its firmware and the host go on."""
     status, said = run(tmp_path, compile_c("registers", PROGRAM), machine, what)
     assert status in (0, 1, 128 + 7, 128 + 11), said
-    assert status == 0 or "rank 1" in said
+    # On voyager a block that its destination may not write is its sender's fault, and says where.
+    assert status == 0 or "rank 1" in said or "on node 1" in said
     assert "network processor" not in said
