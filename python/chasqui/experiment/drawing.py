@@ -63,11 +63,13 @@ def _bytes(count: int) -> str:
 
 
 def legend_above(figure: Figure, panels: Sequence[Axes], columns: int) -> None:
-    """A legend of these axes over all of the picture, where it lies over no data."""
-    pairs = [
-        pair for axes in panels for pair in zip(*axes.get_legend_handles_labels(), strict=True)
-    ]
-    handles, labels = zip(*pairs, strict=True)
+    """A legend of these axes over all of the picture, where it lies over no data. What several of
+    them show is listed once."""
+    found: dict[str, Any] = {}
+    for axes in panels:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    handles, labels = list(found.values()), list(found)
     figure.legend(handles, labels, ncols=columns, loc="outside upper center", frameon=False)
 
 
