@@ -437,6 +437,10 @@ PANELS: dict[str, Callable[[Figures, int], float]] = {
 AT_ONCE = ("gap [us]", "bandwidth [MB/s]")
 # Where data are matters to their sender: resident data are drawn only for these.
 SENDER = ("o_send [us]", "o_send + o_recv [us]", "latency [us]")
+NOTE = (
+    "Two threads share a queue: one of them is at work, or both where it says at once. "
+    "Express is the same with flush and reclaim; resident data are of the machine with flush."
+)
 LONG_PANELS = ("latency [us]", "bandwidth [MB/s]")
 
 
@@ -460,11 +464,12 @@ def draw(figure: Figure, found: Mapping[Key, Figures]) -> None:
     for of_quantity in (last[::2], last[1::2]):
         _share_scale(of_quantity)
     drawing.legend_above(figure, [rows[0][0], last[0]], columns=5)
+    figure.supxlabel(NOTE, fontsize=9)
 
 
 def _drawn(machine: str, title: str) -> list[Case]:
-    """Express is the same on both machines. Of the ways to receive Tag-On, the one of its data
-    alone: the others move its lines little."""
+    """Without the other ways to receive Tag-On, which move its lines little, and without Express by
+    two loads, which threads cannot share."""
     variants = ["-", "through cache", machine]
     if title in SENDER and machine == "flush":
         variants.append("resident")
