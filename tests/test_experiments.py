@@ -146,12 +146,12 @@ def test_a_bar_of_zero_shows_and_a_legend_lists_what_it_has_once() -> None:
 def test_labels_lie_off_the_axis() -> None:
     from chasqui.experiment import drawing
 
-    axes = drawing.figure((4.0, 3.0)).subplots()
+    axes = (figure := drawing.figure((4.0, 3.0))).subplots()
     axes.plot([1, 2, 3], [9, 0, 0], label="one")
     axes.plot([1, 2, 3], [5, 4, 0], label="two")
     axes.set_ylim(0, 10)
     drawing.label_ends(axes)
-    axes.figure.draw_without_rendering()
+    figure.draw_without_rendering()
     low, high = (super(type(each), each).get_window_extent() for each in axes.texts)
     assert [each.get_text() for each in axes.texts] == ["one", "two"]
     assert axes.bbox.y0 < low.y0 < low.y1 <= high.y0 + 1
