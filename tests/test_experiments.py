@@ -125,6 +125,38 @@ def test_lines_that_hide_one_another_have_one_label() -> None:
     assert labels == [["two", "one, three"], ["one, three", "two"], []]
 
 
+def test_a_bar_of_zero_shows_and_a_legend_lists_what_it_has_once() -> None:
+    from chasqui.experiment import drawing
+
+    figure = drawing.figure((8.0, 3.0))
+    panels = figure.subplots(1, 2)
+    for axes in panels:
+        for name, at in (("one", 0.0), ("two", 0.3)):
+            axes.bar([at, at + 1], [0, 2], 0.25, label=name)
+    panels[1].bar([0, 0.3], [3, 0], 0.25, bottom=0)  # a stack on the first bar of "one"
+    drawing.legend_above(figure, list(panels), columns=2)
+    figure.draw_without_rendering()
+    assert [each.get_text() for each in figure.legends[0].get_texts()] == ["one", "two"]
+    widths = [[bar.get_linewidth() for bar in axes.patches] for axes in panels]
+    zero, usual = drawing.ZERO_POINTS, widths[0][1]
+    assert widths[0] == [zero, usual, zero, usual]
+    assert widths[1] == [usual, usual, zero, usual, usual, zero]
+
+
+def test_labels_lie_off_the_axis() -> None:
+    from chasqui.experiment import drawing
+
+    axes = (figure := drawing.figure((4.0, 3.0))).subplots()
+    axes.plot([1, 2, 3], [9, 0, 0], label="one")
+    axes.plot([1, 2, 3], [5, 4, 0], label="two")
+    axes.set_ylim(0, 10)
+    drawing.label_ends(axes)
+    figure.draw_without_rendering()
+    low, high = (super(type(each), each).get_window_extent() for each in axes.texts)
+    assert [each.get_text() for each in axes.texts] == ["one", "two"]
+    assert axes.bbox.y0 < low.y0 < low.y1 <= high.y0 + 1
+
+
 def test_a_picture_gets_small_and_stays_the_same() -> None:
     """Paths are relative and rounded once; what is used again is there once; texts stay."""
     from chasqui.experiment import drawing, svg

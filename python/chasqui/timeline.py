@@ -183,6 +183,7 @@ class Picture:
         self.start_ps, self.end_ps = start_ps, end_ps
         self.parts: list[str] = []
         self.kinds: set[str] = set()  # that are drawn
+        self.labels: list[tuple[float, float, str]] = []  # of slices: left, top, text
 
     def x(self, ps: int) -> float:
         share = (ps - self.start_ps) / (self.end_ps - self.start_ps)
@@ -223,7 +224,16 @@ class Picture:
         )
         label = each.name.removeprefix("MPI_").removeprefix("message ")
         if len(label) * LETTER < width - 2:
-            self.text(left + 2, y + ROW - 7, label)
+            self.labels.append((left + 2, y, label))
+
+    def write_labels(self) -> None:
+        """Those of the slices, each on white, over the arrows: none strikes through a name."""
+        for x, y, label in self.labels:
+            self.parts.append(
+                f'<rect x="{_short(x - 1)}" y="{_short(y + 1)}" height="{ROW - 6}" '
+                f'width="{_short(len(label) * LETTER + 1)}" class="name"/>'
+            )
+            self.text(x, y + ROW - 7, label)
 
     def arrow(self, points: list[tuple[int, float]]) -> None:
         for (from_ps, from_y), (to_ps, to_y) in pairwise(points):
@@ -248,6 +258,8 @@ class Picture:
     def svg(self, height: float) -> str:
         style = (
             "text{font:11px sans-serif;fill:#222}.grid{stroke:#ddd}"
+            # The titles are those of the slices below.
+            "text,.name{pointer-events:none}.name{fill:#fff}"
             ".open{stroke:#222;stroke-dasharray:3}"
             ".flow{stroke:#333;stroke-width:0.7;marker-end:url(#head)}"
         )
@@ -298,6 +310,7 @@ def draw(timeline: Timeline, start_ps: int, end_ps: int) -> str:
             picture.slice(each, rows[where])
     for flow in timeline.flows.values():
         picture.arrow([(ps, rows[where] + ROW / 2 - 2) for where, ps in flow])
+    picture.write_labels()
     picture.legend(y + GAP)
     # The names cover arrows that come from before, not the first time of the axis.
     picture.parts.append(f'<rect y="{TOP - 8}" width="{NAMES - 2}" height="100%" fill="white"/>')

@@ -407,7 +407,7 @@ def report(outputs: Mapping[str, Output]) -> Report:
         text=text,
         findings=[*findings(found), sentence],
         draw=lambda figure: draw(figure, found),
-        size_inches=(11.0, 11.0),
+        size_inches=(12.0, 15.5),
     )
 
 
@@ -420,66 +420,76 @@ COLORS = {
     "basic": "RED",
     "dma": "BLACK",
 }
-DASHES = {"flush": "-", "-": "-", "reclaim": "--", "through cache": "--", "resident": ":"}
+# Of what stands beside a machine's own variant, in the same panel.
+DASHES = {"through cache": "--", "resident": ":"}
+THREADS_NAMED = {1: "one thread", 2: "two threads"}
 
-
-# Title of a panel: from the figures of one size, and that size.
+# Title of a row: from the figures of one size, and that size.
 PANELS: dict[str, Callable[[Figures, int], float]] = {
     "o_send [us]": lambda each, _: float(each.o_send) / 1000,
     "o_recv [us]": lambda each, _: float(each.o_recv) / 1000,
+    "o_send + o_recv [us]": lambda each, _: float(each.o_send + each.o_recv) / 1000,
     "latency [us]": lambda each, _: float(each.latency) / 1000,
-    "both overheads [us]": lambda each, _: float(each.o_send + each.o_recv) / 1000,
     "gap [us]": lambda each, _: float(each.together or each.gap) / 1000,
-    "bandwidth [MB/s]": lambda each, size: float(size * 1000 / each.gap),
+    "bandwidth [MB/s]": lambda each, size: float(size * 1000 / (each.together or each.gap)),
 }
-SHORT = [case for case in CASES if case[0] != "dma" and case[1] in DASHES]
-# Where data are matters to their sender.
-CACHED = [case for case in SHORT if case[1] != "resident"]
-# What threads share, where each mechanism is at its best.
-BEST = [case for case in CACHED if case[1] != "flush"]
+# Two threads send and receive at the same time for these; for the others only one is at work.
+AT_ONCE = ("gap [us]", "bandwidth [MB/s]")
+# Where data are matters to their sender: resident data are drawn only for these.
+SENDER = ("o_send [us]", "o_send + o_recv [us]", "latency [us]")
+NOTE = (
+    "Two threads share a queue: one of them is at work, or both where it says at once. "
+    "Express is the same with flush and reclaim; resident data are of the machine with flush."
+)
+LONG_PANELS = ("latency [us]", "bandwidth [MB/s]")
 
 
 def draw(figure: Figure, found: Mapping[Key, Figures]) -> None:
-    """Small messages by every mechanism but DMA, without all ways to receive; by the best of them
-    with one thread and with two; long messages by three, in flush."""
+    """A row for each quantity, all with one scale: with flush by one thread and by two, then with
+    reclaim. Last, long messages, which go in packets with one thread only."""
     from chasqui.experiment import drawing
 
-    grid = figure.subplots(3, 3)
-    for axes, title in zip(grid[0], list(PANELS)[:3], strict=True):
-        _small(axes, found, CACHED if title == "o_recv [us]" else SHORT, 1, title)
-    for axes, (threads, title, note) in zip(
-        grid[1],
-        [
-            (1, "both overheads [us]", "one thread"),
-            (2, "both overheads [us]", "a queue that two threads share"),
-            (2, "gap [us]", "two threads at once"),
-        ],
-        strict=True,
-    ):
-        _small(axes, found, BEST, threads, title, f", {note}")
-    _share_scale(grid[1][:2])
-    _small(grid[2][0], found, CACHED, 1, "bandwidth [MB/s]")
-    _long(grid[2][1:], found)
-    drawing.label_ends(*grid.flat)
+    heights = [1.5 if title == "latency [us]" else 1.0 for title in PANELS]  # most lines are close
+    *rows, last = figure.subplots(
+        len(PANELS) + 1, len(MACHINES) * len(THREADS), height_ratios=[*heights, 1.0]
+    )
+    for title, row in zip(PANELS, rows, strict=True):
+        for axes, (machine, threads) in zip(row, itertools.product(MACHINES, THREADS), strict=True):
+            _small(axes, found, machine, threads, title)
+        _share_scale(row)
+    for axes in rows[-1]:
+        axes.set_xlabel("message [bytes]")
+    for axes, (machine, title) in zip(last, itertools.product(MACHINES, LONG_PANELS), strict=True):
+        _long(axes, found, machine, title)
+    for of_quantity in (last[::2], last[1::2]):
+        _share_scale(of_quantity)
+    drawing.legend_above(figure, [rows[0][0], last[0]], columns=5)
+    figure.supxlabel(NOTE, fontsize=9)
+
+
+def _drawn(machine: str, title: str) -> list[Case]:
+    """Without the other ways to receive Tag-On, which move its lines little, and without Express by
+    two loads, which threads cannot share."""
+    variants = ["-", "through cache", machine]
+    if title in SENDER and machine == "flush":
+        variants.append("resident")
+    return [case for mechanism in COLORS for case in CASES if case[0] == mechanism
+            and case[1] in variants]  # fmt: skip
 
 
 def _small(
-    axes: Axes,
-    found: Mapping[Key, Figures],
-    cases: Sequence[Case],
-    threads: int,
-    title: str,
-    note: str = "",
+    axes: Axes, found: Mapping[Key, Figures], machine: str, threads: int, title: str
 ) -> None:
     from chasqui.experiment import drawing
 
-    for case in cases:
+    for case in _drawn(machine, title):
         _line(axes, found, case, threads, title, range(SMALL[-1] + 1))
-    axes.set(xlabel="message [bytes]", title=title + note, xticks=range(0, 89, 16), xlim=(0, 90))
-    if title == "bandwidth [MB/s]":
-        axes.set_ylim(bottom=0)
-    else:
-        drawing.scale_decades(axes)
+    at_once = " at once" if threads > 1 and title in AT_ONCE else ""
+    axes.set_title(f"{title}, {machine}, {THREADS_NAMED[threads]}{at_once}", fontsize=8)
+    drawing.scale_bytes(axes, SMALL[0], SMALL[-1])
+    ticks = (4, 8, 16, 32, 64, SMALL[-1])
+    axes.set_xticks(ticks, [str(size) for size in ticks])
+    drawing.scale_decades(axes)
 
 
 def _share_scale(panels: Sequence[Axes]) -> None:
@@ -488,16 +498,20 @@ def _share_scale(panels: Sequence[Axes]) -> None:
         axes.set_ylim(min(limits), max(limits))
 
 
-def _long(panels: Sequence[Axes], found: Mapping[Key, Figures]) -> None:
+def _long(axes: Axes, found: Mapping[Key, Figures], machine: str, title: str) -> None:
     from chasqui.experiment import drawing
 
-    for axes, title in zip(panels, ("latency [us]", "bandwidth [MB/s]"), strict=True):
-        for mechanism in (*ALSO_LONG, "dma"):
-            _line(axes, found, (mechanism, "flush"), 1, title, range(SMALL[-1], DMA[-1] + 1))
-        axes.set(xlabel="message [bytes]", title=f"{title}, long messages, flush")
-        drawing.scale_bytes(axes, 64, DMA[-1])
-    drawing.scale_decades(panels[0])
-    panels[1].set_ylim(bottom=0)
+    sizes = range(SMALL[-1], DMA[-1] + 1)
+    for mechanism in ("tag-on-80", "basic", "dma"):
+        _line(axes, found, (mechanism, machine), 1, title, sizes)
+    _line(axes, found, ("dma", machine), 2, title, sizes)
+    axes.set_title(f"{title}, {machine}, one thread, long", fontsize=8)
+    axes.set_xlabel("message [bytes]")
+    drawing.scale_bytes(axes, 64, DMA[-1])
+    if title == "latency [us]":
+        drawing.scale_decades(axes)
+    else:
+        axes.set_ylim(bottom=0)
 
 
 def _line(
@@ -511,8 +525,15 @@ def _line(
         for key, each in found.items()
         if key[:3] == (*case, threads) and key[3] in sizes
     ]
-    axes.plot(*zip(*points, strict=True), DASHES[case[1]], label=case_label(*case),
-              color=getattr(drawing, COLORS[case[0]]))  # fmt: skip
+    mechanism, variant = case
+    label, dashes = mechanism, DASHES.get(variant, "-")
+    if variant in DASHES:
+        label = f"{mechanism}, {variant}"
+    elif threads > 1 and sizes.start == SMALL[-1]:  # beside one thread, in the same panel
+        label, dashes = f"{mechanism}, two threads (last row)", "--"
+    few = "." if mechanism == "dma" else ""  # it is measured at few sizes
+    axes.plot(*zip(*points, strict=True), few + dashes, label=label,
+              color=getattr(drawing, COLORS[mechanism]))  # fmt: skip
 
 
 EXPERIMENT = Experiment(QUESTION, runs, report)
