@@ -82,9 +82,9 @@ CONTAINED = [
 ]  # fmt: skip
 
 
-# Variants of mpinp that have golden times and tests of their own (test_mpinp_kept.py), or differ in
-# values alone; the rest in a sweep.
-SWEPT = ["mpinp/pin-cache", "mpinp/nic-tlb", "mpinp/cached"]
+# Variants of mpinp that have golden times and tests of their own (test_mpinp_kept.py,
+# test_mpinp_interrupt.py), or differ in values alone; the rest in a sweep.
+SWEPT = ["mpinp/pin-cache", "mpinp/nic-tlb", "mpinp/cached", "mpinp/interrupt"]
 
 
 def in_ci() -> list[str]:
