@@ -49,7 +49,7 @@ impl Board {
     /// It can't: in words.
     pub(super) fn raise(&mut self, process: u64, c: &mut Context<'_, '_>) -> Result<(), String> {
         let interrupt =
-            self.interrupt.as_mut().ok_or("a store to INTERRUPT, for which the host does not wait")?;
+            self.host.interrupt.as_mut().ok_or("a store to INTERRUPT, for which the host does not wait")?;
         if process >= u64::from(self.layout.processes) {
             return Err(format!("a store of {process} to INTERRUPT: the node has no such process"));
         }
@@ -61,7 +61,7 @@ impl Board {
 
     /// The host's load of the register is at the card.
     pub(super) fn cause_loaded(&mut self, c: &mut Context<'_, '_>) {
-        let interrupt = self.interrupt.as_mut().expect("it has a register");
+        let interrupt = self.host.interrupt.as_mut().expect("it has a register");
         let causes = std::mem::take(&mut interrupt.causes);
         interrupt.statistics.looks += 1;
         c.at(c.now, BoardEvent::Line.into());
@@ -70,7 +70,7 @@ impl Board {
 
     /// The line follows the register.
     pub(super) fn line(&mut self, c: &mut Context<'_, '_>) {
-        let interrupt = self.interrupt.as_mut().expect("it has a line");
+        let interrupt = self.host.interrupt.as_mut().expect("it has a line");
         let wanted = interrupt.causes != 0;
         if std::mem::replace(&mut interrupt.is_asserted, wanted) != wanted {
             c.interrupt(0, wanted);

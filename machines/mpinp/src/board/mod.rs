@@ -126,8 +126,6 @@ pub(crate) struct Board {
     records: Records,
     /// The list of tags, if it has one.
     tags: Option<Tagged>,
-    /// The interrupt, if its host waits for one.
-    interrupt: Option<Interrupt>,
     program: Program,
     counters: BoardStatistics,
 }
@@ -170,7 +168,10 @@ impl Board {
         let tags = program.has_tags().then(|| Tagged::new(tags, layout.processes));
         program.settings.push((np::SETTING_TAGS, tags.as_ref().map_or(0, Tagged::entries)));
         Board {
-            host: HostSide::new(&ways, &card, line_bytes),
+            host: HostSide {
+                interrupt: layout.table.interrupts.then(Interrupt::default),
+                ..HostSide::new(&ways, &card, line_bytes)
+            },
             local: Local::new(processor, clock),
             send: SendDma::new(SendDmaSpec {
                 flit_bytes: card.flit.bytes() as u32,
@@ -189,7 +190,6 @@ impl Board {
             filled: 0,
             records: Records::default(),
             tags,
-            interrupt: layout.table.interrupts.then(Interrupt::default),
             program,
             counters: BoardStatistics::default(),
             layout,
@@ -446,7 +446,7 @@ impl NetworkInterface for Board {
         if self.layout.is_count(address) {
             self.records.pin_cache.count_call(value);
         }
-        if let Some(interrupt) = self.interrupt.as_mut().filter(|_| self.layout.is_asked(address)) {
+        if let Some(interrupt) = self.host.interrupt.as_mut().filter(|_| self.layout.is_asked(address)) {
             interrupt.count_asked(value);
         }
         self.host_stores((address, bytes), value, c);
@@ -526,7 +526,7 @@ impl NetworkInterface for Board {
         if let Some(tags) = &self.tags {
             tags.list.statistics.visit(&mut below("tags", visit));
         }
-        if let Some(interrupt) = &self.interrupt {
+        if let Some(interrupt) = &self.host.interrupt {
             interrupt.statistics.visit(&mut below("interrupt", visit));
         }
         self.link.statistics(visit);
