@@ -83,8 +83,8 @@ CONTAINED = [
 
 
 # Variants of mpinp that have golden times and tests of their own (test_mpinp_kept.py,
-# test_mpinp_channels.py), or differ in values alone; the rest in a sweep.
-SWEPT = ["mpinp/pin-cache", "mpinp/nic-tlb", "mpinp/channel-cache", "mpinp/cached"]
+# test_mpinp_channels.py, test_mpinp_interrupt.py), or differ in values alone; the rest in a sweep.
+SWEPT = [f"mpinp/{name}" for name in ("pin-cache", "nic-tlb", "channel-cache", "cached", "interrupt")]
 
 
 def in_ci() -> list[str]:

@@ -21,6 +21,8 @@ def machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "several/firmware/common.h": "int answer(void);",
         "several/firmware/shared.c": '#include "common.h"\nvoid _start(void) { answer(); }',
         "several/firmware/thin/main.c": '#include "common.h"\nint answer(void) { return 1; }',
+        "several/firmware/thin/own/main.c": '#include "common.h"\nint answer(void) { return 2; }',
+        "several/firmware/thin/own/more.c": "",
         "several/firmware/whole/main.c": (
             '#include "common.h"\n#include "registers.h"\nint answer(void) { return WORD; }'
         ),
@@ -50,7 +52,27 @@ def test_folders_are_images_with_the_files_beside_them(machines: Path) -> None:
             "several/firmware/more/more.c",
         ],
         "several/thin": ["several/firmware/shared.c", "several/firmware/thin/main.c"],
+        "several/thin-own": [
+            "several/firmware/shared.c",
+            "several/firmware/thin/own/main.c",
+            "several/firmware/thin/own/more.c",
+        ],
         "several/whole": ["several/firmware/shared.c", "several/firmware/whole/main.c"],
+    }
+
+
+def test_a_folder_of_drivers_is_a_further_kernel(machines: Path) -> None:
+    for name in ("agent.c", "other.c", "quiet/agent.c", "quiet/more.c"):
+        path = machines / "several" / "kernel" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    found = {
+        name: [str(path.relative_to(machines / "several" / "kernel")) for path in files]
+        for name, files in firmware._drivers().items()
+    }
+    assert found == {
+        "several": ["agent.c", "other.c"],
+        "several.quiet": ["quiet/agent.c", "other.c", "quiet/more.c"],
     }
 
 
@@ -85,5 +107,8 @@ def test_images_are_linked(machines: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(firmware, "link_kernel", lambda *_: None)
     images = firmware.directory()
     found = sorted(str(path.relative_to(images)) for path in images.glob("**/*.elf"))
-    assert found == ["plain.elf", *(f"several/{name}.elf" for name in ("more", "thin", "whole"))]
+    assert found == [
+        "plain.elf",
+        *(f"several/{name}.elf" for name in ("more", "thin-own", "thin", "whole")),
+    ]
     assert (images / "several/thin.elf").read_bytes() != (images / "several/whole.elf").read_bytes()

@@ -10,7 +10,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_MPINP_INTERFACE 0xfee1cf46u /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_MPINP_INTERFACE 0x9660aeu /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 
@@ -84,6 +84,7 @@ _Static_assert(offsetof(struct chasqui_mpinp_tag, kind) == 26, "chasqui_mpinp_ta
 _Static_assert(offsetof(struct chasqui_mpinp_tag, reserved) == 28, "chasqui_mpinp_tag.reserved");
 
 #define CHASQUI_MPINP_MCP_DEVICE 0x7ull /* Number by which MPI_Init picks the device of the firmware that matches. */
+#define CHASQUI_MPINP_WAKE_DEVICE 0xaull /* ... and whose host waits by interrupt. */
 #define CHASQUI_MPINP_SETTING_PIO_BYTES 0x3ull /* Setting: longest data that are stored to the window [bytes]. */
 #define CHASQUI_MPINP_SETTING_PAGE_TABLE 0x4ull /* Setting, the kernel's: physical address of the node's page table, whose entries are numbered through all processes. */
 #define CHASQUI_MPINP_SETTING_ENTRIES 0x5ull /* Setting, the kernel's: entries that each process has of it. */
@@ -94,6 +95,11 @@ _Static_assert(offsetof(struct chasqui_mpinp_tag, reserved) == 28, "chasqui_mpin
 #define CHASQUI_MPINP_SETTING_TLB 0xaull /* Setting, the kernel's: slots of the card's TLB, a power of two; 0: it has none. */
 #define CHASQUI_MPINP_SETTING_STAMPS 0xbull /* Setting, the kernel's: address in the card's memory of a word for each slot of the TLB, its stamp: what the card holds in */
 #define CHASQUI_MPINP_SETTING_COUNT 0xcull /* Setting, the kernel's: address in the card's memory of a word for the records. A store to it counts a call of */
+#define CHASQUI_MPINP_SETTING_INTERRUPT 0xeull /* Setting, the kernel's: address in the card's memory of its interrupt's words, INTERRUPT_. */
+#define CHASQUI_MPINP_SETTING_POLLS 0xfull /* Setting: times that a process polls in vain before it sleeps. */
+#define CHASQUI_MPINP_INTERRUPT_CAUSE 0x0ull /* Offset of the interrupt's register: loaded, it has a bit for each process for which the card interrupts, and none from then */
+#define CHASQUI_MPINP_INTERRUPT_ASKED 0x8ull /* Offset of a word for each process, 32 bits: a process waits, INTERRUPT_ROOM and above it the wait's number, other than the */
+#define CHASQUI_MPINP_INTERRUPT_ROOM 0x1ull /* Of such a word: the process waits for room for requests, too. */
 #define CHASQUI_MPINP_REQUESTS 0x40ull /* Requests that the ring at the window's begin holds. The doorbell counts them. */
 #define CHASQUI_MPINP_WINDOW_REASON 0x800ull /* Offset in the window of a word for the records: a store to it counts a collective that the library does and why, REASON_. */
 #define CHASQUI_MPINP_WINDOW_DATA 0x1000ull /* Offset in the window of data that the process sends from there. */
@@ -179,6 +185,8 @@ _Static_assert(offsetof(struct chasqui_mpinp_tag, reserved) == 28, "chasqui_mpin
 #define CHASQUI_MPINP_CONTROL_UNPIN 0x7102ull /* `ioctl`: what is pinned for the name that is the argument is so no more. */
 #define CHASQUI_MPINP_CONTROL_KEEP_OPEN 0x7103ull /* `ioctl`, once, before CONTROL_KEEP: the argument is the address of a byte for each entry of SETTING_KEPT. The kernel stores */
 #define CHASQUI_MPINP_CONTROL_KEEP 0x7104ull /* `ioctl`: entries name memory whose pages stay pinned; `MpinpKeep`. */
+#define CHASQUI_MPINP_CONTROL_WAIT 0x7110ull /* `ioctl`: sleeps until the process has more events than the argument says. */
+#define CHASQUI_MPINP_CONTROL_WAIT_ROOM 0x7111ull /* The same, with a number in the high half of the argument: or more requests than that have been taken, of all. */
 #define CHASQUI_MPINP_PIN_WRITE 0x1ull /* Flag of a pin: the card writes. */
 #define CHASQUI_MPINP_PINNED_WRITE 0x8000000000000000ull /* Of a page in the card's memory: the card may write it. The rest is the data's physical address; 0: none. */
 #define CHASQUI_MPINP_ENTRY_WRITE 0x1ull /* Flag of an entry: the card may write its pages. */

@@ -5,6 +5,9 @@ its own, each behind the header), and
 the kernel image, `guest/kernel`, once without drivers and once with those of each machine that has
 some, `machines/*/kernel`; and each of these for one hart and for several.
 
+A folder in that of a firmware image or of drivers is a further image: of the same files, but for
+those whose names it has itself, and of what it has besides.
+
 They are built once for every state of their sources and of the toolchain, into the cache. `chasqui
 run` asks for them each time; the toolchain is loaded only to build.
 """
@@ -47,6 +50,25 @@ def _sources(folder: str) -> dict[str, list[Path]]:
     return found
 
 
+def _replace(sources: list[Path], path: Path) -> None:
+    """The file comes in the place of the one that has its name, or last."""
+    at = [number for number, each in enumerate(sources) if each.name == path.name]
+    if at:
+        sources[at[0]] = path
+    else:
+        sources.append(path)
+
+
+def _drivers() -> dict[str, list[Path]]:
+    """The C files of the drivers in each kernel image: `<machine>`, or `<machine>.<image>`."""
+    found = _sources("kernel")
+    for path in sorted(MACHINES.glob("*/kernel/*/*.c")):
+        machine = path.parents[2].name
+        further = found.setdefault(f"{machine}.{path.parent.name}", [*found.get(machine, [])])
+        _replace(further, path)
+    return found
+
+
 def _images() -> dict[str, list[Path]]:
     """The C files of each firmware image: `<machine>`, or `<machine>/<image>` of a machine that has
     a folder for each."""
@@ -56,6 +78,10 @@ def _images() -> dict[str, list[Path]]:
         machine = path.parents[2].name
         sources = own.setdefault(f"{machine}/{path.parent.name}", [*shared.get(machine, [])])
         sources.append(path)
+    for path in sorted(MACHINES.glob("*/firmware/*/*/*.c")):
+        image = f"{path.parents[3].name}/{path.parents[1].name}"
+        further = own.setdefault(f"{image}-{path.parent.name}", [*own.get(image, [])])
+        _replace(further, path)
     for name, header in _headers().items():
         other = f"{name.split('/')[0]}/{header.stem.removeprefix('like_')}"
         own[name] = [*own[other], *sorted(header.parent.glob("*.c"))]
@@ -71,12 +97,13 @@ def _headers() -> dict[str, Path]:
 
 def directory() -> Path:
     """Where `<machine>.elf` is for every machine with firmware, or `<machine>/<image>.elf` for each
-    of its images, and `kernel.elf`, and `<machine>.kernel.elf` for every machine with drivers, and
-    the same with `kernel-smp` for nodes of several harts; they are built where they are not."""
+    of its images, and `kernel.elf`, and `<machine>.kernel.elf` for every machine with drivers, or
+    `<machine>.<image>.kernel.elf`, and the same with `kernel-smp` for nodes of several harts; they
+    are built where they are not."""
     import hashlib
 
     digest = hashlib.sha256()
-    parts = ["*/firmware/**/*.c", "*/protocol/*.c", "*/kernel/*.c"]
+    parts = ["*/firmware/**/*.c", "*/protocol/*.c", "*/kernel/**/*.c"]
     inputs = [path for part in parts for path in MACHINES.glob(part)]
     # The headers of a machine without any of these are in no image.
     owners = {path.relative_to(MACHINES).parts[0] for path in inputs}
@@ -103,9 +130,9 @@ def _build(place: Path) -> None:
                 image = building / f"{name}.elf"
                 image.parent.mkdir(exist_ok=True)
                 link(sources, MACHINES / name.split("/")[0], image, _headers().get(name))
-            kernels = {f"{machine}.": drivers for machine, drivers in _sources("kernel").items()}
+            kernels = {f"{name}.": drivers for name, drivers in _drivers().items()}
             for prefix, drivers in {"": [], **kernels}.items():
-                include = [MACHINES / prefix[:-1]] if drivers else []
+                include = [MACHINES / prefix.split(".")[0]] if drivers else []
                 link_kernel(drivers, include, building / f"{prefix}kernel.elf")
                 several = building / f"{prefix}kernel-smp.elf"
                 link_kernel(drivers, include, several, HARTS_MAX)

@@ -108,6 +108,11 @@ pub trait Machine: Sync {
     fn folder(&self) -> &'static str {
         self.name()
     }
+    /// Which of several kernel images, if it has them, runs on it: `kernel/<image>` of its folder. None: that of `kernel`.
+    fn kernel_image(&self, resolved: &Resolved) -> Option<&'static str> {
+        let _ = resolved;
+        None
+    }
     /// Text of its machine file.
     fn file(&self) -> &'static str;
     /// All its parameters.

@@ -26,7 +26,7 @@ pub(crate) fn firmware(folder: Option<&Path>, machine: &dyn Machine) -> Result<F
 }
 
 /// The kernel under the processes, if the machine asks for one: with drivers of its own its file in `folder` is
-/// `<machine>.kernel.elf`, else `kernel.elf`; for several harts, or several of a node's `processes`, `kernel-smp` stands in the place of `kernel`.
+/// `<machine>.kernel.elf`, or that of an image among several (`Machine::kernel_image`), `<machine>.<image>.kernel.elf`; else `kernel.elf`; for several harts, or several of a node's `processes`, `kernel-smp` stands in the place of `kernel`.
 pub(crate) fn kernel(
     folder: Option<&Path>,
     machine: &dyn Machine,
@@ -40,7 +40,8 @@ pub(crate) fn kernel(
     let image = if node.harts() > 1 || processes > 1 { "kernel-smp.elf" } else { "kernel.elf" };
     let missing = || InputError("node.software.kernel: the kernel image is missing".into());
     let folder = folder.ok_or_else(missing)?;
-    let own = folder.join(format!("{}.{image}", machine.folder()));
+    let of = machine.kernel_image(resolved).map_or(String::new(), |name| format!(".{name}"));
+    let own = folder.join(format!("{}{of}.{image}", machine.folder()));
     let file = if own.exists() { own } else { folder.join(image) };
     load_kernel(&file).map(|image| Some(Arc::new(image))).map_err(input)
 }

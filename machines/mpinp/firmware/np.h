@@ -56,6 +56,7 @@
 #define CHASQUI_NP_TAG_IS_THERE 0x2000000ull /* Of TAG_RESULT: always. */
 #define CHASQUI_NP_TAG_REQUESTS_SHIFT 0x20ull /* Of TAG_RESULT: place of the count of the process's entries that had been appended, or not, and removed before, 32 bits. */
 #define CHASQUI_NP_TAG_DELIVER 0xb8ull /* Stored: starts the host's DMA of so many bytes at HOST_LOCAL to the buffer of the entry that TAG_RESULT named last, or of */
+#define CHASQUI_NP_INTERRUPT 0xc0ull /* Stored: interrupts the host for the process whose number this is. */
 #define CHASQUI_NP_SETTING_SRAM 0x100ull /* Loaded: bytes of the card's memory. */
 #define CHASQUI_NP_SETTING_NODE 0x108ull /* Loaded: this node. */
 #define CHASQUI_NP_SETTING_PROCESSES 0x110ull /* Loaded: processes of this node. */
@@ -80,6 +81,7 @@
 #define CHASQUI_NP_SETTING_STAMPS 0x1a8ull /* Loaded: address in the card's memory of its slots' stamps: a word each. */
 #define CHASQUI_NP_SETTING_TAGS 0x1b0ull /* Loaded: entries of the list of tags that each process may have. */
 #define CHASQUI_NP_SETTING_CHANNELS 0x1b8ull /* Loaded: send rings of the card, and message tables with receive buffers. */
+#define CHASQUI_NP_SETTING_INTERRUPT 0x1c0ull /* Loaded: address in the card's memory of the interrupt's words (INTERRUPT_ of the host's software). */
 #define CHASQUI_NP_COUNT_FOUND 0x10ull /* Of the mark PROTOCOL, behind kinds of collectives: a request's pages were pinned already. */
 #define CHASQUI_NP_COUNT_TLB_HIT 0x11ull /* ...: the TLB has an entry that is wanted. */
 #define CHASQUI_NP_COUNT_TLB_MISS 0x12ull /* ...: it has not. */

@@ -217,7 +217,7 @@ static int64_t agent_control(uint64_t request, uint64_t argument)
     case CHASQUI_MPINP_CONTROL_UNPIN: return unpin(argument);
     case CHASQUI_MPINP_CONTROL_KEEP_OPEN: return cache_open(argument);
     case CHASQUI_MPINP_CONTROL_KEEP: return cache_keep(argument);
-    default: return -ENOTTY;
+    default: return wait_control(request, argument);
     }
 }
 
@@ -254,9 +254,11 @@ static bool agent_outlives(void)
     return false;
 }
 
-static bool agent_start(void) { return boot.ni.device == CHASQUI_MPINP_MCP_DEVICE; }
+static bool agent_start(void) { return boot.ni.device == AGENT_DEVICE; }
 
-/* The card has no interrupt. */
-static const struct driver agent = {
-    .start = agent_start, .control = agent_control, .unmapped = agent_unmapped, .outlives = agent_outlives};
+static const struct driver agent = {.start = agent_start,
+                                    .interrupt = AGENT_INTERRUPT,
+                                    .control = agent_control,
+                                    .unmapped = agent_unmapped,
+                                    .outlives = agent_outlives};
 DRIVER driver_mpinp = &agent;

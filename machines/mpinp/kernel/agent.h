@@ -32,4 +32,21 @@ int64_t cache_keep(uint64_t argument);
 void cache_unmapped(uint64_t address, uint64_t bytes);
 void cache_end(void);
 
+/* --- interrupt/wait.c: processes that sleep until the card interrupts (BY_INTERRUPT) --- */
+
+#ifdef BY_INTERRUPT
+#define AGENT_DEVICE CHASQUI_MPINP_WAKE_DEVICE
+#define AGENT_INTERRUPT wait_interrupt
+int64_t wait_control(uint64_t request, uint64_t argument);
+void wait_interrupt(void);
+#else
+#define AGENT_DEVICE CHASQUI_MPINP_MCP_DEVICE
+#define AGENT_INTERRUPT 0 /* there is none */
+static inline int64_t wait_control(uint64_t request, uint64_t argument)
+{
+    (void)request, (void)argument;
+    return -ENOTTY;
+}
+#endif
+
 #endif

@@ -85,6 +85,15 @@ const struct chasqui_mpinp_event *mcp_card_event(void)
     return event;
 }
 
+/* In .text, which lies behind the sections of the device's other functions (link.ld): where hosts poll it moves none. */
+__attribute__((section(".text"))) void mcp_card_wait(void)
+{
+    if (filled - taken == CHASQUI_MPINP_REQUESTS)
+        mcp_card_control(CHASQUI_MPINP_CONTROL_WAIT_ROOM, seen | (uint64_t)taken << 32);
+    else
+        mcp_card_control(CHASQUI_MPINP_CONTROL_WAIT, seen);
+}
+
 /* --- data in the window --- */
 
 uint32_t mcp_window_take(void) { return block_count > 0 ? blocks[--block_count] : 0; }

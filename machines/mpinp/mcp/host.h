@@ -16,6 +16,9 @@ uint32_t mcp_card_posted(void); /* requests, up to now */
 /* The next event, until the next call; null: none has come. */
 const struct chasqui_mpinp_event *mcp_card_event(void);
 
+/* Sleeps until there are more events, or room for a request if there was none. All events are taken; it may come back sooner. */
+void mcp_card_wait(void);
+
 /* An ioctl of the kernel's agent: 0 or more, or an error, negative. */
 long mcp_card_control(uint64_t request, uint64_t argument);
 

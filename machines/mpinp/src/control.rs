@@ -114,6 +114,8 @@ pub(crate) struct Program {
     credit: u64,
     /// Collectives run between the cards.
     collectives: bool,
+    /// The host's processes wait by interrupt, when they have polled so many times.
+    polls: Option<u64>,
     /// What the firmware loads: addresses and values. The card adds what is its own.
     pub settings: Vec<(u64, u64)>,
 }
@@ -149,7 +151,8 @@ impl Program {
         ];
         let collectives = control.collectives && !several_harts;
         let kept = kept_each(shared, placement.processes());
-        Ok(Program { control, entry_pages: shared.entry_pages, kept, credit, collectives, settings })
+        let polls = shared.interrupts().then_some(shared.polls);
+        Ok(Program { control, entry_pages: shared.entry_pages, kept, credit, collectives, polls, settings })
     }
 
     /// The card has a list of tags.
@@ -160,6 +163,7 @@ impl Program {
     /// Names the host's side, and tells it.
     pub fn identify(&self, page: &mut NiIdentification) {
         page.device = match self.control.image {
+            Image::Mcp if self.polls.is_some() => requests::WAKE_DEVICE,
             Image::Mcp | Image::Channels => requests::MCP_DEVICE,
             Image::Bip => registers::DEVICE,
             Image::Tags => registers::TAGS_DEVICE,
@@ -171,6 +175,7 @@ impl Program {
         page.settings[requests::SETTING_TLB as usize] = self.control.tlb;
         page.settings[registers::SETTING_CREDIT as usize] = self.credit;
         page.settings[requests::SETTING_COLLECTIVES as usize] = self.collectives.into();
+        page.settings[requests::SETTING_POLLS as usize] = self.polls.unwrap_or(0);
     }
 }
 
@@ -261,6 +266,11 @@ impl Control {
         Ok(())
     }
 
+    /// Name of the firmware's image.
+    pub fn firmware(&self, shared: &Shared) -> &'static str {
+        if self.image == Image::Mcp && shared.interrupts() { "mcp-interrupt" } else { self.image.word() }
+    }
+
     /// What does not fit, in words.
     pub fn mistakes(&self, shared: &Shared) -> Vec<String> {
         let odd = (self.tlb > 0 && !self.tlb.is_power_of_two())
@@ -271,7 +281,15 @@ impl Control {
                 self.tlb
             )
         });
-        odd.into_iter().chain(vain).collect()
+        let silent = (shared.interrupts() && self.image != Image::Mcp).then(|| {
+            format!(
+                "mpinp.shared.wait = {}: the firmware {:?} interrupts nobody; mpinp.control.image = {} does",
+                shared.wait,
+                self.image.word(),
+                Image::Mcp
+            )
+        });
+        odd.into_iter().chain(vain).chain(silent).collect()
     }
 
     /// Whether the messages of its processes can be recorded: collectives between the cards are none.
@@ -333,6 +351,7 @@ impl Control {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parameters::Wait;
 
     #[test]
     fn the_largest_number_of_ranks_is_named() {
@@ -371,6 +390,20 @@ mod tests {
         assert_eq!(control(64).mistakes(&kept), Vec::<String>::new());
         assert!(control(64).mistakes(&plain)[0].contains("mpinp.shared.kept = 0"));
         assert_eq!(control(48).mistakes(&kept), ["mpinp.control.tlb = 48: 0 and powers of two are allowed"]);
+    }
+
+    #[test]
+    fn firmware_that_matches_interrupts() {
+        let (polling, interrupt) = (Shared::default(), Shared { wait: Wait::Interrupt, ..Shared::default() });
+        let control = |image| Control { image, ..Control::default() };
+        let names = [(Image::Mcp, &polling), (Image::Mcp, &interrupt), (Image::Bip, &polling)];
+        assert_eq!(
+            names.map(|(image, shared)| control(image).firmware(shared)),
+            ["mcp", "mcp-interrupt", "bip"]
+        );
+        assert_eq!(control(Image::Mcp).mistakes(&interrupt), Vec::<String>::new());
+        let text = &control(Image::Bip).mistakes(&interrupt)[0];
+        assert!(text.starts_with("mpinp.shared.wait = interrupt: the firmware \"bip\""), "{text}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use chasqui_placement::ProcessId;
 
 use crate::parameters::Shared;
 use crate::registers::DOORBELL;
-use crate::requests::{MpinpEntry, NAMES, WINDOW_REASON};
+use crate::requests::{INTERRUPT_ASKED, INTERRUPT_CAUSE, MpinpEntry, NAMES, WINDOW_REASON};
 
 /// The firmware's stack, at the end of the card's memory.
 const STACK_BYTES: u64 = 2 * PAGE_BYTES;
@@ -36,6 +36,8 @@ pub(crate) struct PageTable {
     pub kept: u64,
     /// Slots of the card's TLB, which has such alone.
     pub tlb: u64,
+    /// The card interrupts the host.
+    pub interrupts: bool,
 }
 
 impl PageTable {
@@ -44,10 +46,20 @@ impl PageTable {
         if self.entries > 0 { u64::from(processes) * NAMES * WORD } else { 0 }
     }
 
-    /// All that the kernel stores there, whole pages [bytes]: behind these a word for the records, and stamps.
+    /// Bytes of a word for the records, and of stamps.
+    fn kept_bytes(self) -> u64 {
+        if self.kept > 0 { (1 + self.tlb) * WORD } else { 0 }
+    }
+
+    /// Bytes of the interrupt's words: its register's, and one for each process.
+    fn interrupt_bytes(self, processes: u32) -> u64 {
+        if self.interrupts { INTERRUPT_ASKED + u64::from(processes) * WORD } else { 0 }
+    }
+
+    /// All that the kernel stores there, one behind the other, whole pages [bytes].
     fn words_bytes(self, processes: u32) -> u64 {
-        let more = if self.kept > 0 { (1 + self.tlb) * WORD } else { 0 };
-        (self.pinned_bytes(processes) + more).next_multiple_of(PAGE_BYTES)
+        let all = self.pinned_bytes(processes) + self.kept_bytes() + self.interrupt_bytes(processes);
+        all.next_multiple_of(PAGE_BYTES)
     }
 }
 
@@ -108,6 +120,22 @@ impl Layout {
     /// Address in the card's memory of the stamps of its TLB's slots.
     pub fn stamps(&self) -> u64 {
         self.count() + WORD
+    }
+
+    /// Address in the card's memory of its interrupt's words (INTERRUPT_).
+    pub fn interrupt(&self) -> u64 {
+        self.count() + self.table.kept_bytes()
+    }
+
+    /// Whether this word of the card's memory is the interrupt's register.
+    pub fn is_cause(&self, address: u64) -> bool {
+        self.table.interrupts && address == self.interrupt() + INTERRUPT_CAUSE
+    }
+
+    /// Whether this word of the card's memory says that a process waits.
+    pub fn is_asked(&self, address: u64) -> bool {
+        let end = self.interrupt() + self.table.interrupt_bytes(self.processes);
+        (self.interrupt() + INTERRUPT_ASKED..end).contains(&address)
     }
 
     /// Physical addresses of what processes and their kernel store to.
@@ -174,7 +202,7 @@ mod tests {
     use super::*;
 
     fn table(kept: u64, tlb: u64) -> PageTable {
-        PageTable { entries: 10, kept, tlb }
+        PageTable { entries: 10, kept, tlb, interrupts: false }
     }
 
     #[test]
@@ -187,6 +215,13 @@ mod tests {
         assert_eq!((plain.is_count(plain.count()), kept.is_count(kept.count())), (false, true));
         assert_eq!((tlb.stamps(), tlb.windows), (tlb.count() + 8, kept.windows));
         assert_eq!(of(table(5, 512)).windows, kept.windows - 0x1000);
+        assert!(!plain.is_cause(plain.interrupt()) && !plain.is_asked(plain.interrupt() + INTERRUPT_ASKED));
+        let both = of(PageTable { interrupts: true, ..table(5, 4) });
+        let at = both.stamps() + 4 * WORD;
+        assert_eq!((both.interrupt(), both.windows), (at, kept.windows));
+        let words = [at, at + 8, at + 32, at + 40];
+        assert_eq!(words.map(|word| both.is_cause(word)), [true, false, false, false]);
+        assert_eq!(words.map(|word| both.is_asked(word)), [false, true, true, false]);
     }
 
     #[test]

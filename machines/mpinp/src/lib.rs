@@ -103,6 +103,14 @@ impl Machine for MpinpMachine {
         resolved.read::<Shared>("mpinp.shared").processes as u32
     }
 
+    fn kernel_image(&self, resolved: &Resolved) -> Option<&'static str> {
+        resolved.read::<Shared>("mpinp.shared").interrupts().then_some("interrupt")
+    }
+
+    fn waits_by_polling(&self, resolved: &Resolved, _: usize) -> bool {
+        !resolved.read::<Shared>("mpinp.shared").interrupts()
+    }
+
     /// With the thin firmware each message takes a slot at least of the window and of the ring on the host; with the other one
     /// it has an event at each end.
     fn warm_up(&self, resolved: &Resolved, bytes: u64) -> u64 {
@@ -151,6 +159,7 @@ fn board(
             entries: entries_each(&shared, per_node),
             kept: kept_each(&shared, per_node),
             tlb: control.tlb,
+            interrupts: shared.interrupts(),
         }
     } else {
         PageTable::default()
@@ -163,7 +172,8 @@ fn board(
         table,
     )?;
     let room = control.room(&shared, &layout, port.nodes(), placement.ranks_max());
-    let processor = network_processor(resolved, configuration, firmware, (&card, room))?;
+    let name = control.firmware(&shared);
+    let processor = network_processor(resolved, configuration, firmware, (&card, name, room))?;
     Ok(Board::new(BoardPlan {
         ways: Ways::read(resolved),
         tags: resolved.read("mpinp.tags"),
@@ -178,7 +188,7 @@ fn board(
     }))
 }
 
-/// The network processor, on the card's memory, with `room` for its firmware. With a node's number its cycles are counted.
+/// The network processor, on the card's memory, with `room` for its firmware, of this name. With a node's number its cycles are counted.
 ///
 /// # Errors
 /// There is no firmware for it, or that does not fit.
@@ -186,10 +196,9 @@ fn network_processor(
     resolved: &Resolved,
     node: &NodeConfiguration,
     (firmware, profiled): (&Firmware, Option<u32>),
-    (card, room): (&Card, Room),
+    (card, name, room): (&Card, &str, Room),
 ) -> Result<FirmwareProcessor<SharedSram>, String> {
     let np: Processor = resolved.read("mpinp.np");
-    let name = resolved.read::<Control>("mpinp.control").image.word();
     let image = firmware.named(name).map_err(|e| format!("mpinp: {e}"))?;
     room.check(name, image.end().saturating_sub(FIRMWARE_MEMORY))?;
     let mut class = [1; CLASSES];

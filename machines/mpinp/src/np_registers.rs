@@ -104,6 +104,8 @@ chasqui_abi::guest_constants! {
     /// Stored: starts the host's DMA of so many bytes at HOST_LOCAL to the buffer of the entry that TAG_RESULT named last, or of
     /// as many as that has room for.
     pub const TAG_DELIVER: u64 = 0xb8;
+    /// Stored: interrupts the host for the process whose number this is.
+    pub const INTERRUPT: u64 = 0xc0;
 
     /// Loaded: bytes of the card's memory.
     pub const SETTING_SRAM: u64 = 0x100;
@@ -153,6 +155,8 @@ chasqui_abi::guest_constants! {
     pub const SETTING_TAGS: u64 = 0x1b0;
     /// Loaded: send rings of the card, and message tables with receive buffers.
     pub const SETTING_CHANNELS: u64 = 0x1b8;
+    /// Loaded: address in the card's memory of the interrupt's words (INTERRUPT_ of the host's software).
+    pub const SETTING_INTERRUPT: u64 = 0x1c0;
 
     /// Of the mark PROTOCOL, behind kinds of collectives: a request's pages were pinned already.
     pub const COUNT_FOUND: u64 = 16;

@@ -220,6 +220,16 @@ chasqui_config::parameters! {
     }
 }
 
+chasqui_config::choice! {
+    /// How a process waits for the card.
+    pub enum Wait {
+        /// It polls the number of its next event, in its cache.
+        Polling = "polling",
+        /// It polls for a while, and then sleeps until the card interrupts.
+        Interrupt = "interrupt",
+    }
+}
+
 chasqui_config::parameters! {
     /// What the host's processes and the card share.
     pub struct Shared {
@@ -235,6 +245,10 @@ chasqui_config::parameters! {
         entry_pages: Count = 4, range 1 ..= 4, source "specs/mpinp.md: four pages an entry (MPI-NP, section 3.5: several)";
         /// Of each hundred entries of a process so many name pages that stay pinned after transfers (`mcp`).
         kept: Count = 0, range 0 ..= 90, source "MPI-NP, section 3.5: pessimistic pinning";
+        /// How a process waits (`mcp`).
+        wait: Wait = "polling", source "specs/mpinp.md: the host polls";
+        /// A process that sleeps has polled so many times in vain before; 0: it sleeps at once (`mpinp.shared.wait`).
+        polls: Count = 50, range 0 ..= 1000000, source "ours: about as long as a sleep and an interrupt take";
         /// Processes of a node, at most.
         processes: Count = 16, range 1 ..= 64, source "ours: a bit of a register for each doorbell";
     }
@@ -289,6 +303,11 @@ impl Processor {
 }
 
 impl Shared {
+    /// Processes wait by interrupt.
+    pub fn interrupts(&self) -> bool {
+        self.wait == Wait::Interrupt
+    }
+
     /// What does not fit, in words.
     pub fn mistakes(&self) -> Vec<String> {
         let (window, host) =

@@ -7,6 +7,8 @@ use chasqui_abi::header::{GuestStruct, defines};
 chasqui_abi::guest_constants! {
     /// Number by which MPI_Init picks the device of the firmware that matches.
     pub const MCP_DEVICE: u64 = 7;
+    /// ... and whose host waits by interrupt.
+    pub const WAKE_DEVICE: u64 = 10;
 
     /// Setting: longest data that are stored to the window [bytes].
     pub const SETTING_PIO_BYTES: u64 = 3;
@@ -31,6 +33,19 @@ chasqui_abi::guest_constants! {
     /// Setting, the kernel's: address in the card's memory of a word for the records. A store to it counts a call of
     /// CONTROL_KEEP, and entries that named other pages before: its value.
     pub const SETTING_COUNT: u64 = 12;
+    /// Setting, the kernel's: address in the card's memory of its interrupt's words, INTERRUPT_.
+    pub const SETTING_INTERRUPT: u64 = 14;
+    /// Setting: times that a process polls in vain before it sleeps.
+    pub const SETTING_POLLS: u64 = 15;
+
+    /// Offset of the interrupt's register: loaded, it has a bit for each process for which the card interrupts, and none from then
+    /// on. The line is asserted while there are some.
+    pub const INTERRUPT_CAUSE: u64 = 0;
+    /// Offset of a word for each process, 32 bits: a process waits, INTERRUPT_ROOM and above it the wait's number, other than the
+    /// last one's. The card interrupts once for each. 0: none waits.
+    pub const INTERRUPT_ASKED: u64 = 8;
+    /// Of such a word: the process waits for room for requests, too.
+    pub const INTERRUPT_ROOM: u64 = 1;
 
     /// Requests that the ring at the window's begin holds. The doorbell counts them.
     pub const REQUESTS: u64 = 64;
@@ -223,6 +238,10 @@ chasqui_abi::guest_constants! {
     pub const CONTROL_KEEP_OPEN: u64 = 0x7103;
     /// `ioctl`: entries name memory whose pages stay pinned; `MpinpKeep`.
     pub const CONTROL_KEEP: u64 = 0x7104;
+    /// `ioctl`: sleeps until the process has more events than the argument says.
+    pub const CONTROL_WAIT: u64 = 0x7110;
+    /// The same, with a number in the high half of the argument: or more requests than that have been taken, of all.
+    pub const CONTROL_WAIT_ROOM: u64 = 0x7111;
     /// Flag of a pin: the card writes.
     pub const PIN_WRITE: u64 = 1;
 

@@ -271,6 +271,7 @@ static SELDOM void start_taken(void)
             continue;
         count = process->told = process->taken;
         moves = TAKEN;
+        interrupt_counts(i);
         move(process->host + CHASQUI_MPINP_HOST_TAKEN, local(&count), sizeof count | CHASQUI_NP_HOST_TO_HOST);
         return;
     }
@@ -312,10 +313,15 @@ void host_done(void)
     case ENTRY: pages_came(); break;
     case JOB:
     case DELIVERY: data_moved(); return;
-    case EVENTS: processes[teller].moved += moved; break;
+    case EVENTS:
+        processes[teller].moved += moved;
+        interrupt_told(teller);
+        break;
     default:
         if (moves == COLLECTED)
             collective_moved(collector);
+        else
+            interrupt_counted();
     }
     moves = NOTHING;
 }

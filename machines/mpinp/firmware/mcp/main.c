@@ -90,6 +90,7 @@ static void begin(void)
         open_channels(i);
     }
     in_begin();
+    interrupt_begin();
 }
 
 /* Engines first: what the next header leads to takes long. */

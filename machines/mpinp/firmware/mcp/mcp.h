@@ -244,6 +244,20 @@ void out_sent(void);
 void out_go_on(void);
 void send_go_on(uint32_t request); /* something about it has changed */
 
+/* --- interrupt/: where a host waits by interrupt (BY_INTERRUPT) --- */
+
+#ifdef BY_INTERRUPT
+void interrupt_begin(void);
+void interrupt_told(uint32_t process); /* its memory on the host has more events */
+void interrupt_counts(uint32_t process); /* the count of requests that were taken is on its way there, */
+void interrupt_counted(void); /* and has come */
+#else
+static inline void interrupt_begin(void) {}
+static inline void interrupt_told(uint32_t process) { (void)process; }
+static inline void interrupt_counts(uint32_t process) { (void)process; }
+static inline void interrupt_counted(void) {}
+#endif
+
 /* --- in.c: what comes from the wire --- */
 
 void in_begin(void);

@@ -16,15 +16,17 @@ chasqui_ni::pipeline! {
         /// Not an event: what is asked for of the card's memory competes for accesses from then on.
         Asked => [Local],
         /// An access to the card's memory is over.
-        Local => [Send, Release, Asked, Granted, Moved, Limit, Processor],
+        Local => [Send, Release, Asked, Granted, Moved, Limit, Processor, Line],
         /// The network processor goes on, and the card's memory with it: it is found which accesses are over, or when.
-        Processor => [Local, Send, Release, Asked, Granted, Moved, Limit, Processor, Looked, Translated],
+        Processor => [Local, Send, Release, Asked, Granted, Moved, Limit, Processor, Looked, Translated, Line],
         /// The tail of a flit is here.
         Landed => [Asked],
         /// The list of tags has done something.
         Looked => [Looked, Processor],
         /// The pages of a receive's buffer are known.
         Translated => [Asked, Granted, Moved, Processor],
+        /// The interrupt line is asserted, or not any more.
+        Line => [Seen],
     }
     access => [Granted, Moved];
     bus => [Moved, Limit, Asked, Granted, Processor, Bus, Seen];

@@ -8,6 +8,7 @@ use chasqui_ni::{Bridge, BridgeSpec, CardDma, CardDmaSpec, IoBus, IoBusSpec, IoP
 use chasqui_placement::ProcessId;
 
 use super::blocks::Blocks;
+use super::interrupt::Interrupt;
 use crate::parameters::{self, Card, Way, Ways};
 
 /// Masters of the I/O bus.
@@ -37,6 +38,8 @@ pub(super) struct HostSide {
     pub piece: u32,
     /// Blocks of the DMA whose data may still be on their way.
     pub blocks: Blocks,
+    /// The interrupt, if the host waits for one.
+    pub interrupt: Option<Interrupt>,
 }
 
 impl HostSide {
@@ -47,7 +50,17 @@ impl HostSide {
             Way::Pcie => (Box::new(Pcie::new(ways.pcie.spec(line_bytes))), Time(ways.pcie.retry.ps())),
         };
         let blocks = Blocks::default();
-        HostSide { path, retry, memory: BTreeMap::new(), number: 0, address: 0, local: 0, piece: 0, blocks }
+        HostSide {
+            path,
+            retry,
+            memory: BTreeMap::new(),
+            number: 0,
+            address: 0,
+            local: 0,
+            piece: 0,
+            blocks,
+            interrupt: None,
+        }
     }
 }
 

@@ -90,7 +90,8 @@ impl Board {
                 IoStep::At(time, event) => c.at(time, BoardEvent::from(event).into()),
                 IoStep::Store { address, data, pace } => self.stored(address, data, pace, c),
                 IoStep::Load { address, bytes } => {
-                    self.ask_local((HOST, Purpose::Load), (address, SramData::Read(bytes), None), c);
+                    let purpose = if self.layout.is_cause(address) { Purpose::Cause } else { Purpose::Load };
+                    self.ask_local((HOST, purpose), (address, SramData::Read(bytes), None), c);
                 }
                 IoStep::ReadMemory { line, address, bytes } => {
                     let memory = Memory::Reads(line, vec![0; bytes as usize]);

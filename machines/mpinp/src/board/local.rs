@@ -27,6 +27,8 @@ pub(super) enum Purpose {
     Store(u64),
     /// A processor's load from the host.
     Load,
+    /// ... of the interrupt's register.
+    Cause,
     /// A flit that is to leave.
     Send,
     /// A flit that has come.

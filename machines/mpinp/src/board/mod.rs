@@ -2,14 +2,15 @@
 //!
 //! `local.rs` has the memory with the processor on it, `io.rs` the way to the host, whose parts are in `host.rs`, `wire.rs`
 //! the way to the link, `records.rs` the messages' names. `tags.rs` is a list of receives that the card matches, if it has one,
-//! `tagged.rs` what the firmware has stored for it, `deliver.rs` its way to their buffers, `blocks.rs` what is on it. What the
-//! firmware stores and loads is here.
+//! `tagged.rs` what the firmware has stored for it, `deliver.rs` its way to their buffers, `blocks.rs` what is on it.
+//! `interrupt.rs` is the line to the host. What the firmware stores and loads is here.
 
 mod blocks;
 mod deliver;
 mod events;
 mod happened;
 mod host;
+mod interrupt;
 mod io;
 mod local;
 #[cfg(test)]
@@ -40,6 +41,7 @@ use crate::{np_registers as np, registers, requests};
 use events::{BoardEvent, Unit};
 use happened::Happened;
 use host::HostSide;
+use interrupt::Interrupt;
 use local::{Local, PROCESSOR, Purpose};
 use records::{PROCESS, Records};
 use tagged::Tagged;
@@ -159,13 +161,17 @@ impl Board {
             (np::SETTING_ENTRIES, layout.table.entries),
             (np::SETTING_PINNED, layout.pinned()),
             (np::SETTING_STAMPS, layout.stamps()),
+            (np::SETTING_INTERRUPT, layout.interrupt()),
             (np::SETTING_NODES, link.nodes().into()),
             (np::SETTING_PER_NODE, per_node.into()),
         ]);
         let tags = program.has_tags().then(|| Tagged::new(tags, layout.processes));
         program.settings.push((np::SETTING_TAGS, tags.as_ref().map_or(0, Tagged::entries)));
         Board {
-            host: HostSide::new(&ways, &card, line_bytes),
+            host: HostSide {
+                interrupt: layout.table.interrupts.then(Interrupt::default),
+                ..HostSide::new(&ways, &card, line_bytes)
+            },
             local: Local::new(processor, clock),
             send: SendDma::new(SendDmaSpec {
                 flit_bytes: card.flit.bytes() as u32,
@@ -217,6 +223,7 @@ impl Board {
                 Purpose::DmaRead => self.host.path.local_read(data, c.now),
                 Purpose::DmaWrite => self.host.path.local_written(c.now),
                 Purpose::Load => self.loaded(&data, c),
+                Purpose::Cause => self.cause_loaded(c),
                 Purpose::Store(0) => {}
                 Purpose::Store(doorbells) => {
                     self.doorbells.add(doorbells, c.now);
@@ -335,6 +342,7 @@ impl Board {
             }
             np::RECEIVE_LOCAL => self.receive_local = value,
             np::RECEIVE_START => return self.start_receive(value, c),
+            np::INTERRUPT => return self.raise(value, c),
             np::TAG_KEY..=np::TAG_LOOK | np::TAG_DELIVER => return self.tags_store(address, value, c),
             np::FAULT if (value as u32) < self.layout.processes => {
                 let what = match value & !u64::from(u32::MAX) {
@@ -370,6 +378,7 @@ impl NetworkInterface for Board {
         page.settings[requests::SETTING_PINNED as usize] = self.layout.pinned();
         page.settings[requests::SETTING_COUNT as usize] = self.layout.count();
         page.settings[requests::SETTING_STAMPS as usize] = self.layout.stamps();
+        page.settings[requests::SETTING_INTERRUPT as usize] = self.layout.interrupt();
     }
 
     fn regions(&self, process: ProcessId) -> Vec<Region> {
@@ -437,6 +446,9 @@ impl NetworkInterface for Board {
         if self.layout.is_count(address) {
             self.records.pin_cache.count_call(value);
         }
+        if let Some(interrupt) = self.host.interrupt.as_mut().filter(|_| self.layout.is_asked(address)) {
+            interrupt.count_asked(value);
+        }
         self.host_stores((address, bytes), value, c);
         self.go_on(c);
     }
@@ -456,6 +468,7 @@ impl NetworkInterface for Board {
             BoardEvent::Landed => self.landed(c),
             BoardEvent::Looked => self.looked(c),
             BoardEvent::Translated => self.translated(c),
+            BoardEvent::Line => self.line(c),
         }
         self.go_on(c);
     }
@@ -513,6 +526,9 @@ impl NetworkInterface for Board {
         self.local.processor.statistics(&mut below("np", visit));
         if let Some(tags) = &self.tags {
             tags.list.statistics.visit(&mut below("tags", visit));
+        }
+        if let Some(interrupt) = &self.host.interrupt {
+            interrupt.statistics.visit(&mut below("interrupt", visit));
         }
         self.link.statistics(visit);
     }

@@ -20,7 +20,7 @@ use chasqui_record::Recorder;
 
 use super::Board;
 use crate::np_registers as np;
-use crate::{MPINP, board, registers};
+use crate::{MPINP, board, registers, requests};
 
 /// An access of the host, to an address of the first process's window.
 #[derive(Clone, Copy)]
@@ -40,6 +40,8 @@ enum Seen {
     Fault(u32, String),
     /// The card has written so many bytes to memory.
     Written(u32),
+    /// The interrupt line is asserted from now on, or not.
+    Line(bool),
 }
 
 type Log = Arc<Mutex<Vec<(Time, Seen)>>>;
@@ -139,6 +141,7 @@ impl Site {
         }
         assert_eq!(outputs.broken, None);
         seen.extend(outputs.faults.into_iter().map(|(process, text)| Seen::Fault(process.0, text)));
+        seen.extend(outputs.interrupts.into_iter().map(|(_, asserted)| Seen::Line(asserted)));
         self.log.lock().unwrap().extend(seen.into_iter().map(|seen| (event.time, seen)));
         for (time, payload) in outputs.events {
             self.push(time, OWN, payload);
@@ -211,7 +214,8 @@ fn run(resolved: &Resolved, code: &[Insn], scripts: [Vec<(Time, Access)>; 2]) ->
     let attachments = (0..2).map(|partition| Attachment { partition, target: 0 }).collect();
     let fabric = Fabric::new(&network, VirtualNetworks::ONE, attachments, 4).unwrap();
     let configuration = NodeConfiguration::read(resolved);
-    let firmware: Firmware = [("mcp".to_string(), image(code))].into_iter().collect();
+    let images = ["mcp", "mcp-interrupt"].map(|name| (name.to_string(), image(code)));
+    let firmware: Firmware = images.into_iter().collect();
     let placement = Placement::new(vec![4], 2, MapBy::Slot);
     let logs = [Log::default(), Log::default()];
     for (rank, script) in scripts.into_iter().enumerate() {
@@ -309,6 +313,23 @@ fn a_load_is_answered_when_the_parameters_say() {
             assert_eq!(times, [Seen::NotYet, Seen::NotYet, Seen::Loaded(0)], "{sets:?} {bytes}");
         }
     }
+}
+
+/// 2.2.6: by level. A load of the register takes what it finds.
+#[test]
+fn the_line_is_asserted_until_the_host_looks_why() {
+    let resolved = resolved(&["mpinp.shared.wait=interrupt"]);
+    // Behind the windows of two processes and what lies in one page of each.
+    let cause = Access::Load(2 * (32 * 1024 + requests::NAMES * 8) + requests::INTERRUPT_CAUSE, 8);
+    let at = |clock| pci(&resolved).edge(clock);
+    let takes = load_clocks(&resolved, 8);
+    let script = [1000, 1000 + takes, 2000, 2000 + takes].map(|clock| (at(clock), cause)).to_vec();
+    let code = [&[BEGIN][..], &set(np::INTERRUPT, 1, 0), &IDLE].concat();
+    let [seen, _] = run(&resolved, &code, [script, vec![]]);
+    let times: Vec<_> = seen.iter().map(|(_, seen)| seen.clone()).collect();
+    let first = [Seen::Line(true), Seen::NotYet, Seen::Line(false), Seen::Loaded(2)];
+    assert_eq!(times, [&first[..], &[Seen::NotYet, Seen::Loaded(0)]].concat());
+    assert!(seen[0].0 < at(1000) && at(1000) < seen[2].0 && seen[2].0 < at(1000 + takes));
 }
 
 /// 3.5.1.1: a card whose memory takes longer than 16 clocks has the load tried again, twice. Then the answer is there.
