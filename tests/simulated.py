@@ -84,7 +84,10 @@ CONTAINED = [
 
 # Variants of mpinp that have golden times and tests of their own (test_mpinp_kept.py,
 # test_mpinp_channels.py, test_mpinp_interrupt.py), or differ in values alone; the rest in a sweep.
-SWEPT = [f"mpinp/{name}" for name in ("pin-cache", "nic-tlb", "channel-cache", "cached", "interrupt")]
+SWEPT = [
+    f"mpinp/{variant}"
+    for variant in ("pin-cache", "nic-tlb", "channel-cache", "cached", "interrupt")
+]
 
 
 def in_ci() -> list[str]:
