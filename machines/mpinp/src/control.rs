@@ -360,7 +360,13 @@ mod tests {
         let shared = Shared::default();
         assert_eq!(control(Image::Mcp).check(&placement(32, 2), &shared), Ok(()));
         let text = control(Image::Mcp).check(&placement(33, 2), &shared).unwrap_err();
-        assert!(text.ends_with("with 2 on a node, up to 32 ranks can run"), "{text}");
+        assert!(
+            text.ends_with("with 2 on a node, up to 32 ranks can run (more on mpinp/channel-cache)"),
+            "{text}"
+        );
+        assert_eq!(control(Image::Channels).check(&placement(RANKS_OF_EVENTS, 1), &shared), Ok(()));
+        let text = control(Image::Channels).check(&placement(RANKS_OF_EVENTS + 1, 1), &shared).unwrap_err();
+        assert!(text.ends_with("up to 84 ranks can run"), "{text}");
         assert!(
             control(Image::Mcp).check(&placement(9, 9), &shared).unwrap_err().contains("up to 8 processes")
         );

@@ -62,6 +62,14 @@ impl HostSide {
             interrupt: None,
         }
     }
+
+    /// The interrupt.
+    ///
+    /// # Errors
+    /// The host does not wait for one: in words.
+    pub fn line(&mut self) -> Result<&mut Interrupt, String> {
+        self.interrupt.as_mut().ok_or_else(|| "a store to INTERRUPT, for which the host does not wait".into())
+    }
 }
 
 /// A load that is tried in vain is tried again when the card could have answered it.

@@ -5,7 +5,6 @@
 use chasqui_counters::counters;
 use chasqui_ni::Context;
 
-use super::Board;
 use super::events::BoardEvent;
 
 counters! {
@@ -40,39 +39,32 @@ impl Interrupt {
             self.statistics.withdrawn += 1;
         }
     }
-}
 
-impl Board {
-    /// The firmware interrupts the host for a process.
+    /// The firmware interrupts the host for a process, one of so many.
     ///
     /// # Errors
     /// It can't: in words.
-    pub(super) fn raise(&mut self, process: u64, c: &mut Context<'_, '_>) -> Result<(), String> {
-        let interrupt =
-            self.host.interrupt.as_mut().ok_or("a store to INTERRUPT, for which the host does not wait")?;
-        if process >= u64::from(self.layout.processes) {
+    pub fn raise(&mut self, process: u64, processes: u32, c: &mut Context<'_, '_>) -> Result<(), String> {
+        if process >= u64::from(processes) {
             return Err(format!("a store of {process} to INTERRUPT: the node has no such process"));
         }
-        interrupt.causes |= 1 << process;
-        interrupt.statistics.interrupts += 1;
+        self.causes |= 1 << process;
+        self.statistics.interrupts += 1;
         c.at(c.now, BoardEvent::Line.into());
         Ok(())
     }
 
-    /// The host's load of the register is at the card.
-    pub(super) fn cause_loaded(&mut self, c: &mut Context<'_, '_>) {
-        let interrupt = self.host.interrupt.as_mut().expect("it has a register");
-        let causes = std::mem::take(&mut interrupt.causes);
-        interrupt.statistics.looks += 1;
+    /// The host's load of the register is at the card: what it finds, and takes.
+    pub fn take(&mut self, c: &mut Context<'_, '_>) -> u64 {
+        self.statistics.looks += 1;
         c.at(c.now, BoardEvent::Line.into());
-        self.loaded(&causes.to_le_bytes(), c);
+        std::mem::take(&mut self.causes)
     }
 
     /// The line follows the register.
-    pub(super) fn line(&mut self, c: &mut Context<'_, '_>) {
-        let interrupt = self.host.interrupt.as_mut().expect("it has a line");
-        let wanted = interrupt.causes != 0;
-        if std::mem::replace(&mut interrupt.is_asserted, wanted) != wanted {
+    pub fn line(&mut self, c: &mut Context<'_, '_>) {
+        let wanted = self.causes != 0;
+        if std::mem::replace(&mut self.is_asserted, wanted) != wanted {
             c.interrupt(0, wanted);
         }
     }

@@ -223,7 +223,10 @@ impl Board {
                 Purpose::DmaRead => self.host.path.local_read(data, c.now),
                 Purpose::DmaWrite => self.host.path.local_written(c.now),
                 Purpose::Load => self.loaded(&data, c),
-                Purpose::Cause => self.cause_loaded(c),
+                Purpose::Cause => {
+                    let causes = self.host.line().expect("it has a register").take(c);
+                    self.loaded(&causes.to_le_bytes(), c);
+                }
                 Purpose::Store(0) => {}
                 Purpose::Store(doorbells) => {
                     self.doorbells.add(doorbells, c.now);
@@ -342,7 +345,7 @@ impl Board {
             }
             np::RECEIVE_LOCAL => self.receive_local = value,
             np::RECEIVE_START => return self.start_receive(value, c),
-            np::INTERRUPT => return self.raise(value, c),
+            np::INTERRUPT => return self.host.line()?.raise(value, self.layout.processes, c),
             np::TAG_KEY..=np::TAG_LOOK | np::TAG_DELIVER => return self.tags_store(address, value, c),
             np::FAULT if (value as u32) < self.layout.processes => {
                 let what = match value & !u64::from(u32::MAX) {
@@ -468,7 +471,7 @@ impl NetworkInterface for Board {
             BoardEvent::Landed => self.landed(c),
             BoardEvent::Looked => self.looked(c),
             BoardEvent::Translated => self.translated(c),
-            BoardEvent::Line => self.line(c),
+            BoardEvent::Line => self.host.line().expect("it was raised").line(c),
         }
         self.go_on(c);
     }
