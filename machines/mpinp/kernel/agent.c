@@ -68,7 +68,7 @@ static bool entry_fill(struct pin *pin, uint32_t number)
     uint64_t page = pin->address / PAGE_BYTES * PAGE_BYTES + pin->valid * bytes_of_entry();
     uint64_t end = pin->address + pin->bytes;
     for (unsigned i = 0; i < setting(CHASQUI_MPINP_SETTING_ENTRY_PAGES); i++, page += PAGE_BYTES) {
-        uint64_t physical = page < end ? page_to_pin(page, pin->is_written) : 0;
+        uint64_t physical = page < end ? user_physical(page, pin->is_written) : 0;
         if (page < end && !physical)
             return false;
         entry->pages[i] = (uint32_t)(physical / PAGE_BYTES); /* 0: none */
@@ -89,7 +89,7 @@ static void card_knows(const struct pin *pin, uint64_t word)
 
 static int64_t pin_page(struct pin *pin)
 {
-    uint64_t physical = page_to_pin(pin->address, pin->is_written);
+    uint64_t physical = user_physical(pin->address, pin->is_written);
     if (!physical)
         return -EFAULT;
     card_knows(pin, physical | (pin->is_written ? CHASQUI_MPINP_PINNED_WRITE : 0));

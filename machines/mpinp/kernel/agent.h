@@ -15,14 +15,6 @@ static inline volatile struct chasqui_mpinp_entry *entry_at(uint32_t number)
 /* The number among all entries of the process's first. */
 static inline uint32_t entries_begin(void) { return (uint32_t)(process_here * setting(CHASQUI_MPINP_SETTING_ENTRIES)); }
 
-/* Physical address of a page of the process that the card may reach. 0: the page is not there, or not to be written; or it is a
- * device's, as the process's window of the card: those lie behind all memory, of which the page table is the last. */
-static inline uint64_t page_to_pin(uint64_t address, bool is_written)
-{
-    uint64_t physical = user_physical(address, is_written);
-    return physical < setting(CHASQUI_MPINP_SETTING_PAGE_TABLE) ? physical : 0;
-}
-
 static inline uint64_t bytes_of_entry(void) { return setting(CHASQUI_MPINP_SETTING_ENTRY_PAGES) * PAGE_BYTES; }
 
 /* --- cache.c: pages that stay pinned --- */

@@ -104,7 +104,7 @@ static bool name_pages(uint32_t number, uint64_t block, const struct chasqui_mpi
     for (unsigned i = 0; i < setting(CHASQUI_MPINP_SETTING_ENTRY_PAGES); i++, page += PAGE_BYTES) {
         if (entry->pages[i] || page + PAGE_BYTES <= asked->address || page >= end)
             continue;
-        uint64_t physical = page_to_pin(page, asked->flags & CHASQUI_MPINP_PIN_WRITE);
+        uint64_t physical = user_physical(page, asked->flags & CHASQUI_MPINP_PIN_WRITE);
         if (!physical)
             return false;
         entry->pages[i] = (uint32_t)(physical / PAGE_BYTES);

@@ -67,7 +67,8 @@ impl Board {
             return Err(format!("HOST_START of {bytes} bytes while the host's DMA is busy, or of none"));
         }
         let end = host.address.checked_add(bytes.into());
-        if end.is_none_or(|end| end > DEVICE_BASE) || c.memory.slice(host.address, bytes as usize).is_err() {
+        let is_device = host.address >= DEVICE_BASE; // pinned by a process that named registers as its buffer
+        if end.is_none() || !is_device && c.memory.slice(host.address, bytes as usize).is_err() {
             return Err(format!(
                 "HOST_START of {bytes} bytes at {:#x}: the host has no memory there",
                 host.address
@@ -129,14 +130,19 @@ impl Board {
     pub(super) fn memory_granted(&mut self, number: usize, address: u64, c: &mut Context<'_, '_>) {
         match self.host.memory.get_mut(&number).expect("the bridge has asked for it") {
             Memory::Reads(_, data) => {
-                let bytes = data.len();
-                data.copy_from_slice(c.memory.slice(address, bytes).expect("it was checked"));
+                // Of a device's page nobody answers the bridge (PCI 2.1, 3.3.3.1: a master abort): ones, and no write.
+                match c.memory.slice(address, data.len()) {
+                    Ok(source) => data.copy_from_slice(source),
+                    Err(_) => data.fill(0xff),
+                }
             }
             // The process has given the page up, or may not write it any more.
             Memory::Writes(_, _, Some((process, at))) if c.physical(*process, *at, true) != Some(address) => {
             }
             Memory::Writes(data, ..) => {
-                c.memory.slice_mut(address, data.len()).expect("it was checked").copy_from_slice(data);
+                if let Ok(target) = c.memory.slice_mut(address, data.len()) {
+                    target.copy_from_slice(data);
+                }
             }
         }
     }
