@@ -696,9 +696,10 @@ def test_a_full_disk_is_no_success(words: list[str], chatter: Path, tmp_path: Pa
 def test_where_there_is_no_standard_output(chatter: Path, tmp_path: Path) -> None:
     """The run's files don't take its place, and what can't be written is said."""
     unwritten = "chasqui: standard output can't be written: Bad file descriptor"
+    run = ["run", "-q", "--out", "kept", "--", str(chatter), "3", "0"]
     for words, status, start in (
         (["machines"], 1, f"{unwritten}\n"),
-        (["run", "-q", "--out", "kept", "--", str(chatter), "3", "0"], 1, f"{unwritten} (os error 9)\n"),
+        (run, 1, f"{unwritten} (os error 9)\n"),
     ):
         command = ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-m", "chasqui", *words]
         done = subprocess.run(
