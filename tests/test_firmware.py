@@ -21,13 +21,11 @@ def machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "several/firmware/common.h": "int answer(void);",
         "several/firmware/shared.c": '#include "common.h"\nvoid _start(void) { answer(); }',
         "several/firmware/thin/main.c": '#include "common.h"\nint answer(void) { return 1; }',
-        "several/firmware/thin/own/main.c": '#include "common.h"\nint answer(void) { return 2; }',
-        "several/firmware/thin/own/more.c": "",
+        "several/firmware/thin/own/image.h": "#define OWN 2",
+        "several/firmware/thin/own/more.c": "int more(void);\nint more(void) { return OWN - 1; }",
         "several/firmware/whole/main.c": (
             '#include "common.h"\n#include "registers.h"\nint answer(void) { return WORD; }'
         ),
-        "several/firmware/more/like_thin.h": "#define MORE 2",
-        "several/firmware/more/more.c": "int more(void);\nint more(void) { return MORE - 1; }",
     }
     folder = tmp_path / "machines"
     for name, text in texts.items():
@@ -41,20 +39,15 @@ def machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_folders_are_images_with_the_files_beside_them(machines: Path) -> None:
     found = {
-        name: [str(path.relative_to(machines)) for path in files]
-        for name, files in firmware._images().items()
+        name: [str(path.relative_to(machines)) for path in image.sources]
+        for name, image in firmware._images().items()
     }
     assert found == {
         "plain": ["plain/firmware/main.c"],
-        "several/more": [
-            "several/firmware/shared.c",
-            "several/firmware/thin/main.c",
-            "several/firmware/more/more.c",
-        ],
         "several/thin": ["several/firmware/shared.c", "several/firmware/thin/main.c"],
         "several/thin-own": [
             "several/firmware/shared.c",
-            "several/firmware/thin/own/main.c",
+            "several/firmware/thin/main.c",
             "several/firmware/thin/own/more.c",
         ],
         "several/whole": ["several/firmware/shared.c", "several/firmware/whole/main.c"],
@@ -62,18 +55,20 @@ def test_folders_are_images_with_the_files_beside_them(machines: Path) -> None:
 
 
 def test_a_folder_of_drivers_is_a_further_kernel(machines: Path) -> None:
-    for name in ("agent.c", "other.c", "quiet/agent.c", "quiet/more.c"):
+    for name in ("agent.c", "other.c", "quiet/image.h", "quiet/more.c"):
         path = machines / "several" / "kernel" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
+    place = machines / "several" / "kernel"
     found = {
-        name: [str(path.relative_to(machines / "several" / "kernel")) for path in files]
-        for name, files in firmware._drivers().items()
+        name: [str(path.relative_to(place)) for path in image.sources]
+        for name, image in firmware._drivers().items()
     }
     assert found == {
         "several": ["agent.c", "other.c"],
-        "several.quiet": ["quiet/agent.c", "other.c", "quiet/more.c"],
+        "several.quiet": ["agent.c", "other.c", "quiet/more.c"],
     }
+    assert firmware._drivers()["several.quiet"].header == place / "quiet" / "image.h"
 
 
 def test_a_change_of_any_image_has_them_built_again(
@@ -109,6 +104,6 @@ def test_images_are_linked(machines: Path, monkeypatch: pytest.MonkeyPatch) -> N
     found = sorted(str(path.relative_to(images)) for path in images.glob("**/*.elf"))
     assert found == [
         "plain.elf",
-        *(f"several/{name}.elf" for name in ("more", "thin-own", "thin", "whole")),
+        *(f"several/{name}.elf" for name in ("thin-own", "thin", "whole")),
     ]
     assert (images / "several/thin.elf").read_bytes() != (images / "several/whole.elf").read_bytes()

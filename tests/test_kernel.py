@@ -143,8 +143,9 @@ def test_symbols_of_the_kernel(compile_c: Compiler, tmp_path: Path) -> None:
     assert "trap_return" in trace
 
 
-def linked(drivers: list[Path], place: Path) -> Path:
+def linked(files: list[Path], place: Path) -> Path:
     """A folder with kernels that have these drivers, for one hart and several, and the firmware."""
+    drivers = firmware.Image(files)
     images = place / "images"
     images.mkdir()
     (images / "voyager.elf").symlink_to(firmware.directory() / "voyager.elf")

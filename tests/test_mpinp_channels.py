@@ -1,7 +1,7 @@
 """The channels of mpinp's card as a cache of more: mpinp/channel-cache.
 
-Use this when machines/mpinp/protocol/cache.c, lease_table.h or firmware/channels change. Few rings
-and tables (`mpinp.control.channels`) do with few ranks what 64 do with many.
+Use this when machines/mpinp/protocol/cache.c, lease_table.h or firmware/mcp/channels change. Few
+rings and tables (`mpinp.control.channels`) do with few ranks what 64 do with many.
 """
 
 from __future__ import annotations

@@ -83,13 +83,14 @@ def without(rule: str, place: Path) -> Path:
     name = {"kernel": "wait.c", "firmware": "interrupt.c"}[part]
     changed = place / name
 
-    def sources(files: list[Path]) -> list[Path]:
-        for file in files:
+    def of(image: firmware.Image) -> firmware.Image:
+        for file in image.sources:
             if file.name == name:
                 text = file.read_text()
                 assert text.count(before) == 1
                 changed.write_text(text.replace(before, after))
-        return [changed if file.name == name else file for file in files]
+        sources = [changed if file.name == name else file for file in image.sources]
+        return firmware.Image(sources, image.header)
 
     images = place / "images"
     (images / "mpinp").mkdir(parents=True)
@@ -97,10 +98,10 @@ def without(rule: str, place: Path) -> Path:
     card, kernel = images / "mpinp" / "mcp-interrupt.elf", images / "mpinp.interrupt.kernel.elf"
     if part == "kernel":
         card.symlink_to(there / "mpinp" / card.name)
-        firmware.link_kernel(sources(firmware._drivers()["mpinp.interrupt"]), [SOURCES], kernel)
+        firmware.link_kernel(of(firmware._drivers()["mpinp.interrupt"]), [SOURCES], kernel)
     else:
         kernel.symlink_to(there / kernel.name)
-        firmware.link(sources(firmware._images()["mpinp/mcp-interrupt"]), SOURCES, card)
+        firmware.link(of(firmware._images()["mpinp/mcp-interrupt"]), SOURCES, card)
     return images
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -122,7 +123,8 @@ class Made:
         self.target = place / "target"
         done = command_line.run("new-machine", NAME, directory=self.sources)
         assert done.returncode == 0, done.stderr
-        assert f"made     machines/{NAME} (device 9)" in done.stdout
+        assert re.search(rf"made     machines/{NAME} \(device \d+\)", done.stdout), done.stdout
+        self._check_devices()
         # What is compiled already: the crates below the catalogue don't differ.
         if (TARGET / "release").is_dir():
             shutil.copytree(TARGET / "release", self.target / "release", symlinks=True)
@@ -138,6 +140,17 @@ class Made:
             "CHASQUI_CACHE_DIR": str(place / "cache"),
             "PYTHONPATH": str(self.sources / "python"),
         }
+
+    def _check_devices(self) -> None:
+        """Every device has a number of its own."""
+        headers = sorted((self.sources / "machines").glob("**/*.h"))
+        numbers = [
+            int(number, 16)
+            for path in headers
+            for number in re.findall(r"#define \w*DEVICE (0x[0-9a-f]+)ull", path.read_text())
+        ]
+        assert len(numbers) > 8
+        assert len(set(numbers)) == len(numbers), numbers
 
     def _lock(self) -> str:
         """As the Makefile makes it from dependencies.lock."""

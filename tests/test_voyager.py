@@ -83,7 +83,7 @@ FAULTS = {
         "a store into Express transmit queue 0, which is full",
     ),
     "overflow_wide": (
-        "for (int i = 0; i < 1000; i++) chasqui_store_64(nes.express + 128, (uint64_t[8]){i})",
+        "for (int i = 0; i < 4000; i++) chasqui_store_64(nes.express + 128, (uint64_t[8]){i})",
         "a store into Express transmit queue 0, which is full",
     ),
     "misaligned_wide": (

@@ -507,7 +507,7 @@ BROKEN = {
 def test_firmware_faults_are_reported(compile_c: Compiler, tmp_path: Path, name: str) -> None:
     source, text = BROKEN[name]
     (tmp_path / "broken.c").write_text(source)
-    firmware.link([tmp_path / "broken.c"], tmp_path, tmp_path / "voyager.elf")
+    firmware.link(firmware.Image([tmp_path / "broken.c"]), tmp_path, tmp_path / "voyager.elf")
     request = {
         "machine": "voyager",
         "sets": NONE_RESIDENT[1::2],

@@ -26,7 +26,7 @@ WORDS: dict[type, str] = {int: f"a number from 0 to {NUMBER_MAX}", str: "a text"
 def check_regular(path: Path) -> None:
     """Raises InputError if something is there that is no file: a pipe or a device may never end."""
     if path.exists() and not path.is_file():
-        what = "a directory" if path.is_dir() else "not a regular file"
+        what = "a directory; a file is allowed" if path.is_dir() else "not a regular file"
         raise InputError(f"{path}: {what}")
 
 

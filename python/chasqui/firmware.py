@@ -1,12 +1,11 @@
 """Firmware of the machines that have processors in their network interfaces, `machines/*/firmware`
 (one image, or one for each folder in it, of that folder's files and those beside the folders; these
-may include `machines/*/protocol`; a folder with a header `like_<image>.h` is that image's files and
-its own, each behind the header), and
-the kernel image, `guest/kernel`, once without drivers and once with those of each machine that has
-some, `machines/*/kernel`; and each of these for one hart and for several.
+may include `machines/*/protocol`), and the kernel image, `guest/kernel`, once without drivers and
+once with those of each machine that has some, `machines/*/kernel`; and each of these for one hart
+and for several.
 
-A folder in that of a firmware image or of drivers is a further image: of the same files, but for
-those whose names it has itself, and of what it has besides.
+A folder in that of a firmware image or of drivers is a further image: of the same files and its
+own, each behind its header `image.h`, which says what is otherwise.
 
 They are built once for every state of their sources and of the toolchain, into the cache. `chasqui
 run` asks for them each time; the toolchain is loaded only to build.
@@ -15,6 +14,7 @@ run` asks for them each time; the toolchain is loaded only to build.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 from chasqui.cache import MACHINES, PACKAGE, cache_directory
 
@@ -42,6 +42,17 @@ KERNEL_TARGET = [
 HARTS_MAX = 64
 
 
+class Image(NamedTuple):
+    """C files, and the header before each of them."""
+
+    sources: list[Path]
+    header: Path | None = None
+
+    def further(self, folder: Path) -> Image:
+        """One of these files and those of a folder."""
+        return Image([*self.sources, *sorted(folder.glob("*.c"))], folder / "image.h")
+
+
 def _sources(folder: str) -> dict[str, list[Path]]:
     """The C files in `folder` of each machine that has some."""
     found: dict[str, list[Path]] = {}
@@ -50,49 +61,32 @@ def _sources(folder: str) -> dict[str, list[Path]]:
     return found
 
 
-def _replace(sources: list[Path], path: Path) -> None:
-    """The file comes in the place of the one that has its name, or last."""
-    at = [number for number, each in enumerate(sources) if each.name == path.name]
-    if at:
-        sources[at[0]] = path
-    else:
-        sources.append(path)
+def _drivers() -> dict[str, Image]:
+    """The drivers in each kernel image: `<machine>`, or `<machine>.<image>`."""
+    own = {machine: Image(files) for machine, files in _sources("kernel").items()}
+    folders = [path.parent for path in sorted(MACHINES.glob("*/kernel/*/image.h"))]
+    machines = [folder.parents[1].name for folder in folders]
+    return own | {
+        f"{machine}.{folder.name}": own[machine].further(folder)
+        for machine, folder in zip(machines, folders, strict=True)
+    }
 
 
-def _drivers() -> dict[str, list[Path]]:
-    """The C files of the drivers in each kernel image: `<machine>`, or `<machine>.<image>`."""
-    found = _sources("kernel")
-    for path in sorted(MACHINES.glob("*/kernel/*/*.c")):
-        machine = path.parents[2].name
-        further = found.setdefault(f"{machine}.{path.parent.name}", [*found.get(machine, [])])
-        _replace(further, path)
-    return found
-
-
-def _images() -> dict[str, list[Path]]:
-    """The C files of each firmware image: `<machine>`, or `<machine>/<image>` of a machine that has
-    a folder for each."""
+def _images() -> dict[str, Image]:
+    """Each firmware image: `<machine>`, or `<machine>/<image>` of a machine that has a folder for
+    each, or `<machine>/<image>-<folder>`."""
     shared = _sources("firmware")
-    own: dict[str, list[Path]] = {}
+    own: dict[str, Image] = {}
     for path in sorted(MACHINES.glob("*/firmware/*/*.c")):
         machine = path.parents[2].name
-        sources = own.setdefault(f"{machine}/{path.parent.name}", [*shared.get(machine, [])])
-        sources.append(path)
-    for path in sorted(MACHINES.glob("*/firmware/*/*/*.c")):
+        name = f"{machine}/{path.parent.name}"
+        own.setdefault(name, Image([*shared.get(machine, [])])).sources.append(path)
+    for path in sorted(MACHINES.glob("*/firmware/*/*/image.h")):
         image = f"{path.parents[3].name}/{path.parents[1].name}"
-        further = own.setdefault(f"{image}-{path.parent.name}", [*own.get(image, [])])
-        _replace(further, path)
-    for name, header in _headers().items():
-        other = f"{name.split('/')[0]}/{header.stem.removeprefix('like_')}"
-        own[name] = [*own[other], *sorted(header.parent.glob("*.c"))]
+        own[f"{image}-{path.parent.name}"] = own[image].further(path.parent)
     several = {name.split("/")[0] for name in own}
-    return {name: files for name, files in shared.items() if name not in several} | own
-
-
-def _headers() -> dict[str, Path]:
-    """Of the images that are like others, the header that tells them apart."""
-    found = sorted(MACHINES.glob("*/firmware/*/like_*.h"))
-    return {f"{path.parents[2].name}/{path.parent.name}": path for path in found}
+    alone = {name: Image(files) for name, files in shared.items() if name not in several}
+    return alone | own
 
 
 def directory() -> Path:
@@ -126,37 +120,37 @@ def _build(place: Path) -> None:
         if place.is_dir():
             return
         with toolchain.appearing(place) as building:
-            for name, sources in _images().items():
+            for name, firmware in _images().items():
                 image = building / f"{name}.elf"
                 image.parent.mkdir(exist_ok=True)
-                link(sources, MACHINES / name.split("/")[0], image, _headers().get(name))
+                link(firmware, MACHINES / name.split("/")[0], image)
             kernels = {f"{name}.": drivers for name, drivers in _drivers().items()}
-            for prefix, drivers in {"": [], **kernels}.items():
-                include = [MACHINES / prefix.split(".")[0]] if drivers else []
+            for prefix, drivers in {"": Image([]), **kernels}.items():
+                include = [MACHINES / prefix.split(".")[0]] if prefix else []
                 link_kernel(drivers, include, building / f"{prefix}kernel.elf")
                 several = building / f"{prefix}kernel-smp.elf"
                 link_kernel(drivers, include, several, HARTS_MAX)
 
 
-def link(sources: list[Path], include: Path, image: Path, header: Path | None = None) -> None:
-    """Compiles firmware of the machine in folder `include` to an image, behind `header`."""
+def link(firmware: Image, include: Path, image: Path) -> None:
+    """Compiles firmware of the machine in folder `include` to an image."""
     from chasqui.toolchain import ZIG_TARGET
 
     folders = [include / "firmware", include, INCLUDE]
-    first = [f"-include{header}"] if header else []
-    _link([*ZIG_TARGET, *FIRMWARE_FLAGS, *first], sources, folders, image)
+    _link([*ZIG_TARGET, *FIRMWARE_FLAGS], firmware, folders, image)
 
 
-def link_kernel(drivers: list[Path], include: list[Path], image: Path, harts: int = 1) -> None:
+def link_kernel(drivers: Image, include: list[Path], image: Path, harts: int = 1) -> None:
     """Compiles the kernel with drivers to an image for nodes of up to so many harts."""
-    sources = [*sorted(KERNEL.glob("*.S")), *sorted(KERNEL.glob("**/*.c")), *drivers]
+    sources = [*sorted(KERNEL.glob("*.S")), *sorted(KERNEL.glob("**/*.c")), *drivers.sources]
     flags = [*KERNEL_TARGET, *KERNEL_FLAGS, f"-DHARTS={harts}"]
-    _link(flags, sources, [KERNEL, INCLUDE, *include], image)
+    _link(flags, Image(sources, drivers.header), [KERNEL, INCLUDE, *include], image)
 
 
-def _link(flags: list[str], sources: list[Path], include: list[Path], image: Path) -> None:
+def _link(flags: list[str], of: Image, include: list[Path], image: Path) -> None:
     from chasqui import toolchain
 
     folders = [f"-I{path}" for path in include]
-    command = ["cc", *flags, *toolchain.ZIG_ALWAYS, *FLAGS, *folders]
-    toolchain.run_zig(command, *sources, "-o", image)
+    first = [f"-include{of.header}"] if of.header else []
+    command = ["cc", *flags, *first, *toolchain.ZIG_ALWAYS, *FLAGS, *folders]
+    toolchain.run_zig(command, *of.sources, "-o", image)

@@ -28,9 +28,6 @@ pub(crate) fn check_record(request: &Request) -> Result<(), InputError> {
     if request.options.fast_forward {
         return Err(InputError("--fast-forward: a recording is of the whole program".into()));
     }
-    if file.is_dir() {
-        return Err(InputError(format!("{}: a directory; a recording is a file", file.display())));
-    }
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(missing) = folder.filter(|folder| !folder.is_dir()) {
         return Err(InputError(format!("{}: there is no such directory", missing.display())));

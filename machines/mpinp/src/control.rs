@@ -268,7 +268,11 @@ impl Control {
 
     /// Name of the firmware's image.
     pub fn firmware(&self, shared: &Shared) -> &'static str {
-        if self.image == Image::Mcp && shared.interrupts() { "mcp-interrupt" } else { self.image.word() }
+        match self.image {
+            Image::Mcp if shared.interrupts() => "mcp-interrupt",
+            Image::Channels => "mcp-channels",
+            other => other.word(),
+        }
     }
 
     /// What does not fit, in words.
@@ -402,10 +406,11 @@ mod tests {
     fn firmware_that_matches_interrupts() {
         let (polling, interrupt) = (Shared::default(), Shared { wait: Wait::Interrupt, ..Shared::default() });
         let control = |image| Control { image, ..Control::default() };
-        let names = [(Image::Mcp, &polling), (Image::Mcp, &interrupt), (Image::Bip, &polling)];
+        let names = [Image::Mcp, Image::Channels, Image::Bip].map(|image| (image, &polling));
+        let names = [names.as_slice(), &[(Image::Mcp, &interrupt)]].concat();
         assert_eq!(
-            names.map(|(image, shared)| control(image).firmware(shared)),
-            ["mcp", "mcp-interrupt", "bip"]
+            names.iter().map(|&(image, shared)| control(image).firmware(shared)).collect::<Vec<_>>(),
+            ["mcp", "mcp-channels", "bip", "mcp-interrupt"]
         );
         assert_eq!(control(Image::Mcp).mistakes(&interrupt), Vec::<String>::new());
         let text = &control(Image::Bip).mistakes(&interrupt)[0];

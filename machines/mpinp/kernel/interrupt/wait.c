@@ -4,7 +4,8 @@
  * between the two goes behind the store, and its answer comes behind what the card has written to memory (PCI Local Bus
  * Specification 2.1, 3.2.5). So an event that the card had written before it could see the word is seen here; for all others
  * it interrupts. In the kernel no interrupt is taken, so none comes between the look and the sleep. */
-#define BY_INTERRUPT
+#include "kernel/interrupt/image.h"
+
 #include "kernel/agent.h"
 
 static struct queue sleepers[PROCESSES];

@@ -3,7 +3,8 @@
  * word that comes later comes before that look, which sees what was written.
  *
  * The kernel alone stores to the word, with a number for each wait: none is lost, and none has two interrupts. */
-#define BY_INTERRUPT
+#include "mcp/interrupt/image.h"
+
 #include "mcp/mcp.h"
 
 static const volatile uint64_t *asked; /* by process */

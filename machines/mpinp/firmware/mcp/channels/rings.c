@@ -1,8 +1,8 @@
 /* Sends that wait for a send ring, as all are other channels': in one order, so that those of a channel keep theirs. A ring is
  * free when no message is in it. Those that wait for a receive that comes late are pressed: their receivers' hosts take them. */
-#include "like_mcp.h"
+#include "mcp/channels/image.h"
 
-#include "../mcp/mcp.h"
+#include "mcp/mcp.h"
 
 static uint32_t first = NONE, last; /* requests, linked by `next` */
 static uint32_t looked; /* ring */
