@@ -251,7 +251,7 @@ static inline uint64_t physical_of(const void *memory) { return (uint64_t)memory
 
 int copy_from_user(void *to, uint64_t from, size_t bytes); /* 0 or -EFAULT */
 int copy_to_user(uint64_t to, const void *from, size_t bytes);
-uint64_t user_physical(uint64_t address, bool write); /* of a page that stays where it is; 0: there is none */
+uint64_t user_physical(uint64_t address, bool write); /* of memory, which stays where it is; 0: there is none */
 bool user_page_fault(uint64_t address, uint64_t cause);
 
 /* --- drivers (driver.c) --- */

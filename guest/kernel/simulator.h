@@ -15,6 +15,7 @@
 #define CHASQUI_KERNEL_IMAGE 0xffffffff80000000ull /* Where kernel images are linked: the upper 2 GiB, as Linux's. */
 #define CHASQUI_KERNEL_DIRECT 0xffffffc000000000ull /* Where the kernel sees physical memory, from physical address 0 on. */
 #define CHASQUI_KERNEL_DEVICE 0xffffffe000000000ull /* Where it sees the NI's registers, uncached. */
+#define CHASQUI_KERNEL_DEVICE_PHYSICAL 0x10000000000ull /* Their physical address. What lies there, or beyond, is no memory. */
 #define CHASQUI_KERNEL_DEVICE_BYTES 0x40000000ull /* What is mapped of them [bytes]. */
 #define CHASQUI_KERNEL_CONTROLLER 0xffffffe040000000ull /* Where it sees the registers of the interrupt controller, uncached. */
 #define CHASQUI_KERNEL_SBI_LINUX 0xa000000ull /* Extension: Linux's system call whose number is the function, with its arguments, of the process. Costs no time but */

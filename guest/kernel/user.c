@@ -53,7 +53,7 @@ static uint64_t entry_of(uint64_t address)
     return entry;
 }
 
-/* The simulator never takes a page from a process, so none need be pinned. */
+/* The simulator never takes a page from a process, so none need be pinned. A device's registers are no memory. */
 uint64_t user_physical(uint64_t address, bool write)
 {
     uint64_t wanted = VALID | (write ? WRITE : READ);
@@ -65,5 +65,6 @@ uint64_t user_physical(uint64_t address, bool write)
             return 0;
         entry = entry_of(address);
     }
-    return page_address(entry >> 10) + address % PAGE_BYTES;
+    uint64_t physical = page_address(entry >> 10) + address % PAGE_BYTES;
+    return physical < CHASQUI_KERNEL_DEVICE_PHYSICAL ? physical : 0;
 }

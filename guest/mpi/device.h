@@ -25,7 +25,14 @@ struct transport;
 /* Words by which a device finds a payload that it holds. */
 enum { MPI_HELD_WORDS = 3 };
 
-enum mpi_collective_kind { MPI_COLLECTIVE_BARRIER, MPI_COLLECTIVE_BCAST, MPI_COLLECTIVE_ALLREDUCE };
+enum mpi_collective_kind {
+    MPI_COLLECTIVE_BARRIER,
+    MPI_COLLECTIVE_BCAST,
+    MPI_COLLECTIVE_REDUCE,
+    MPI_COLLECTIVE_ALLREDUCE,
+    MPI_COLLECTIVE_GATHER,
+    MPI_COLLECTIVE_SCATTER
+};
 enum { MPI_COLLECTIVE_NO_OPERATOR = 0xff };
 
 /* A collective over dense data. */
@@ -36,13 +43,13 @@ struct mpi_collective {
     /* With the first process's world rank, these name an operation. Operations of one name begin in
      * the same order everywhere; of different names they may be under way in any order. */
     uint32_t context, tag;
-    size_t count, bytes; /* Elements, and their length. */
-    unsigned type;       /* Of an allreduce: enum type_class (mpi/datatype/type.h). */
+    size_t count, bytes; /* Elements, and their length; of a gather or scatter those of each process. */
+    unsigned type;       /* Of a reduction: enum type_class (mpi/datatype/type.h). */
     unsigned op;         /* Likewise: the operator's handle less OP_HANDLE_FIRST (mpi/op/op.h), or
                             MPI_COLLECTIVE_NO_OPERATOR for one of the program's. */
     int root;
-    const void *send;
-    void *recv;
+    const void *send; /* Of a scatter: null but at the root, where all blocks are, by rank. */
+    void *recv;       /* Of a reduction to the root, or a gather: likewise. */
 };
 
 /* What a device makes of a receive (`expect`). */

@@ -11,7 +11,9 @@
     DEVICE(via)             \
     DEVICE(tcp)             \
     DEVICE(mpinp)           \
-    DEVICE(mcp)
+    DEVICE(mcp)             \
+    DEVICE(tags)            \
+    DEVICE(wake)
 #endif
 
 #define DECLARE(name) extern struct mpi_device mpi_device_##name;

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -126,16 +125,6 @@ def libmpi_sources() -> list[Path]:
     return found
 
 
-def _device_list() -> list[str]:
-    """What has guest/mpi/devices.c list further devices than it names: of folders of machines. They
-    come behind those, so that the library finds all others as before."""
-    lists = "".join(path.read_text() for path in GUEST.glob("mpi/devices.c"))
-    listed = re.findall(r"\bDEVICE\((\w+)\)", lists)
-    there = {path.parent.name for path in MACHINES.glob("*/*/device.c")}
-    names = [*listed, *sorted(there - set(listed))]
-    return ["-DCHQ_DEVICES(DEVICE)=" + " ".join(f"DEVICE({name})" for name in names)]
-
-
 def _part(source: Path) -> str:
     """The name by which the linker script selects an object."""
     parts = {MACHINES: "device", GUEST / "local": "device", GUEST / "mpi": "mpi"}
@@ -166,7 +155,6 @@ def _libmpi_key() -> str:
 
     digest = hashlib.sha256()
     digest.update(repr((ZIG_TARGET, ZIG_ALWAYS, LIBMPI_FLAGS, LIBC_FLAGS)).encode())
-    digest.update(repr(_device_list()).encode())
     digest.update(_linker_script().encode())
     headers = sorted(GUEST.glob("**/*.h")) + sorted(MACHINES.glob("**/*.h"))
     for path in [*libmpi_sources(), *libc_sources(), *headers]:
@@ -205,7 +193,7 @@ def _build_libmpi(place: Path) -> None:
     announce_first_build()
     with appearing(place) as building:
         (building / LINKER_SCRIPT).write_text(_linker_script())
-        archive(building / "libmpi.a", libmpi_sources(), *_device_list())
+        archive(building / "libmpi.a", libmpi_sources())
         archive(building / "libchasqui-c.a", libc_sources(), *LIBC_FLAGS)
 
 

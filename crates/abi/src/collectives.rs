@@ -90,6 +90,7 @@ collectives! {
     reduce {
         binomial;
         rabenseifner [Commutes, Count];
+        ni [Ni, Dense];
     }
     allreduce {
         recursive_doubling;
@@ -100,10 +101,12 @@ collectives! {
     gather {
         binomial;
         linear;
+        ni [Ni];
     }
     scatter {
         binomial;
         linear;
+        ni [Ni];
     }
     gatherv {
         linear = gather_linear;

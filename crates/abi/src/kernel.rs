@@ -13,6 +13,8 @@ crate::guest_constants! {
     pub const DIRECT: u64 = 0xffff_ffc0_0000_0000;
     /// Where it sees the NI's registers, uncached.
     pub const DEVICE: u64 = 0xffff_ffe0_0000_0000;
+    /// Their physical address. What lies there, or beyond, is no memory.
+    pub const DEVICE_PHYSICAL: u64 = 1 << 40;
     /// What is mapped of them [bytes].
     pub const DEVICE_BYTES: u64 = 0x4000_0000;
     /// Where it sees the registers of the interrupt controller, uncached.

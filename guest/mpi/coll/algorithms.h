@@ -52,7 +52,8 @@ enum coll_kind {
     ALGORITHM(bcast, ni, chq_bcast_ni, NEED_NI | NEED_DENSE)
 #define CHQ_REDUCE(ALGORITHM) \
     ALGORITHM(reduce, binomial, chq_reduce_binomial, 0) \
-    ALGORITHM(reduce, rabenseifner, chq_reduce_rabenseifner, NEED_COMMUTES | NEED_COUNT)
+    ALGORITHM(reduce, rabenseifner, chq_reduce_rabenseifner, NEED_COMMUTES | NEED_COUNT) \
+    ALGORITHM(reduce, ni, chq_reduce_ni, NEED_NI | NEED_DENSE)
 #define CHQ_ALLREDUCE(ALGORITHM) \
     ALGORITHM(allreduce, recursive_doubling, chq_allreduce_recursive_doubling, 0) \
     ALGORITHM(allreduce, ring, chq_allreduce_ring, NEED_COMMUTES | NEED_COUNT) \
@@ -60,10 +61,12 @@ enum coll_kind {
     ALGORITHM(allreduce, ni, chq_allreduce_ni, NEED_NI | NEED_DENSE)
 #define CHQ_GATHER(ALGORITHM) \
     ALGORITHM(gather, binomial, chq_gather_binomial, 0) \
-    ALGORITHM(gather, linear, chq_gather_linear, 0)
+    ALGORITHM(gather, linear, chq_gather_linear, 0) \
+    ALGORITHM(gather, ni, chq_gather_ni, NEED_NI)
 #define CHQ_SCATTER(ALGORITHM) \
     ALGORITHM(scatter, binomial, chq_scatter_binomial, 0) \
-    ALGORITHM(scatter, linear, chq_scatter_linear, 0)
+    ALGORITHM(scatter, linear, chq_scatter_linear, 0) \
+    ALGORITHM(scatter, ni, chq_scatter_ni, NEED_NI)
 #define CHQ_GATHERV(ALGORITHM) \
     ALGORITHM(gatherv, linear, chq_gather_linear, 0) \
     ALGORITHM(gatherv, binomial, chq_gatherv_binomial, 0)

@@ -22,7 +22,7 @@ coll_bcast chq_bcast_binomial, chq_bcast_scatter_allgather, chq_bcast_chain, chq
 
 typedef int coll_reduce(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op,
                         int root, struct communicator *comm);
-coll_reduce chq_reduce_binomial, chq_reduce_rabenseifner;
+coll_reduce chq_reduce_binomial, chq_reduce_rabenseifner, chq_reduce_ni;
 
 typedef int coll_allreduce(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op,
                            struct communicator *comm);
@@ -38,7 +38,7 @@ struct side {
     const int *counts, *displacements; /* Null: `count` each, one after another. */
 };
 typedef int coll_gather(const struct side *send, const struct side *recv, int root, struct communicator *comm);
-coll_gather chq_gather_binomial, chq_gather_linear, chq_scatter_binomial, chq_scatter_linear;
+coll_gather chq_gather_binomial, chq_gather_linear, chq_gather_ni, chq_scatter_binomial, chq_scatter_linear, chq_scatter_ni;
 coll_gather chq_gatherv_binomial, chq_scatterv_binomial;
 
 typedef int coll_allgather(const struct side *send, const struct side *recv, struct communicator *comm);

@@ -224,6 +224,9 @@ static bool mcp_is_not(uint64_t reason)
 /* A broadcast whose data may have gaps here has none for all others perhaps: they hear of it by the card. */
 static bool mcp_takes(const struct mpi_collective *what)
 {
+    if (what->kind != MPI_COLLECTIVE_BARRIER && what->kind != MPI_COLLECTIVE_BCAST &&
+        what->kind != MPI_COLLECTIVE_ALLREDUCE)
+        return false;
     if (what->context % CONTEXTS != CONTEXT_COLLECTIVE)
         return mcp_is_not(CHASQUI_MPINP_REASON_NONBLOCKING);
     if (what->bytes > longest)
@@ -244,6 +247,9 @@ bool mcp_collective(const struct mpi_collective *what, struct request *request)
     case MPI_COLLECTIVE_BARRIER: mcp_is_together(what, 0, NULL); break;
     case MPI_COLLECTIVE_BCAST: mcp_broadcast(what); break;
     case MPI_COLLECTIVE_ALLREDUCE: mcp_reduce(what); break;
+    case MPI_COLLECTIVE_REDUCE:
+    case MPI_COLLECTIVE_GATHER:
+    case MPI_COLLECTIVE_SCATTER: break;
     }
     request_complete(request);
     return true;

@@ -213,6 +213,8 @@ impl Kernel {
     }
 }
 
+const _: () = assert!(kernel::DEVICE_PHYSICAL == DEVICE_BASE);
+
 /// Maps the image, which begins at `physical`, by the table at `table`; all memory; the device; and the interrupt
 /// controller.
 fn map(memory: &mut FlatMemory, root: u64, table: u64, physical: &Range<u64>, controller: u64) {
