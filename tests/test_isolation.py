@@ -280,8 +280,10 @@ def test_a_job_takes_at_most_half_as_long_again_whatever_its_neighbour_does(
         assert time <= 1.5 * reference, f"{how} after {end} us: {time / reference:.2f}"
 
 
-@pytest.mark.parametrize("machine", ["voyager", "voyager-modern"])
-@pytest.mark.parametrize("how", ["flood", "deaf", "exit", "blocks"])
+@pytest.mark.parametrize(
+    ("machine", "how"),
+    in_turn(["voyager", "voyager-modern"], ["flood", "deaf", "blocks", "exit"]),
+)
 def test_a_job_of_many_ranks_on_a_node_takes_no_more_from_another(
     compile_c: Compiler, tmp_path: Path, machine: str, how: str
 ) -> None:
@@ -409,7 +411,11 @@ def check_said(row: str, ratios: Sequence[float]) -> None:
         assert float(least) - margin <= ratio <= float(greatest or least) + margin, line
 
 
-@pytest.mark.parametrize(("machine", "most"), in_turn(["voyager-modern", "voyager"], MOST))
+# Of the longer ones in a sweep.
+@pytest.mark.parametrize(
+    ("machine", "most"),
+    in_turn(["voyager-modern", "voyager"], [each for each in MOST if SWEEP or each[1] == 8]),
+)
 def test_messages_and_nothing_else_beside_a_neighbour(
     compile_c: Compiler, tmp_path: Path, machine: str, most: tuple[str, int]
 ) -> None:

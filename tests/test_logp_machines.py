@@ -73,7 +73,7 @@ POSSIBLE = [
 def possible_sizes(machine: str) -> str:
     if SWEEP:
         return "8,64,16384,32768"
-    return "8,8192,16384" if machine == "netcache/tcp" else "8,64,8192,16384"
+    return "8,8192,16384" if machine == "netcache/tcp" else "8,64,16384"
 
 
 # A kernel that copies many long messages is slow to simulate: of these fewer where rings are short.

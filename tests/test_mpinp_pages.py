@@ -87,7 +87,7 @@ def test_results_do_not_depend_on_how_it_is_simulated(
     common += ["--set", "mpinp.shared.pages=256"]
     names = [name for each, name in in_turn(["1", "4"], VARIATIONS) if each == entry]
     variations = {"one": ["--threads", "1"]} | {name: VARIATIONS[name] for name in names}
-    longest = "20000" if SWEEP else "9001"
+    longest = "20000" if SWEEP else "5001"
     for name, options in variations.items():
         words = [*common, *options, "--", str(program), longest]
         done = command("run", "-q", "--out", name, *words, directory=tmp_path)

@@ -187,7 +187,7 @@ def test_what_there_is_to_say_of_parameters_fits_the_terminal(tmp_path: Path) ->
 
 def test_a_measurement_fits_the_terminal(tmp_path: Path) -> None:
     """Spreads have long numbers and no blanks, reasons are long sentences."""
-    seen = at_terminal(tmp_path, "logp", "--machine", "voyager", "--sizes", "8,20000")
+    seen = at_terminal(tmp_path, "logp", "--machine", "voyager", "--sizes", "8,9000")
     assert seen.status == 0
     lines = Screen(seen.text).lines
     assert max(map(len, lines)) <= 80
