@@ -151,7 +151,6 @@ def overrun_name(case: Case, size: int) -> str:
 
 def runs(quick: bool) -> list[Run]:
     small, long = (SMALL_QUICK, LONG_QUICK) if quick else (SMALL, LONG)
-    stream = STREAM_SHORT if quick else STREAM
     found = []
     for machine, threads in itertools.product(MACHINES, THREADS):
         points: Points = [
@@ -160,7 +159,7 @@ def runs(quick: bool) -> list[Run]:
             if where == machine and mechanism != "dma" and threads in threads_of(name)
         ]
         name = f"{machine}-{threads}"
-        found.append(_run(name, machine, threads, (TRIPS, stream), points))
+        found.append(_run(name, machine, threads, (TRIPS, STREAM), points))
         blocks: Points = [("dma", DMA_QUICK if quick else DMA)]
         found.append(_run(f"{name}-dma", machine, threads, (TRIPS_DMA, STREAM_DMA), blocks))
     found += [
