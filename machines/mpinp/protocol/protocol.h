@@ -231,7 +231,7 @@ struct protocol_channel {
 
 struct protocol_settings {
     uint32_t eager_bytes_max; /* [bytes] messages up to this go without credit */
-    uint32_t unit_bytes; /* [bytes] what the receive buffer is counted in */
+    uint32_t unit_bytes; /* [bytes] what the receive buffer is counted in: a power of two */
     uint32_t buffer_units; /* receive buffer of a channel */
     uint32_t table_slots; /* of a channel's message table: 1 to PROTOCOL_TABLE_SLOTS */
 #ifdef PROTOCOL_CACHE
@@ -258,6 +258,7 @@ struct protocol_cache {
 
 struct protocol {
     struct protocol_settings settings;
+    uint32_t unit_shift; /* logarithm of unit_bytes: some processors divide slowly */
     uint16_t ready_first, ready_last; /* main ring: channels */
     uint16_t free_receive, free_link;
     uint32_t free_receives, free_links;
