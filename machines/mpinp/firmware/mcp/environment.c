@@ -104,6 +104,7 @@ void environment_receive_complete(struct protocol *p, const struct protocol_rece
         event.sequence = transfer->sequence;
     }
     host_event(receive->request >> 8, &event);
+    host_tell(); /* what else the protocol has to do goes on beside it */
 }
 
 #ifdef PROTOCOL_CACHE

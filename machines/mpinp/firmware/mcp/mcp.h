@@ -193,6 +193,7 @@ void refuse(unsigned process, uint64_t why); /* nothing more of it is taken */
 void tell_crowded(unsigned channel);
 /* An event is on its way, but for what the card adds. */
 void host_event(unsigned process, const struct chasqui_mpinp_event *event);
+void host_tell(void); /* events leave now, if nothing moves */
 /* From a request's data at `offset`; then out_fetched. */
 void host_fetch(uint32_t request, uint32_t offset, char *to, uint32_t bytes);
 /* To there, of a message that is named for the records; then in_moved. */

@@ -111,13 +111,13 @@ static void put_grant(const struct protocol_receive *receive)
     struct wire *wire = out_put(receive->channel, WIRE_GRANT, NONE);
     wire->part = transfer_of(receive->request)->granted;
     wire->header.message = receive->message;
-    wire->header.receive = (uint32_t)(receive - protocol.receives);
+    wire->header.receive = receive->number % PROTOCOL_RECEIVES;
 }
 
 void out_grant(const struct protocol_receive *receive)
 {
     if (is_put_off())
-        put_off(PUT_OFF_GRANT, false, receive->channel, (uint32_t)(receive - protocol.receives));
+        put_off(PUT_OFF_GRANT, false, receive->channel, receive->number % PROTOCOL_RECEIVES);
     else
         put_grant(receive);
 }
@@ -297,9 +297,20 @@ static SELDOM void start_next(void)
         begin_fetch(item);
 }
 
+/* Something waits, or perhaps does: what is put off, headers in the queue, messages of a channel, others' headers. In most turns
+ * nothing, and to find that out by the calls themselves took longer than all else of such a turn. */
+static bool may_start(void)
+{
+#ifdef PROTOCOL_CACHE
+    if (rings_press)
+        return true;
+#endif
+    return queued != gone || protocol.ready_first != PROTOCOL_NONE || off.count > 0 || collectives_wait;
+}
+
 void out_go_on(void)
 {
-    if (sends == IDLE)
+    if (sends == IDLE && may_start())
         start_next();
 }
 

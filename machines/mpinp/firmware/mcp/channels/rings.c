@@ -64,7 +64,7 @@ bool rings_withdraw(uint32_t request)
     if (last == request)
         last = before;
     transfer->awaits_ring = false;
-    transfer->told = 0;
+    /* Its name is free now: `granted`, `done` and `told` are the next request's, which fills all of it (fill_transfer, claim). */
     environment_send_complete(&protocol, transfer->channel, request, PROTOCOL_CANCELLED);
     return true;
 }
