@@ -36,8 +36,8 @@ def counted(run: Path) -> dict[str, int]:
     return sums
 
 
-def carry_out(place: Path, *words: str, out: str = "out") -> str:
-    done = command("run", "-q", "--out", out, *words, directory=place)
+def carry_out(place: Path, *words: str, out: str = "out", limit_s: int = 300) -> str:
+    done = command("run", "-q", "--out", out, *words, directory=place, limit_s=limit_s)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -140,9 +140,15 @@ def test_every_rule_of_the_cache_is_needed(tmp_path: Path) -> None:
     assert int(found[2]) > 20
 
 
+def test_more_ranks_than_a_card_has_tables_are_right(program: Path, tmp_path: Path) -> None:
+    words = ["-np", "66", *MACHINE, "--", str(program), "gather", "1"]
+    assert "channels, gather: PASSED" in carry_out(tmp_path, *words)
+
+
+# A case takes the host up to some minutes of one processor.
 @pytest.mark.skipif(not SWEEP, reason="80 ranks take the host minutes")
 @pytest.mark.parametrize("per_node", [1, 4])
-@pytest.mark.parametrize("name", ["ring -l 1", "cg", "all", "gather"])
+@pytest.mark.parametrize("name", ["ring -l 1", "cg -i 1 -g 10", "all", "gather"])
 def test_eighty_ranks_are_right(
     program: Path, examples: Path, tmp_path: Path, name: str, per_node: int
 ) -> None:
@@ -150,4 +156,6 @@ def test_eighty_ranks_are_right(
     path = program if first in ("all", "gather") else examples / first
     arguments = [first, "1"] if path == program else arguments
     words = ["-np", "80", *MACHINE, *(shared(per_node) if per_node > 1 else [])]
-    assert "PASSED" in carry_out(tmp_path, *words, "--", str(path), *arguments)
+    assert "PASSED" in carry_out(
+        tmp_path, *words, "--", str(path), *arguments, limit_s=1800
+    )
