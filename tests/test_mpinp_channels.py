@@ -156,6 +156,4 @@ def test_eighty_ranks_are_right(
     path = program if first in ("all", "gather") else examples / first
     arguments = [first, "1"] if path == program else arguments
     words = ["-np", "80", *MACHINE, *(shared(per_node) if per_node > 1 else [])]
-    assert "PASSED" in carry_out(
-        tmp_path, *words, "--", str(path), *arguments, limit_s=1800
-    )
+    assert "PASSED" in carry_out(tmp_path, *words, "--", str(path), *arguments, limit_s=1800)

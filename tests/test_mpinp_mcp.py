@@ -10,10 +10,11 @@ import os
 from pathlib import Path
 
 import pytest
-from chasqui import messages
 from conftest import ROOT, Compiler
 from simulated import EXAMPLES, SWEEP, WORKLOADS, command, in_turn
 from test_determinism import differences
+
+from chasqui import messages
 
 pytestmark = pytest.mark.core
 
