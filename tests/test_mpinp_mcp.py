@@ -175,6 +175,7 @@ def test_results_do_not_depend_on_how_it_is_simulated(
     "what",
     [
         *("rank", "name", "kind", "window", "odd", "entry", "fetch", "count", "many", "twice"),
+        *("drained", "flood"),
         *("beyond", "foreign", "free", "page", "long", "read", "reuse"),
         *("tree", "length", "operation", "outside", "second"),
     ],
