@@ -15,7 +15,7 @@ import pytest
 from conftest import ROOT, Compiler
 from simulated import SWEEP, command, in_turn
 from test_determinism import differences
-from test_mpinp_mcp import PLACE, SEED, shared
+from test_mpinp_mcp import INCLUDE, PLACE, SEED, shared
 
 pytestmark = pytest.mark.core
 
@@ -83,6 +83,32 @@ def test_messages_in_any_order(
     words = ["-np", "4", *MACHINE, *shared(per_node), *places(count), *sets]
     found = carry_out(tmp_path, *words, "--", str(schedule), str(seed), "50", "20000")
     assert f"schedule, seed {seed}: PASSED" in found
+
+
+@pytest.mark.parametrize("what", ["drained", "flood"])
+def test_a_request_that_may_not_be_is_its_own_processs_fault(
+    compile_c: Compiler, tmp_path: Path, what: str
+) -> None:
+    """Told that a message was drained which left its ring; more sends than a ring has room for."""
+    program = compile_c("forged", (PLACE / "forged.c").read_text(), *INCLUDE)
+    words = ["-np", "3", *MACHINE, *places(1), *shared(3), "--", str(program), what]
+    done = command("run", "--out", "out", *words, directory=tmp_path)
+    assert "fault: rank 1 " in done.stderr
+    assert "protection: " in done.stderr
+
+
+@pytest.mark.parametrize("what", ["kept", "off"])
+def test_credit_of_headers_that_wait(tmp_path: Path, what: str) -> None:
+    """What the cards' queues do seldom: a header is kept, or put off, while a table is leased."""
+    protocol = ROOT / "machines" / "mpinp" / "protocol"
+    sources = [str(path) for path in sorted(protocol.glob("*.c"))]
+    flags = ["-std=c11", "-Wall", "-Werror", "-DPROTOCOL_CACHE", f"-I{protocol}"]
+    program = tmp_path / "waiting"
+    build = ["gcc", *flags, "-o", str(program), str(PLACE / "waiting.c"), *sources]
+    subprocess.run(build, check=True)
+    done = subprocess.run([str(program), what], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    assert "waiting: PASSED" in done.stdout
 
 
 def test_results_do_not_depend_on_how_it_is_simulated(program: Path, tmp_path: Path) -> None:

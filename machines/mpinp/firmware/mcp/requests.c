@@ -170,6 +170,7 @@ bool requests_hold(unsigned channel, const struct protocol_header *header)
         return false;
     process->shown.is_retracted = true;
     process->shown.retract = *header;
+    protocol_kept(&protocol, channel, &process->shown.retract);
     return true;
 }
 
