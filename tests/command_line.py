@@ -46,7 +46,10 @@ _requests: socket.socket | None = None
 
 
 def run(
-    *arguments: str | Path, directory: Path, environment: Mapping[str, str] | None = None
+    *arguments: str | Path,
+    directory: Path,
+    environment: Mapping[str, str] | None = None,
+    limit_s: int = TIMEOUT_S,
 ) -> subprocess.CompletedProcess[str]:
     """Waits for the command and returns its exit status and what it printed."""
     words = [str(argument) for argument in arguments]
@@ -61,9 +64,9 @@ def run(
             finally:
                 os.close(write)
             process = int(answer.readline())
-            if not select.select([answer], [], [], TIMEOUT_S)[0]:
+            if not select.select([answer], [], [], limit_s)[0]:
                 os.kill(process, signal.SIGKILL)
-                raise subprocess.TimeoutExpired(words, TIMEOUT_S)
+                raise subprocess.TimeoutExpired(words, limit_s)
             status = os.waitstatus_to_exitcode(int(answer.readline()))
         out.seek(0)
         err.seek(0)

@@ -14,6 +14,8 @@ from conftest import ROOT, Compiler
 from simulated import EXAMPLES, SWEEP, WORKLOADS, command, in_turn
 from test_determinism import differences
 
+from chasqui import messages
+
 pytestmark = pytest.mark.core
 
 PLACE = ROOT / "tests" / "mpinp"
@@ -173,6 +175,7 @@ def test_results_do_not_depend_on_how_it_is_simulated(
     "what",
     [
         *("rank", "name", "kind", "window", "odd", "entry", "fetch", "count", "many", "twice"),
+        *("drained", "flood"),
         *("beyond", "foreign", "free", "page", "long", "read", "reuse"),
         *("tree", "length", "operation", "outside", "second"),
     ],
@@ -194,3 +197,31 @@ def test_the_largest_number_of_ranks_is_named(examples: Path, tmp_path: Path) ->
     done = command("run", "--out", "out", *words, directory=tmp_path)
     assert done.returncode == 2
     assert "with 4 on a node, up to 16 ranks can run" in done.stderr
+
+
+def test_records_are_cleared_and_copied_wherever_they_begin(
+    compile_c: Compiler, tmp_path: Path
+) -> None:
+    """What the compiler calls, of each beginning within words and each length."""
+    firmware = f"-I{ROOT / 'machines' / 'mpinp' / 'firmware'}"
+    program = compile_c("memory", (PLACE / "memory.c").read_text(), firmware, "-fno-builtin")
+    done = command("run", "--out", "out", "--", str(program), directory=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "memory: PASSED" in done.stdout
+
+
+def test_a_message_walks_the_list_of_receives_once(compile_c: Compiler, tmp_path: Path) -> None:
+    """From the header to the match, behind 64 receives and behind 4."""
+    source = ROOT / "machines" / "mpinp" / "experiments" / "matching.c"
+    program = compile_c("matching", source.read_text())
+    took = {}
+    for depth in (4, 64):
+        words = ["-np", "2", *MACHINE, "--", str(program), "posted", "last", str(depth), "4"]
+        done = command("run", "--out", f"out{depth}", *words, directory=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+        rows = messages.read(tmp_path / f"out{depth}" / "messages.parquet")
+        times = [row.match_ps - row.arrive_ps for row in rows if row.tag == depth]
+        took[depth] = sorted(times)[len(times) // 2]
+    step_ns = (took[64] - took[4]) / 60_000
+    print(f"a receive further down the list: {step_ns:.0f} ns")
+    assert 300 < step_ns < 900  # by two walks 1,200

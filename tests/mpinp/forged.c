@@ -1,7 +1,7 @@
 /* Rank 1 stores a request to its window that it may not make; the others exchange messages meanwhile.
  *
  * Usage: forged WHAT (rank, name, kind, window, odd, beyond, foreign, free, page, long, read, reuse, entry, fetch, count, many,
- * twice, tree, length, operation, outside, second; of pages that stay pinned: given, lent, constant)
+ * twice, drained, flood, tree, length, operation, outside, second; of pages that stay pinned: given, lent, constant)
  */
 #include <fcntl.h>
 #include <mpi.h>
@@ -153,6 +153,42 @@ static struct chasqui_mpinp_request harm_collective(const char *what)
     return request;
 }
 
+static struct chasqui_mpinp_request send_of_window(uint32_t rank, uint32_t name, uint32_t flags)
+{
+    return (struct chasqui_mpinp_request){.kind = CHASQUI_MPINP_SEND,
+                                          .rank = (uint16_t)rank,
+                                          .name = (uint16_t)name,
+                                          .flags = (uint8_t)(CHASQUI_MPINP_IN_WINDOW | flags),
+                                          .context = 12345,
+                                          .bytes = 8,
+                                          .entry = CHASQUI_MPINP_WINDOW_DATA};
+}
+
+/* Its sender is to be told that a message was drained which was none of a synchronous send: that has forgotten it. */
+static struct chasqui_mpinp_request harm_sender(void)
+{
+    post(send_of_window(1, 101, 0));
+    wait();
+    post((struct chasqui_mpinp_request){.kind = CHASQUI_MPINP_DRAIN, .rank = 1, .name = 102});
+    wait();
+    return (struct chasqui_mpinp_request){.kind = CHASQUI_MPINP_FETCH,
+                                          .name = 102,
+                                          .flags = CHASQUI_MPINP_IN_PAGE | CHASQUI_MPINP_DRAINED,
+                                          .bytes = 8,
+                                          .entry = pin(102, 8, CHASQUI_MPINP_PIN_WRITE)};
+}
+
+/* More to one that takes none than a ring has entries, where another channel may have the ring. */
+static void flood(void)
+{
+    post(send_of_window(0, 100, CHASQUI_MPINP_SYNCHRONOUS));
+    for (uint32_t name = 0; name < 17; name++) {
+        post(send_of_window(1, name, CHASQUI_MPINP_SYNCHRONOUS));
+        for (volatile int turn = 0; turn < 200; turn++)
+            ;
+    }
+}
+
 static void harm(const char *what)
 {
     static const char *const collectives[] = {"tree", "length", "operation", "outside", "second"};
@@ -180,7 +216,12 @@ static void harm(const char *what)
         times = CHASQUI_MPINP_NAMES;
     else if (!strcmp(what, "twice") || !strcmp(what, "second"))
         times = 2;
-    else if (!strcmp(what, "given") || !strcmp(what, "lent") || !strcmp(what, "constant"))
+    else if (!strcmp(what, "drained"))
+        request = harm_sender();
+    else if (!strcmp(what, "flood")) {
+        flood();
+        return;
+    } else if (!strcmp(what, "given") || !strcmp(what, "lent") || !strcmp(what, "constant"))
         request = harm_kept(what);
     else
         request = harm_pages(what);

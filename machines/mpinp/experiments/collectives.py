@@ -31,7 +31,7 @@ OPERATIONS = {
     "sum-of-reals": (8, 128),
     "sum-of-integers": (8, 128),
 }
-ASSUMED = ("mpinp.card.lead", "mpinp.np.branch_taken", "mpinp.np.int_mul")
+ASSUMED = ("mpinp.card.lead", "mpinp.np.branch_taken", "mpinp.np.int_mul", "mpinp.np.int_div")
 SENSITIVE, SENSITIVE_RANKS = ("nic", "host"), 4
 
 

@@ -28,7 +28,10 @@ CASES = (
     ("unexpected", "first"), ("unexpected", "last"),
 )  # fmt: skip
 CASES_QUICK = (("posted", "last"), ("unexpected", "last"))
-ASSUMED = ("mpinp.np.branch_taken", "mpinp.card.lead", "node.l2.latency", "node.dram.first_chunk")
+ASSUMED = (
+    "mpinp.np.branch_taken", "mpinp.np.int_mul", "mpinp.np.int_div", "mpinp.card.lead",
+    "node.l2.latency", "node.dram.first_chunk",
+)  # fmt: skip
 SENSITIVE = ("posted", "last", 64)
 
 

@@ -29,8 +29,8 @@ LATENCY_BYTES, OVERHEAD_BYTES = 4, (8, 4096)
 OVERLAP_BYTES, LONG_BYTES = 65536, 40 << 20  # two of these are more than the page table reaches
 OVERHEAD_TRIPS, OVERLAP_TRIPS = 8, 4
 ASSUMED = (
-    "mpinp.card.lead", "mpinp.card.flit", "mpinp.np.branch_taken", "mpinp.pci.posted",
-    "node.dram.first_chunk",
+    "mpinp.card.lead", "mpinp.card.flit", "mpinp.np.branch_taken", "mpinp.np.int_mul",
+    "mpinp.np.int_div", "mpinp.pci.posted", "node.dram.first_chunk",
 )  # fmt: skip
 SENSITIVE = "133.333333"
 

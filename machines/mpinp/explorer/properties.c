@@ -60,6 +60,8 @@ const char *wrong_anywhere(const struct world *world)
 #ifdef PROTOCOL_CACHE
         if (c->sends && c->oldest == c->newest)
             return "a channel without messages has a ring";
+        if (!c->sends && (c->oldest != c->newest || c->head != c->newest))
+            return "a channel with messages has no ring";
         if (c->credit_slots > 0 && !(receiver_at(world, end)->table_state & (TABLE_LEASED | TABLE_RECALLED)))
             return "there is credit for a table that is not leased";
 #endif

@@ -67,3 +67,47 @@ void transmit_control(struct turn *t, struct protocol_header header)
     }
     environment_transmit(t->p, t->channel, &header, NULL);
 }
+
+/* --- headers that wait --- */
+
+void protocol_kept(struct protocol *p, unsigned channel, struct protocol_header *header)
+{
+    struct turn t = turn_of_channel(p, channel);
+    t.header = header;
+    enter_credit(&t);
+    header->credit_slots = 0;
+    header->credit_units = 0;
+}
+
+/* LEASE's credit is that of an empty table, and goes with it alone: with a header that was put off before it, its sender would
+ * have credit and no table. */
+void protocol_put_off(struct protocol *p, unsigned channel, const struct protocol_header *header)
+{
+    struct protocol_channel *c = &p->channels[channel];
+#ifdef PROTOCOL_CACHE
+    if (header->kind == LEASE) {
+        c->is_lease_off = true;
+        return;
+    }
+#endif
+    c->owed_slots += header->credit_slots;
+    c->owed_units += header->credit_units;
+}
+
+void protocol_goes(struct protocol *p, unsigned channel, struct protocol_header *header)
+{
+    struct protocol_channel *c = &p->channels[channel];
+#ifdef PROTOCOL_CACHE
+    if (header->kind == LEASE) {
+        c->is_lease_off = false;
+        header->credit_slots = (uint16_t)p->settings.table_slots;
+        header->credit_units = p->settings.buffer_units;
+        return;
+    }
+    if (c->is_lease_off || c->table_state != TABLE_LEASED)
+        return;
+#endif
+    header->credit_slots = (uint16_t)c->owed_slots;
+    header->credit_units = c->owed_units;
+    c->owed_slots = c->owed_units = 0;
+}

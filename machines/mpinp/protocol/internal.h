@@ -17,6 +17,7 @@ struct turn {
     uint32_t message;
     struct protocol_send *send;
     struct protocol_receive *receive;
+    unsigned link; /* of `receive`, if the search for what is expected found it */
     unsigned slot;
     const struct protocol_header *header;
 };
@@ -37,7 +38,13 @@ static inline void check(struct protocol *p, bool right, const char *reason)
 
 static inline uint32_t units_of(const struct protocol *p, uint32_t bytes)
 {
-    return bytes / p->settings.unit_bytes + (bytes % p->settings.unit_bytes != 0);
+    return (bytes >> p->unit_shift) + ((bytes & (p->settings.unit_bytes - 1)) != 0);
+}
+
+/* Its number begins with it, and grows by as many as there are. */
+static inline uint16_t index_of(const struct protocol_receive *receive)
+{
+    return (uint16_t)(receive->number % PROTOCOL_RECEIVES);
 }
 
 /* --- send side (send.c) --- */
@@ -93,7 +100,7 @@ static inline bool matches(uint32_t context, int32_t wanted, uint32_t message_co
            (wanted == message_tag || (RULE(any_tag) && wanted == PROTOCOL_ANY_TAG));
 }
 
-struct protocol_receive *first_expected(struct turn *t, uint32_t context, int32_t tag); /* or null */
+bool find_expected(struct turn *t);               /* the first that matches the header: t->receive, t->link */
 bool is_asked_for(struct turn *t);                /* the header's message, by a SEND_REQ that is unanswered */
 bool find_unclaimed(struct turn *t, uint32_t context, int32_t tag); /* in the channel: t->slot */
 /* ... in the receive's channels: t->channel, too. */

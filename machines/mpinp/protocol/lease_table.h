@@ -15,6 +15,8 @@
  * recalled. A receiver's table that was given back is emptied by receives, or by the host (environment_crowded). So tables
  * come free; each goes to the channel that has waited longest. A sender that waits for one has a ring, and rings wait for
  * tables, but tables never wait for rings.
+ *
+ * Credit for a table comes with its LEASE or behind it, and is entered before its RECALL, also where headers wait (credit.c).
  */
 /* clang-format off */
 

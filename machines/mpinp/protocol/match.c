@@ -8,23 +8,26 @@ static struct protocol_receive *receive_at(struct turn *t, unsigned link)
     return &t->p->receives[t->p->links[link].receive];
 }
 
-struct protocol_receive *first_expected(struct turn *t, uint32_t context, int32_t tag)
+bool find_expected(struct turn *t)
 {
-    struct protocol_receive *found = NULL;
+    uint32_t context = t->header->context;
+    int32_t tag = t->header->tag;
     for (unsigned link = t->c->expected_first; link != PROTOCOL_NONE; link = t->p->links[link].next) {
         struct protocol_receive *receive = receive_at(t, link);
         if (!matches(receive->context, receive->tag, context, tag))
             continue;
-        found = receive;
+        t->receive = receive;
+        t->link = link;
         if (RULE(receives_in_order))
             break;
     }
-    return found;
+    return t->receive != NULL;
 }
 
+/* Of the receives before t->link none matches. */
 bool is_asked_for(struct turn *t)
 {
-    for (unsigned link = t->c->expected_first; link != PROTOCOL_NONE; link = t->p->links[link].next) {
+    for (unsigned link = t->link; link != PROTOCOL_NONE; link = t->p->links[link].next) {
         const struct protocol_receive *receive = receive_at(t, link);
         if ((receive->state & (RECEIVE_ASKING | RECEIVE_CANCELLING)) &&
             (!RULE(crossing_by_number) || receive->message == t->header->message) &&
@@ -56,7 +59,7 @@ static void add_link(struct turn *t)
     struct protocol_link *link = &p->links[added];
     p->free_link = link->next;
     p->free_links--;
-    link->receive = (uint16_t)(t->receive - p->receives);
+    link->receive = index_of(t->receive);
     link->channel = (uint16_t)t->channel;
     link->chain = t->receive->link;
     link->next = PROTOCOL_NONE;

@@ -5,6 +5,10 @@ void protocol_begin(struct protocol *p, const struct protocol_settings *settings
 {
     check(p, settings->table_slots >= 1 && settings->table_slots <= PROTOCOL_TABLE_SLOTS, "slots of the message table");
     p->settings = *settings;
+    p->unit_shift = 0;
+    while (p->unit_shift < 31 && UINT32_C(1) << p->unit_shift < settings->unit_bytes)
+        p->unit_shift++;
+    check(p, UINT32_C(1) << p->unit_shift == settings->unit_bytes, "units of the receive buffer");
     p->ready_first = p->ready_last = PROTOCOL_NONE;
     p->free_receive = p->free_link = 0;
     p->free_links = PROTOCOL_LINKS;

@@ -212,6 +212,7 @@ struct protocol_channel {
     uint16_t want_next; /* in the order in which tables are wanted */
     bool is_wanted; /* not yet in that order: it has a table, which is to be empty before */
     bool is_used; /* a message has come for the table since it was looked at */
+    bool is_lease_off; /* LEASE was put off */
     struct protocol_send *sends; /* a ring, while there are messages in it; or null */
     struct protocol_slot *slots; /* the table, or null */
 #else
@@ -231,7 +232,7 @@ struct protocol_channel {
 
 struct protocol_settings {
     uint32_t eager_bytes_max; /* [bytes] messages up to this go without credit */
-    uint32_t unit_bytes; /* [bytes] what the receive buffer is counted in */
+    uint32_t unit_bytes; /* [bytes] what the receive buffer is counted in: a power of two */
     uint32_t buffer_units; /* receive buffer of a channel */
     uint32_t table_slots; /* of a channel's message table: 1 to PROTOCOL_TABLE_SLOTS */
 #ifdef PROTOCOL_CACHE
@@ -258,6 +259,7 @@ struct protocol_cache {
 
 struct protocol {
     struct protocol_settings settings;
+    uint32_t unit_shift; /* logarithm of unit_bytes: some processors divide slowly */
     uint16_t ready_first, ready_last; /* main ring: channels */
     uint16_t free_receive, free_link;
     uint32_t free_receives, free_links;
@@ -318,6 +320,8 @@ bool protocol_probe(struct protocol *p, const struct protocol_receive_request *r
 /* A header has come by the channel, which keeps order. If a body follows, one of environment_store, _land and
  * _discard was called when this returns. */
 void protocol_arrived(struct protocol *p, unsigned channel, const struct protocol_header *header);
+/* The header that has come is kept, for a later protocol_arrived. Its credit is entered now: later its table may be another's. */
+void protocol_kept(struct protocol *p, unsigned channel, struct protocol_header *header);
 void protocol_left(struct protocol *p, unsigned channel, uint32_t message); /* body given to environment_transmit */
 void protocol_delivered(struct protocol *p, uint32_t receive); /* whole body came, and is in the host's memory */
 bool protocol_serve(struct protocol *p); /* the link is free: the main ring's next channel. False: none waits */
@@ -327,6 +331,9 @@ bool protocol_serve(struct protocol *p); /* the link is free: the main ring's ne
 /* In each channel in the order of the calls. With `send`, the body follows: then protocol_left. */
 void environment_transmit(struct protocol *p, unsigned channel, const struct protocol_header *header,
                           const struct protocol_send *send);
+/* From within environment_transmit: control that has no room is put off; it goes later, in its order, with what is owed then. */
+void protocol_put_off(struct protocol *p, unsigned channel, const struct protocol_header *header);
+void protocol_goes(struct protocol *p, unsigned channel, struct protocol_header *header); /* fills in its credit */
 /* The body that follows goes into the channel's receive buffer, where there is room; it may be in pieces there. */
 void environment_store(struct protocol *p, unsigned channel, unsigned slot, const struct protocol_header *header);
 /* The body that follows goes to the receive's memory, up to its capacity; the rest is dropped. Then

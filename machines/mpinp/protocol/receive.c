@@ -16,9 +16,12 @@ static bool find_receive(struct turn *t, uint32_t number)
 static void free_receive(struct turn *t)
 {
     struct protocol_receive *receive = t->receive;
-    *receive =
-        (struct protocol_receive){.state = receive->state, .next = t->p->free_receive, .number = receive->number};
-    t->p->free_receive = (uint16_t)(receive - t->p->receives);
+#ifdef PROTOCOL_EXPLORER
+    /* What it was is no part of the state. */
+    *receive = (struct protocol_receive){.state = receive->state, .number = receive->number};
+#endif
+    receive->next = t->p->free_receive;
+    t->p->free_receive = index_of(receive);
     t->p->free_receives++;
 }
 
@@ -98,7 +101,7 @@ static void add_claim(struct turn *t)
     uint16_t *end = &t->c->claimed_first;
     while (*end != PROTOCOL_NONE)
         end = &t->p->receives[*end].next;
-    *end = (uint16_t)(t->receive - t->p->receives);
+    *end = index_of(t->receive);
     t->receive->next = PROTOCOL_NONE;
     t->receive->channel = (uint16_t)t->channel;
     t->receive->message = t->message;
@@ -113,7 +116,7 @@ static void add_claim_and_ask(struct turn *t)
 
 static void remove_claim(struct turn *t)
 {
-    unsigned removed = (unsigned)(t->receive - t->p->receives);
+    unsigned removed = index_of(t->receive);
     uint16_t *place = &t->c->claimed_first;
     while (*place != removed) {
         check(t->p, *place != PROTOCOL_NONE, "a claim in no list");
@@ -150,7 +153,7 @@ static void transmit_ack(struct turn *t, uint32_t message, unsigned flags)
     transmit_control(t, (struct protocol_header){.kind = ACK, .flags = (uint8_t)flags, .message = message});
 }
 
-static void return_credit(struct turn *t)
+static void return_credit_and_record(struct turn *t)
 {
     struct protocol_channel *c = t->c;
     if (t->receive->owes_credit) {
@@ -164,13 +167,13 @@ static void return_credit(struct turn *t)
     }
     if (c->owed_slots > 0 || c->owed_units > 0)
         transmit_ack(t, t->receive->message, 0);
+    free_receive(t);
 }
 
-static void complete_received(struct turn *t)
+static void tell_received(struct turn *t)
 {
     bool is_longer = t->receive->bytes > t->receive->capacity_bytes;
     environment_receive_complete(t->p, t->receive, is_longer ? PROTOCOL_TRUNCATED : PROTOCOL_COMPLETE);
-    free_receive(t);
 }
 
 static void complete_cancelled(struct turn *t)
@@ -201,11 +204,8 @@ static inline void receive_event(struct turn *t, enum receive_event event)
 
 /* --- guards and actions of the arrival table --- */
 
-static bool is_expected(struct turn *t)
-{
-    t->receive = first_expected(t, t->header->context, t->header->tag);
-    return t->receive != NULL;
-}
+/* One search for a message: the rule's guard has found what its action needs. */
+static bool is_expected(struct turn *t) { return t->receive || find_expected(t); }
 
 static void count(struct turn *t) { t->c->heard++; }
 

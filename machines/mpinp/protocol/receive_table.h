@@ -56,9 +56,12 @@ ROW(cancel,           CANCEL, RECEIVE_EXPECTED, always, unlink_all, complete_can
 ROW(cancel_asking,    CANCEL, RECEIVE_ASKING, always, nothing, nothing, nothing, RECEIVE_CANCELLING)
 ROW(cancel_late,      CANCEL, RECEIVE_CANCELLING | RECEIVE_CLAIMED | RECEIVE_DELIVERING, always, nothing, nothing, nothing, SAME)
 
-/* --- the end: credit goes back with ACK (3.3.1) --- */
+/* --- the end: credit goes back with ACK (3.3.1) ---
+ *
+ * The host, which waits, is told before (ours). Nobody can tell the order: what the host does next are further events, and
+ * ACK takes the place among the channel's headers that it would have had. */
 
-ROW(delivered,        DELIVERED, RECEIVE_DELIVERING, always, release, return_credit, complete_received, RECEIVE_FREE)
+ROW(delivered,        DELIVERED, RECEIVE_DELIVERING, always, tell_received, release, return_credit_and_record, RECEIVE_FREE)
 
 /* clang-format on */
 #undef ROW

@@ -104,6 +104,11 @@ void environment_receive_complete(struct protocol *p, const struct protocol_rece
         event.sequence = transfer->sequence;
     }
     host_event(receive->request >> 8, &event);
+#ifndef BY_INTERRUPT
+    /* What else the protocol has to do goes on beside it. A process that sleeps would wait for that: its interrupt comes when
+     * the processor has time to see that the event is there. */
+    host_tell();
+#endif
 }
 
 #ifdef PROTOCOL_CACHE

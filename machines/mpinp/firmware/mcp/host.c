@@ -186,6 +186,12 @@ static SELDOM void start_event(void)
     }
 }
 
+void host_tell(void)
+{
+    if (moves == NOTHING && event_count > 0)
+        start_event();
+}
+
 /* Moves a request's data at `offset`, as many as lie in a row of at most `bytes`, or the entry that says where they lie. */
 static void move_data(uint32_t request, uint32_t offset, char *card, uint32_t bytes, uint64_t direction)
 {

@@ -163,21 +163,32 @@ void environment_discard(struct protocol *p, unsigned channel, const struct prot
 
 /* --- headers --- */
 
-/* Of the message that a header is about, at its sender. */
+/* Of the message that a header is about, at its sender; NONE: that message is gone. */
 static uint32_t request_sent(void)
 {
-    return protocol.channels[wire.channel].sends[wire.header.message % PROTOCOL_RING_ENTRIES].request;
+    const struct protocol_channel *c = &protocol.channels[wire.channel];
+    bool is_kept = wire.header.message - c->oldest < c->newest - c->oldest;
+    return is_kept ? c->sends[wire.header.message % PROTOCOL_RING_ENTRIES].request : NONE;
 }
 
 static void granted(void)
 {
     uint32_t request = request_sent();
+    if (request == NONE)
+        return;
     struct transfer *transfer = transfer_of(request);
     transfer->is_dropped = wire.is_dropped;
     if (!wire.is_dropped)
         transfer->granted = wire.part;
     transfer->next = wire.header.receive;
     send_go_on(request);
+}
+
+static void drained(void)
+{
+    uint32_t request = request_sent();
+    if (request != NONE)
+        transfer_of(request)->is_drained = true;
 }
 
 static void part_comes(void)
@@ -244,7 +255,7 @@ static SELDOM bool take_header(void)
             protocol_arrived(&protocol, wire.channel, &wire.header);
         break;
     case WIRE_GRANT: granted(); break;
-    case WIRE_DRAINED: transfer_of(request_sent())->is_drained = true; break;
+    case WIRE_DRAINED: drained(); break;
     case WIRE_PRESS: pressed(); break;
     case WIRE_NOTE: noted(); break;
     case WIRE_PART: part_comes(); break;

@@ -118,6 +118,9 @@ struct peer {
     bool is_crowded; /* its process was told so */
     bool is_noted; /* its note has no answer */
     bool owes_answer; /* to one that has come */
+#ifdef PROTOCOL_CACHE
+    uint8_t ring_waits; /* sends that wait for a ring */
+#endif
     uint32_t pressed; /* messages before this number are to be drained */
 #ifdef PROTOCOL_CACHE
     uint32_t has_pressed; /* the same of its own: its receiver has been told */
@@ -193,6 +196,7 @@ void refuse(unsigned process, uint64_t why); /* nothing more of it is taken */
 void tell_crowded(unsigned channel);
 /* An event is on its way, but for what the card adds. */
 void host_event(unsigned process, const struct chasqui_mpinp_event *event);
+void host_tell(void); /* events leave now, if nothing moves */
 /* From a request's data at `offset`; then out_fetched. */
 void host_fetch(uint32_t request, uint32_t offset, char *to, uint32_t bytes);
 /* To there, of a message that is named for the records; then in_moved. */
@@ -275,7 +279,7 @@ void receive_go_on(uint32_t request); /* it has more entries */
 /* --- channels/rings.c: sends that wait for a ring --- */
 
 bool rings_lack(unsigned channel); /* it has none for another message, or others wait before it */
-void rings_await(uint32_t request, const struct protocol_send *send);
+bool rings_await(unsigned channel, const struct protocol_send *send); /* false: no ring would have room for it */
 void rings_go_on(void); /* in their order, while there are rings */
 bool rings_withdraw(uint32_t request); /* false: it does not wait */
 /* A message waits for its receive: it holds a ring. */

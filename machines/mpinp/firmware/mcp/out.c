@@ -90,8 +90,7 @@ void out_control(unsigned channel, const struct protocol_header *header)
 {
     struct protocol_channel *c = &protocol.channels[channel];
     if (is_put_off()) {
-        c->owed_slots += header->credit_slots;
-        c->owed_units += header->credit_units;
+        protocol_put_off(&protocol, channel, header);
         bool is_about_receive = header->kind == SEND_REQ || header->kind == NACK_REQUEST;
         put_off(header->kind, header->flags, channel, is_about_receive ? header->receive : header->message);
         return;
@@ -111,13 +110,13 @@ static void put_grant(const struct protocol_receive *receive)
     struct wire *wire = out_put(receive->channel, WIRE_GRANT, NONE);
     wire->part = transfer_of(receive->request)->granted;
     wire->header.message = receive->message;
-    wire->header.receive = (uint32_t)(receive - protocol.receives);
+    wire->header.receive = receive->number % PROTOCOL_RECEIVES;
 }
 
 void out_grant(const struct protocol_receive *receive)
 {
     if (is_put_off())
-        put_off(PUT_OFF_GRANT, false, receive->channel, (uint32_t)(receive - protocol.receives));
+        put_off(PUT_OFF_GRANT, false, receive->channel, receive->number % PROTOCOL_RECEIVES);
     else
         put_grant(receive);
 }
@@ -184,28 +183,10 @@ static void put_part_now(uint32_t request)
         put_part(request);
 }
 
-/* What is owed goes with it: of a table that was recalled meanwhile, with its lease alone. */
-static inline bool may_have_credit(const struct protocol_channel *c, unsigned kind)
-{
-#ifdef PROTOCOL_CACHE
-    return c->table_state == TABLE_LEASED || kind == LEASE;
-#else
-    return (void)c, (void)kind, true;
-#endif
-}
-
 static void put_control_now(unsigned channel, unsigned kind, unsigned flags, uint32_t number)
 {
-    struct protocol_channel *c = &protocol.channels[channel];
-    struct protocol_header header = {.kind = (uint8_t)kind,
-                                     .flags = (uint8_t)flags,
-                                     .credit_slots = (uint16_t)c->owed_slots,
-                                     .credit_units = c->owed_units,
-                                     .message = number};
-    if (may_have_credit(c, kind))
-        c->owed_slots = c->owed_units = 0;
-    else
-        header.credit_slots = 0, header.credit_units = 0;
+    struct protocol_header header = {.kind = (uint8_t)kind, .flags = (uint8_t)flags, .message = number};
+    protocol_goes(&protocol, channel, &header);
     if (kind == SEND_REQ) {
         /* Of what was announced: the receive awaits it. */
         const struct protocol_receive *receive = &protocol.receives[number % PROTOCOL_RECEIVES];
@@ -297,9 +278,20 @@ static SELDOM void start_next(void)
         begin_fetch(item);
 }
 
+/* Something waits, or perhaps does: what is put off, headers in the queue, messages of a channel, others' headers. In most turns
+ * nothing, and to find that out by the calls themselves took longer than all else of such a turn. */
+static bool may_start(void)
+{
+#ifdef PROTOCOL_CACHE
+    if (rings_press)
+        return true;
+#endif
+    return queued != gone || protocol.ready_first != PROTOCOL_NONE || off.count > 0 || collectives_wait;
+}
+
 void out_go_on(void)
 {
-    if (sends == IDLE)
+    if (sends == IDLE && may_start())
         start_next();
 }
 

@@ -106,10 +106,8 @@ void matched(const struct protocol_receive *receive, uint32_t sequence)
 static inline bool post_to_ring(unsigned channel, const struct protocol_send *send)
 {
 #ifdef PROTOCOL_CACHE
-    if (rings_lack(channel)) {
-        rings_await(send->request, send);
-        return true;
-    }
+    if (rings_lack(channel))
+        return rings_await(channel, send);
 #endif
     return protocol_post_send(&protocol, channel, send);
 }
@@ -172,6 +170,7 @@ bool requests_hold(unsigned channel, const struct protocol_header *header)
         return false;
     process->shown.is_retracted = true;
     process->shown.retract = *header;
+    protocol_kept(&protocol, channel, &process->shown.retract);
     return true;
 }
 
@@ -256,10 +255,15 @@ static bool fetch(unsigned process, struct transfer *transfer, const struct chas
     uint32_t number = transfer->number;
     if (transfer->kind != CHASQUI_MPINP_CLAIM || !fill_transfer(process, transfer, request))
         return false;
+    const struct protocol_receive *receive = &protocol.receives[number % PROTOCOL_RECEIVES];
     transfer->number = number;
     transfer->is_drained = true;
-    if (request->flags & CHASQUI_MPINP_DRAINED)
-        tell_drained(&protocol.receives[number % PROTOCOL_RECEIVES]);
+    if (request->flags & CHASQUI_MPINP_DRAINED) {
+        /* Of another its sender may know nothing any more. */
+        if (!stored[table_of(receive->channel)][receive->slot].is_synchronous)
+            return false;
+        tell_drained(receive);
+    }
     protocol_receive_claimed(&protocol, number, request->bytes, request_of(process, request->name));
     return true;
 }

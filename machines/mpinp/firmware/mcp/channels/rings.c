@@ -4,16 +4,22 @@
 
 #include "mcp/mcp.h"
 
-static uint32_t first = NONE, last; /* requests, linked by `next` */
+static uint32_t first = NONE,
+                last; /* requests, linked by `next`; of a channel no more than its ring would have room for */
 static uint32_t looked; /* ring */
 
 bool rings_press;
 
 bool rings_lack(unsigned channel) { return first != NONE || !protocol_has_ring(&protocol, channel); }
 
-void rings_await(uint32_t request, const struct protocol_send *send)
+bool rings_await(unsigned channel, const struct protocol_send *send)
 {
+    const struct protocol_channel *c = &protocol.channels[channel];
+    uint32_t request = send->request;
     struct transfer *transfer = transfer_of(request);
+    if (c->newest - c->oldest + peers[channel].ring_waits == PROTOCOL_RING_ENTRIES)
+        return false;
+    peers[channel].ring_waits++;
     transfer->awaits_ring = true;
     transfer->granted = (uint32_t)send->tag;
     transfer->done = send->context;
@@ -26,6 +32,7 @@ void rings_await(uint32_t request, const struct protocol_send *send)
     last = request;
     rings_press = true;
     MARK_COUNT(CHASQUI_NP_COUNT_RING_AWAITED);
+    return true;
 }
 
 static void take_first(void)
@@ -34,6 +41,7 @@ static void take_first(void)
     struct transfer *transfer = transfer_of(request);
     first = transfer->next;
     transfer->awaits_ring = false;
+    peers[transfer->channel].ring_waits--;
     struct protocol_send send = {.flags = (uint16_t)transfer->told,
                                  .context = transfer->done,
                                  .tag = (int32_t)transfer->granted,
@@ -64,7 +72,8 @@ bool rings_withdraw(uint32_t request)
     if (last == request)
         last = before;
     transfer->awaits_ring = false;
-    transfer->told = 0;
+    peers[transfer->channel].ring_waits--;
+    /* Its name is free now: `granted`, `done` and `told` are the next request's, which fills all of it (fill_transfer, claim). */
     environment_send_complete(&protocol, transfer->channel, request, PROTOCOL_CANCELLED);
     return true;
 }
