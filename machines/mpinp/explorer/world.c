@@ -479,6 +479,9 @@ static void drain(unsigned end)
     uint32_t number;
     if (!protocol_claim(p, &request, &number, &status))
         fail("a message can not be drained");
+    const struct protocol_receive *held = &p->receives[number % PROTOCOL_RECEIVES];
+    if (held->channel != channel_of(end) || held->slot >= PROTOCOL_TABLE_SLOTS)
+        fail("what is drained is not in the table");
     for (unsigned i = 0; i < OPERATIONS; i++)
         count = world->operations[i].drained > count ? world->operations[i].drained : count;
     world->operations[send].drained = (uint8_t)(count + 1);
