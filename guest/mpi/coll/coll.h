@@ -38,7 +38,8 @@ struct side {
     const int *counts, *displacements; /* Null: `count` each, one after another. */
 };
 typedef int coll_gather(const struct side *send, const struct side *recv, int root, struct communicator *comm);
-coll_gather chq_gather_binomial, chq_gather_linear, chq_gather_ni, chq_scatter_binomial, chq_scatter_linear, chq_scatter_ni;
+coll_gather chq_gather_binomial, chq_gather_linear, chq_gather_ni, chq_scatter_binomial, chq_scatter_linear,
+    chq_scatter_ni;
 coll_gather chq_gatherv_binomial, chq_scatterv_binomial;
 
 typedef int coll_allgather(const struct side *send, const struct side *recv, struct communicator *comm);
