@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import Compiler
+from conftest import ROOT, Compiler
 from simulated import command
 
 pytestmark = pytest.mark.core
@@ -87,3 +87,69 @@ def test_a_message_from_or_to_registers_harms_its_rank_alone(
     # On voyager a block that its destination may not write is its sender's fault, and says where.
     assert status == 0 or "rank 1" in said or "on node 1" in said
     assert "network processor" not in said
+
+
+# Has the kernel count what becomes invalid where it must not: across the end of a page, in the NI's
+# registers. Memory is then registered and given up, which is what is counted.
+COUNTS = r"""
+#include <chasqui/abi.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include "registers.h"
+static unsigned char *pages(size_t bytes)
+{
+    return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+static void give_up(int ni)
+{
+    unsigned char *page = pages(4096);
+    page[0] = 1;
+    struct chasqui_via_memory memory = {.address = (uintptr_t)page, .bytes = 4096};
+    memory.tag = 1;
+    while (memory.tag < 8 && ioctl(ni, CHASQUI_VIA_CONTROL_REGISTER, &memory))
+        memory.tag++;
+    printf("registered %d ", memory.tag < 8);
+    munmap(page, 4096);
+}
+static int counts_at(int ni, uint64_t address)
+{
+    struct chasqui_via_open open = {.invalidations = address};
+    return ioctl(ni, CHASQUI_VIA_CONTROL_OPEN, &open) && errno == EFAULT;
+}
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    int ni = open("/dev/ni0", O_RDWR);
+    unsigned char *two = pages(8192);
+    two[4095] = 0xff;
+    two[4096] = 7;
+    printf("refused %d ", counts_at(ni, (uintptr_t)two + 4095));
+    give_up(ni);
+    printf("then %d %d ", two[4095], two[4096]);
+    void *window = MAP_FAILED;
+    for (long at = 1; window == MAP_FAILED && at < 9; at++)
+        window = mmap(NULL, 4096, PROT_WRITE, MAP_SHARED, ni, at * CHASQUI_NI_REGION_STRIDE);
+    printf("registers %d\n", window == MAP_FAILED || counts_at(ni, (uintptr_t)window));
+    fflush(stdout);
+    give_up(ni);
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("machine", ["netcache/via", "netcache/via-zero-copy", "netcache/mvia"])
+def test_nothing_is_counted_beyond_a_page_or_in_registers(
+    compile_c: Compiler, tmp_path: Path, machine: str
+) -> None:
+    """The frame behind a page is anybody's: once it was a table of pages, by which a process had
+    all memory of its node."""
+    program = compile_c("counts", COUNTS, f"-I{ROOT / 'machines' / 'netcache' / 'via'}")
+    words = ["-np", "2", "-m", machine, "--out", "out", "--", str(program)]
+    done = command("run", "-q", *words, directory=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("refused 1 registered 1 then 255 7 registers 1\n") == 2, done.stdout

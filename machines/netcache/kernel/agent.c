@@ -149,10 +149,12 @@ static int64_t open_nic(uint64_t argument)
     if (copy_from_user(&open, argument, sizeof open))
         return -EFAULT;
     open.tag = TAG;
-    count_at = open.invalidations ? user_physical(open.invalidations, true) : 0;
-    count_address = open.invalidations;
-    if ((open.invalidations && !count_at) || open.invalidations % sizeof(uint64_t))
+    uint64_t physical = open.invalidations ? user_physical(open.invalidations, true) : 0;
+    /* What is not aligned would reach into the frame behind, which is anybody's. */
+    if ((open.invalidations && !physical) || open.invalidations % sizeof(uint64_t))
         return -EFAULT;
+    count_at = physical;
+    count_address = open.invalidations;
     return copy_to_user(argument, &open, sizeof open) ? -EFAULT : 0;
 }
 
