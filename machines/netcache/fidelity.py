@@ -187,7 +187,7 @@ def _extra(row: str, ways: str, value: int, policy: str, reason: str) -> Figure:
         needs=CG,
         ours=lambda tables: extra_misses(tables, policy),
         ordered=lambda tables: extra_misses(tables, policy) > 0,
-        reason=f"Less than a thousandth of all misses; code's place moves it by thousands. {reason}",
+        reason=f"Under a thousandth of all misses; code's place moves it by thousands. {reason}",
     )
 
 
