@@ -43,7 +43,9 @@ struct mpi_collective {
     /* With the first process's world rank, these name an operation. Operations of one name begin in
      * the same order everywhere; of different names they may be under way in any order. */
     uint32_t context, tag;
-    size_t count, bytes; /* Elements, and their length; of a gather or scatter those of each process. */
+    size_t count,
+        bytes; /* Elements, and their length. Of a gather or scatter both are the bytes of one process's block:
+                            counts and types may differ among processes. */
     unsigned type;       /* Of a reduction: enum type_class (mpi/datatype/type.h). */
     unsigned op;         /* Likewise: the operator's handle less OP_HANDLE_FIRST (mpi/op/op.h), or
                             MPI_COLLECTIVE_NO_OPERATOR for one of the program's. */

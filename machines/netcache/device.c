@@ -104,23 +104,27 @@ static void *map_region(const struct chasqui_ni_identification *ni, int ni_fd, u
     return chq_platform_map(ni_fd, (region + 1) * CHASQUI_NI_REGION_STRIDE, ni->regions[region].bytes);
 }
 
-/* Memory that begins with a page, for the NIC to find what does not cross one. */
-static void *pages_of(size_t bytes)
-{
-    char *block = malloc(bytes + PAGE);
-    return block ? block + (-(uintptr_t)block & (PAGE - 1)) : NULL;
-}
-
-/* The same, of zeros. */
+/* Memory of zeros that begins with a page, for the NIC to find what does not cross one. It is touched here, lest system
+ * software clear its pages one by one as messages come to them. */
 static void *new_pages(size_t bytes)
 {
-    void *pages = pages_of(bytes);
-    return pages ? memset(pages, 0, bytes) : NULL;
+    char *block = malloc(bytes + PAGE);
+    return block ? memset(block + (-(uintptr_t)block & (PAGE - 1)), 0, bytes) : NULL;
 }
 
 /* --- names ---------------------------------------------------------------------------------------------- */
 
-enum { INITIAL_BITS = 6 };
+/* Places that a table of counts begins with: enough that a program's usual messages, of a few tags with each of the others,
+ * make none grow while others wait for it. A larger job's tables grow as they are needed. */
+enum { PLACES_LEAST = 256, PLACES_MOST = 1024, PLACES_A_RANK = 4 };
+
+static uint32_t initial_bits(uint32_t ranks)
+{
+    uint32_t bits = 0;
+    while (1u << bits < PLACES_LEAST || (1u << bits < PLACES_MOST && 1u << bits < PLACES_A_RANK * ranks))
+        bits++;
+    return bits;
+}
 
 static bool counts_open(struct counts *counts, uint32_t bits)
 {
@@ -318,7 +322,7 @@ static bool netcache_withdraw(struct request *request, uint64_t key)
 /* A buffer for each place among the arrivals, and spare ones. */
 static bool open_buffers(uint32_t places, uint64_t more)
 {
-    buffers = pages_of((places + more) * SLOT_BYTES);
+    buffers = new_pages((places + more) * SLOT_BYTES);
     spare = malloc((more + 1) * sizeof *spare);
     if (!buffers || !spare)
         return false;
@@ -329,14 +333,15 @@ static bool open_buffers(uint32_t places, uint64_t more)
     return true;
 }
 
-static bool open_names(uint32_t most)
+static bool open_names(uint32_t most, uint32_t ranks)
 {
+    uint32_t bits = initial_bits(ranks);
     named_max = most;
     named = malloc((most + 1) * sizeof *named);
     mpi_device_netcache.expect = netcache_expect;
     mpi_device_netcache.withdraw = netcache_withdraw;
     mpi_device_netcache.listen = netcache_listen;
-    return named && counts_open(&sent, INITIAL_BITS) && counts_open(&claimed, INITIAL_BITS);
+    return named && counts_open(&sent, bits) && counts_open(&claimed, bits);
 }
 
 static bool netcache_open(const struct chasqui_ni_identification *ni, int ni_fd)
@@ -364,7 +369,8 @@ static bool netcache_open(const struct chasqui_ni_identification *ni, int ni_fd)
     REGISTER(BUFFER_BASE) = (uintptr_t)buffers;
     mpi_device_netcache.eager_bytes_max = settings[CHASQUI_NETCACHE_SETTING_EAGER];
     longest = settings[CHASQUI_NETCACHE_SETTING_LONGEST];
-    return policy != CHASQUI_NETCACHE_POLICY_CACHE || open_names((uint32_t)settings[CHASQUI_NETCACHE_SETTING_NAMED]);
+    return policy != CHASQUI_NETCACHE_POLICY_CACHE ||
+           open_names((uint32_t)settings[CHASQUI_NETCACHE_SETTING_NAMED], ni->ranks);
 }
 
 static void netcache_close(void) {}

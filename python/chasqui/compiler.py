@@ -467,14 +467,19 @@ def _link(result: Plan, environment: dict[str, str]) -> int:
 
 
 def compiled(source: Path, flags: Sequence[str]) -> Path:
-    """A C program of ours, compiled by zig when first needed. Headers beside it are its own."""
+    """A C program of ours, compiled by zig when first needed. Headers beside it are its own.
+
+    Its file has the source's name alone: a guest finds the name on its stack, and its length must not
+    change with the sources.
+    """
     import hashlib
 
     digest = hashlib.sha256(repr(flags).encode())
     for path in [source, *sorted(source.parent.glob("*.h"))]:
         digest.update(path.read_bytes())
-    target = toolchain.libmpi_directory() / f"{source.stem}-{digest.hexdigest()[:12]}"
+    target = toolchain.libmpi_directory() / "programs" / digest.hexdigest()[:12] / source.stem
     if not target.is_file():
+        target.parent.mkdir(parents=True, exist_ok=True)
         building = target.with_name(f"{target.name}.{os.getpid()}")
         result = plan("cc", [*flags, str(source), "-o", str(building)])
         result.toolchain = "zig"

@@ -1,7 +1,11 @@
 /* Collectives that the network interface does by itself (device.h, `collective`). */
 #include "mpi/coll/coll.h"
+#include "mpi/runtime/error.h"
 #include "mpi/runtime/thread.h"
 #include "mpi/transport/progress.h"
+
+/* Whether blocks move between the root and all. Processes may describe theirs by different counts and types; the bytes agree. */
+static bool moves_blocks(enum coll_kind kind) { return kind == COLL_GATHER || kind == COLL_SCATTER; }
 
 static struct mpi_collective describe(enum coll_kind kind, size_t count, const struct datatype *type,
                                       const struct op *op, const struct communicator *comm)
@@ -11,6 +15,10 @@ static struct mpi_collective describe(enum coll_kind kind, size_t count, const s
         [COLL_REDUCE] = MPI_COLLECTIVE_REDUCE,   [COLL_ALLREDUCE] = MPI_COLLECTIVE_ALLREDUCE,
         [COLL_GATHER] = MPI_COLLECTIVE_GATHER,   [COLL_SCATTER] = MPI_COLLECTIVE_SCATTER,
     };
+    if (moves_blocks(kind)) {
+        count *= type->size;
+        type = type_byte();
+    }
     return (struct mpi_collective){
         .kind = kinds[kind],
         .ranks = comm->size,
@@ -42,7 +50,8 @@ static int run(const struct mpi_collective *what)
 {
     struct request request;
     request_start(&request, REQUEST_SEND);
-    chq.device->collective(what, &request);
+    if (!chq.device->collective(what, &request))
+        chq_die("the network interface refuses a collective that it said it takes");
     request_wait(&request);
     return MPI_SUCCESS;
 }
@@ -80,42 +89,48 @@ int chq_reduce_ni(const void *send, void *recv, size_t count, struct datatype *t
     return run(&what);
 }
 
+/* This process's block. What is missing of it, in a program that gives less than it says elsewhere, is zero. */
+static void pack_own(const struct side *own, char *packed, size_t block)
+{
+    size_t moved = chq_pack(own->buffer, own->count, own->type, packed, block);
+    memset(packed + moved, 0, block - moved);
+}
+
+/* The operation is described by the side that the device was asked about (public_gather.c): at the root that of all
+ * blocks. */
+static int move_blocks(enum coll_kind kind, const struct side *own, const struct side *all, int root,
+                       struct communicator *comm)
+{
+    const struct side *asked = comm->rank == root ? all : own;
+    struct mpi_collective what = describe(kind, asked->count, asked->type, NULL, comm);
+    size_t block = what.bytes, blocks = comm->rank == root ? (size_t)comm->size : 0;
+    struct scratch own_room, all_room;
+    char *mine = chq_scratch(&own_room, block), *every = chq_scratch(&all_room, blocks * block);
+    char *at_root = blocks ? every : NULL;
+    bool gathers = kind == COLL_GATHER;
+    what.root = root;
+    what.send = gathers ? mine : at_root;
+    what.recv = gathers ? at_root : mine;
+    if (gathers)
+        pack_own(own, mine, block);
+    for (size_t i = 0; !gathers && i < blocks; i++)
+        chq_pack(side_block(all, (int)i), all->count, all->type, every + i * block, block);
+    int error = run(&what);
+    if (!gathers)
+        chq_unpack(mine, block, own->buffer, own->count, own->type);
+    for (size_t i = 0; gathers && i < blocks; i++)
+        chq_unpack(every + i * block, block, side_block(all, (int)i), all->count, all->type);
+    scratch_free(&own_room);
+    scratch_free(&all_room);
+    return error;
+}
+
 int chq_gather_ni(const struct side *send, const struct side *recv, int root, struct communicator *comm)
 {
-    bool is_root = comm->rank == root;
-    const struct side *equal = is_root ? recv : send;
-    struct mpi_collective what = describe(COLL_GATHER, equal->count, equal->type, NULL, comm);
-    size_t block = what.bytes;
-    struct scratch own, all = {.heap = NULL};
-    char *packed = chq_scratch(&own, block);
-    chq_pack(send->buffer, send->count, send->type, packed, block);
-    what.root = root;
-    what.send = packed;
-    what.recv = is_root ? chq_scratch(&all, (size_t)comm->size * block) : NULL;
-    int error = run(&what);
-    for (int i = 0; is_root && i < comm->size; i++)
-        chq_unpack((char *)what.recv + (size_t)i * block, block, side_block(recv, i), recv->count, recv->type);
-    scratch_free(&own);
-    scratch_free(&all);
-    return error;
+    return move_blocks(COLL_GATHER, send, recv, root, comm);
 }
 
 int chq_scatter_ni(const struct side *send, const struct side *recv, int root, struct communicator *comm)
 {
-    bool is_root = comm->rank == root;
-    const struct side *equal = is_root ? send : recv;
-    struct mpi_collective what = describe(COLL_SCATTER, equal->count, equal->type, NULL, comm);
-    size_t block = what.bytes;
-    struct scratch own, all = {.heap = NULL};
-    char *blocks = is_root ? chq_scratch(&all, (size_t)comm->size * block) : NULL;
-    for (int i = 0; is_root && i < comm->size; i++)
-        chq_pack(side_block(send, i), send->count, send->type, blocks + (size_t)i * block, block);
-    what.root = root;
-    what.send = blocks;
-    what.recv = chq_scratch(&own, block);
-    int error = run(&what);
-    chq_unpack(what.recv, block, recv->buffer, recv->count, recv->type);
-    scratch_free(&own);
-    scratch_free(&all);
-    return error;
+    return move_blocks(COLL_SCATTER, recv, send, root, comm);
 }

@@ -8,6 +8,7 @@ static void init(void)
     chq.eager_bytes_max = chq.device->eager_bytes_max;
     chq_set_network(chq.device->poll);
     chq_post_init();
+    chq_unexpected_init();
     chq_arrive_init();
     chq_rendezvous_init();
     chq_cancel_init();

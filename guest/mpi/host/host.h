@@ -25,6 +25,7 @@ void chq_receive_post(struct request *request, uint64_t key, int pattern);
 void chq_receive_unpost(struct request *request);
 
 /* unexpected.c */
+void chq_unexpected_init(void);
 void chq_unexpected_add(const struct chasqui_envelope *envelope, const void *payload, size_t bytes);
 struct unexpected *chq_unexpected_find(uint64_t key, int pattern);
 void chq_unexpected_remove(struct unexpected *message);

@@ -142,6 +142,7 @@ static void clear_to_send(const struct chasqui_envelope *clear, const void *payl
 
 void chq_rendezvous_init(void)
 {
+    chq_pool_refill(&transfers);
     chq_packet_register(CHASQUI_PACKET_CLEAR_TO_SEND, clear_to_send);
     chq_packet_register(CHASQUI_PACKET_SEGMENT, segment);
     chq_packet_register(CHASQUI_PACKET_FINISHED, finished);

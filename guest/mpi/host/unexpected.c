@@ -11,6 +11,12 @@ static struct pool pools[SIZE_CLASSES] = {
     {NULL, sizeof(struct unexpected) + 4096, 4},
 };
 
+void chq_unexpected_init(void)
+{
+    for (int class = 0; class < SIZE_CLASSES; class++)
+        chq_pool_refill(&pools[class]);
+}
+
 static struct unexpected *unexpected_new(size_t bytes)
 {
     uint8_t class = 0;

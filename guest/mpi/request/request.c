@@ -7,7 +7,11 @@
 
 struct request chq_sent = {.valid = REQUEST_VALID, .complete = true, .kind = REQUEST_SEND, .comm = &chq_world};
 
-void chq_request_init(void) { chq.requests.object_bytes = sizeof(struct request); }
+void chq_request_init(void)
+{
+    chq.requests.object_bytes = sizeof(struct request);
+    chq_pool_refill(&chq.requests);
+}
 
 static void forget_arguments(struct request *request)
 {

@@ -14,7 +14,10 @@ enum { COPY_INLINE_BYTES_MAX = 32 };
 void *chq_malloc(size_t bytes);
 
 /* Objects of one size, never given back to malloc. The first word of a free object is the link,
- * so an object must not keep anything there while it is free. */
+ * so an object must not keep anything there while it is free.
+ *
+ * A part fills its pools in its init: system software clears their pages when they are first touched, and ranks that
+ * came to that one after another, each within a message, would wait for each other every time. */
 struct pool {
     void *first;
     size_t object_bytes;
