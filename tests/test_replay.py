@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import zlib
 from collections.abc import Mapping
@@ -193,6 +194,34 @@ def test_where_connections_are_replayed_at_their_own_pace_the_rank_takes_its_own
     alone = replay(tmp_path / "alone", examples / "cg", file, machine, arguments=arguments)
     assert alone["ranks"][0]["time_ps"] == pytest.approx(whole["time_ps"], rel=0.01)
     assert alone["replay"]["is_same"]
+
+
+PAGE = (ROOT / "docs" / "replay.md").read_text()
+ON_PAGE = re.findall(r"^(netcache/\w+) +((?:cg|spectral) -.*?)  +\S+ ms +\S+ ms$", PAGE, re.M)
+
+
+@pytest.mark.parametrize(("machine", "said"), ON_PAGE)
+def test_the_page_has_the_times_of_these_runs(
+    examples: Path, tmp_path: Path, machine: str, said: str
+) -> None:
+    program, *arguments = said.split()
+    file, run = tmp_path / "recording", ["--machine", machine, "--out"]
+    job = ["--", examples / program, *arguments]
+    for command_line in (
+        ["record", "-np", "4", "-o", file, *run, "all", *job],
+        ["run", "--only-rank", "0", "--arrivals", file, *run, "alone", *job],
+    ):
+        done = command(*command_line, directory=tmp_path)
+        assert done.returncode == 0, done.stderr
+    among_all, alone = (
+        json.loads((tmp_path / out / "summary.json").read_text())["ranks"][0]["time_ps"] / 1e9
+        for out in ("all", "alone")
+    )
+    assert f"{machine:17}  {said:20} {among_all:9.3f} ms {alone:6.3f} ms" in PAGE.splitlines()
+
+
+def test_the_page_has_such_runs() -> None:
+    assert len(ON_PAGE) == 8
 
 
 # Little room in the rank's NIC: two receive descriptors a peer; a ring of eight descriptors.
