@@ -7,6 +7,7 @@ Use this when turns, ends and switches in guest/kernel, or what the simulator do
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -404,3 +405,67 @@ def test_who_polls_on_a_shared_hart_is_advised(examples: Path, tmp_path: Path, n
     done = command("run", "--out", "out", *every, directory=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count(YIELD) == int(is_advised)
+
+
+TOGETHER = """\
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+static int word;
+static volatile int never, depth;
+#define DEEP(name, call)                                  \\
+    static void __attribute__((noinline)) name(int rank)  \\
+    {                                                     \\
+        depth++; call; depth--; /* no tail call */        \\
+    }
+#define RECEIVE MPI_Recv(&word, 1, MPI_INT, rank ^ 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
+#define PROBE MPI_Probe(rank ^ 1, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
+DEEP(receives, RECEIVE)
+DEEP(receives_first, receives(rank))
+DEEP(receives_last, receives_first(rank))
+DEEP(probes, PROBE)
+DEEP(loops, while (!never))
+DEEP(turns, while (!never) depth++)
+int main(int count, char **arguments)
+{
+    int rank;
+    MPI_Init(&count, &arguments);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (strcmp(arguments[1], "stuck") == 0)
+        rank % 2 ? probes(rank) : receives_last(rank);
+    else
+        rank % 2 ? turns(rank) : loops(rank);
+    depth++;
+    MPI_Finalize();
+}
+"""
+
+# What each of them calls, and from where.
+STUCK_IN = {
+    0: r"MPI_Recv waits for a message from rank PEER with tag 5 .*; called at \S+ \(receives\+.*\),"
+    r" from \S+ \(receives_first\+.*\), from \S+ \(receives_last\+",
+    1: r"MPI_Probe waits for a message from rank PEER with tag 6 .*; called at \S+ \(probes\+.*\),"
+    r" from \S+ \(main\+",
+}
+
+
+@pytest.mark.parametrize("each", [2, 4])
+def test_ranks_that_share_a_hart_are_described_each_by_its_own(
+    compile_c: Compiler, tmp_path: Path, each: int
+) -> None:
+    """Their memory and where they are, not those of the rank that has the hart at the end."""
+    program = compile_c("kernel_jobs_together", TOGETHER)
+    options = [*ON, "-np", each, "--ranks-per-node", each]
+
+    def report(name: str, *more: str) -> list[str]:
+        done = run(tmp_path, name, *options, *more, "--", program, name)
+        assert done.returncode == (124 if more else 125), done.stderr
+        texts = [line for line in done.stderr.splitlines() if line.startswith("  rank ")]
+        return [next((t for t in texts if t.startswith(f"  rank {r}")), "") for r in range(each)]
+
+    for rank, text in enumerate(report("stuck")):
+        stuck_in = STUCK_IN[rank % 2].replace("PEER", str(rank ^ 1))
+        assert re.match(f"  rank {rank} in {stuck_in}", text), text
+    for rank, text in enumerate(report("late", "--limit-time", "3 ms")):
+        where = "turns" if rank % 2 else "loops"
+        assert re.match(rf"  rank {rank}, pc \S+ \({where}\+", text), text

@@ -131,10 +131,10 @@ impl NodePartition {
     /// The processes of `job` that are here.
     pub fn processes(&self, job: JobId) -> impl Iterator<Item = ProcessView<'_>> {
         let Parts { harts, os, domain, .. } = &self.parts;
-        let of_job = os.processes.iter().filter(move |process| process.job == job);
-        of_job.map(move |process| {
+        let of_job = os.processes.iter().enumerate().filter(move |(_, process)| process.job == job);
+        of_job.map(move |(number, process)| {
             let node = domain.members()[domain.node_of_hart(process.harts.start)].number;
-            ProcessView { node, process, harts, os }
+            ProcessView { node, number, process, memory: &domain.memory, harts, os }
         })
     }
 

@@ -19,6 +19,7 @@
 #define PEERS (PROCESSES_MAX - 1)
 #define ENDS (PROCESSES_MAX * PEERS) /* of channels: number process * PEERS + peer's index */
 #define WIRE_MAX 10
+#define OFF_MAX 10
 #define NOBODY 0xff
 
 /* --- programs (program.c) --- */
@@ -40,6 +41,8 @@ struct program {
     const char *name;
     const char *texts[PROCESSES_MAX];
     unsigned slots;       /* of a message table, one of them for RECV_REQ */
+    unsigned put_off; /* times that control finds a NIC's queue to the wire full; 0: never, and no RETRACT is kept */
+    unsigned put_off_at; /* NICs where they do: bits; 0: all */
     unsigned places;      /* rings and tables of a NIC, where they are a cache; 0: 1 */
     bool shares_nic;      /* processes 0 and 1 have one NIC */
     bool takes_turns;     /* the first two receives must get messages of different sources */
@@ -78,6 +81,13 @@ struct item {
     uint16_t is_for_claimed; /* SEND_REQ: the message was announced */
 };
 
+/* Control that was put off. */
+struct off {
+    struct item item; /* without credit */
+    uint16_t end; /* where it arrives */
+    uint16_t is_claimed; /* SEND_REQ: its receive awaits what was announced */
+};
+
 struct leaving {
     uint32_t message;
     uint32_t body; /* or NOBODY */
@@ -90,6 +100,10 @@ struct world {
     struct operation_state operations[OPERATIONS];
     uint32_t wire_counts[ENDS];                 /* towards each end */
     struct item wires[ENDS][WIRE_MAX];
+    uint32_t off_counts[PROCESSES_MAX]; /* of NICs */
+    uint32_t put_off; /* times that a queue was full */
+    struct off off[PROCESSES_MAX][OFF_MAX];
+    struct item kept[ENDS]; /* RETRACT, or an empty one */
     struct leaving leaving[ENDS][PROTOCOL_RING_ENTRIES];
     uint8_t bodies[ENDS][PROTOCOL_TABLE_SLOTS]; /* in the receive buffer: operation, or NOBODY */
     uint8_t about[ENDS][8]; /* operation that a number of a message stands for at a receiver */
@@ -107,13 +121,17 @@ enum step_kind {
     STEP_DELIVERED,
     STEP_HAND_OVER,
     STEP_OFFER,
-    STEP_DRAIN
+    STEP_DRAIN,
+    STEP_GOES, /* what was put off first */
+    STEP_KEEP, /* RETRACT that arrives, and */
+    STEP_RESUME /* is looked at later */
 };
 
 struct step {
     uint8_t kind;
-    uint8_t where; /* process; end; NIC; end; operation */
+    uint8_t where; /* process, end, NIC, or operation */
     uint8_t index; /* STEP_LEFT: entry */
+    uint8_t is_full; /* the queue to the wire is: control is put off */
 };
 
 #define STEPS_MAX 64

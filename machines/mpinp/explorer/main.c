@@ -146,7 +146,7 @@ static bool run_mutation(unsigned index, unsigned count, const char *only)
         parse(&program);
         limit_seconds(30); /* Without a rule a list may become a circle. */
         mutation = mutation_at(index);
-        search(&program, 4 * states_of[i] + 10000, &result);
+        search(&program, 4 * states_of[i] + 20000, &result);
         if (result.wrong) {
             printf("%3u %-80s %s: %s\n", index, text, program.name, result.wrong);
             if (is_verbose)

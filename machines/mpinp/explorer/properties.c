@@ -64,6 +64,8 @@ const char *wrong_anywhere(const struct world *world)
             return "a channel with messages has no ring";
         if (c->credit_slots > 0 && !(receiver_at(world, end)->table_state & (TABLE_LEASED | TABLE_RECALLED)))
             return "there is credit for a table that is not leased";
+        if (c->credit_slots > 0 && c->credit_state & (CREDIT_NONE | CREDIT_WANTED))
+            return "a sender has credit and no lease";
 #endif
     }
     return NULL;
@@ -171,6 +173,8 @@ static const char *wrong_resources(const struct world *world, unsigned end)
 #endif
     if (receiver->owed_slots || receiver->owed_units)
         return "credit is still owed";
+    if (receiver->is_unpaid || receiver->unpaid_units)
+        return "an eager message was not paid for";
     if (c->credit_slots != receiver->free_slots || c->credit_units != receiver->free_units)
         return "credit is lost, or too much";
     uint32_t slots = 0, units = 0;

@@ -1,30 +1,25 @@
-/* The steps of a world, and the environment of the protocol in it. */
+/* The steps of a world. */
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "explorer.h"
+#include "environment.h"
 
 const struct program *running;
 const char *fault;
 bool checks_economy = true;
 FILE *story;
 
-static struct world *world;
+struct world *world;
 static jmp_buf failed;
-static uint8_t arriving;      /* body that follows the header, or NOBODY */
-static struct item arrived;   /* what the running step is about, or an empty one */
+uint8_t arriving;
+struct item arrived;
+unsigned room;
 
-_Noreturn static void fail(const char *reason)
+_Noreturn void fail(const char *reason)
 {
     fault = reason;
     longjmp(failed, 1);
-}
-
-_Noreturn void environment_fault(struct protocol *p, const char *reason)
-{
-    (void)p;
-    fail(reason);
 }
 
 /* --- places --- */
@@ -47,22 +42,19 @@ unsigned peer_of(unsigned end)
     return end % PEERS + (end % PEERS >= end / PEERS);
 }
 
-static unsigned end_of(unsigned process, unsigned peer) { return process * PEERS + peer - (peer > process); }
+unsigned end_of(unsigned process, unsigned peer) { return process * PEERS + peer - (peer > process); }
 
-static unsigned other_end(unsigned end) { return end_of(peer_of(end), end / PEERS); }
+unsigned other_end(unsigned end) { return end_of(peer_of(end), end / PEERS); }
 
-static struct protocol *nic_of(unsigned process) { return &world->nics[node_of(process)]; }
+struct protocol *nic_of(unsigned process) { return &world->nics[node_of(process)]; }
 
-static unsigned find_end(const struct protocol *p, unsigned channel)
+unsigned find_end(const struct protocol *p, unsigned channel)
 {
     for (unsigned end = 0; end < ENDS; end++)
         if (nic_of(end / PEERS) == p && channel_of(end) == channel)
             return end;
     abort();
 }
-
-/* Numbers begin where they wrap around soon. */
-#define NUMBER_FIRST 0xffffffff
 
 static void open_end(unsigned process, unsigned peer)
 {
@@ -99,271 +91,6 @@ void begin_world(struct world *begun)
                 open_end(process, peer);
 }
 
-/* --- the environment --- */
-
-static const char *const kind_names[] = {"message on credit",
-                                         "eager message",
-                                         "message that was asked for",
-                                         "RECV_REQ",
-                                         "SEND_REQ",
-                                         "ACK",
-                                         "NACK",
-                                         "NACK of SEND_REQ",
-                                         "RETRACT",
-                                         "RETRACTED",
-                                         "WANT",
-                                         "LEASE",
-                                         "RECALL",
-                                         "RETURN"};
-
-static void tell_header(const struct protocol_header *header)
-{
-    fprintf(story, "%s, message %u, receive %u, tag %d, credit %u slots %u units%s", kind_names[header->kind],
-            header->message - NUMBER_FIRST, header->receive + PROTOCOL_RECEIVES, header->tag, header->credit_slots,
-            header->credit_units, header->flags & FLAG_STORED ? ", stored" : "");
-}
-
-/* Of a ring, if the channel has one. */
-static const struct protocol_send *entry_of(const struct protocol_channel *c, uint32_t message)
-{
-#ifdef PROTOCOL_CACHE
-    static const struct protocol_send none;
-    if (!c->sends)
-        return &none;
-#endif
-    return &c->sends[message % PROTOCOL_RING_ENTRIES];
-}
-
-#ifdef PROTOCOL_CACHE
-
-static bool is_message_waiting(const struct protocol_channel *c)
-{
-    return c->head != c->newest && entry_of(c, c->head)->state == SEND_QUEUED;
-}
-
-static bool has_table(const struct protocol_channel *c) { return c->table_state == TABLE_LEASED; }
-
-void environment_cache(struct protocol *p, enum protocol_cache_event event)
-{
-    (void)p;
-    (void)event;
-}
-
-void environment_crowded(struct protocol *p, unsigned channel) { world->crowded[find_end(p, channel)] = true; }
-
-#else
-static bool has_table(const struct protocol_channel *c) { return (void)c, true; }
-#endif
-
-/* Rules that are economy: without them all arrives too, but later. */
-static const char *wasteful(const struct protocol *p, unsigned end, const struct protocol_header *header)
-{
-    const struct protocol_channel *c = &p->channels[channel_of(end)];
-    const struct protocol_send *send = entry_of(c, header->message);
-    const struct operation_state *state = &world->operations[send->request];
-    switch (header->kind) {
-    case MESSAGE_EAGER:
-        return c->credit_slots > 0 && c->credit_units >= header->bytes ? "sent eagerly though there is credit" : NULL;
-    case RECV_REQ:
-        if (c->credit_units >= header->bytes)
-            return "announced though there is credit";
-        if ((header->bytes <= p->settings.eager_bytes_max || send->flags & SEND_IS_READY) && !state->dropped)
-            return "announced though it may be sent eagerly";
-        return NULL;
-    case NACK_REQUEST:
-        if (arrived.is_for_claimed)
-            return "SEND_REQ for what was announced is refused";
-        send = entry_of(c, arrived.header.message);
-        state = &world->operations[send->request];
-        if (arrived.header.message - c->oldest < c->newest - c->oldest &&
-            world->leaving[end][arrived.header.message % PROTOCOL_RING_ENTRIES].body == NOBODY &&
-            state->sent == state->dropped && send->state != SEND_ASKED && send->tag == arrived.header.tag &&
-            send->context == arrived.header.context)
-            return "SEND_REQ is refused though the message is there";
-        return NULL;
-#ifdef PROTOCOL_CACHE
-    case RETURN:
-        return world->is_lease_new[end] && is_message_waiting(c) ? "a table is given back that is wanted" : NULL;
-#endif
-    default: return NULL;
-    }
-}
-
-void environment_transmit(struct protocol *p, unsigned channel, const struct protocol_header *header,
-                          const struct protocol_send *send)
-{
-    unsigned end = find_end(p, channel), to = other_end(end);
-    struct item item = {.header = *header, .body = (uint16_t)(send ? send->request : NOBODY)};
-    item.is_for_claimed = header->kind == SEND_REQ && header->message != p->channels[channel].heard;
-    if (story) {
-        fprintf(story, "        process %u -> %u: ", end / PEERS, peer_of(end));
-        tell_header(header);
-        fprintf(story, "\n");
-    }
-    if (world->wire_counts[to] == WIRE_MAX)
-        fail("the wire is flooded");
-    const char *waste = checks_economy ? wasteful(p, end, header) : NULL;
-    if (waste)
-        fail(waste);
-    world->wires[to][world->wire_counts[to]++] = item;
-    world->is_lease_new[end] &= header->kind > RECV_REQ;
-    if (header->kind <= RECV_REQ)
-        world->about[to][header->message % 8] =
-            (uint8_t)p->channels[channel].sends[header->message % PROTOCOL_RING_ENTRIES].request;
-    if (!send)
-        return;
-    world->operations[send->request].sent++;
-    struct leaving *leaving = &world->leaving[end][header->message % PROTOCOL_RING_ENTRIES];
-    if (leaving->body != NOBODY)
-        fail("the body of an entry is sent while it is still being sent");
-    *leaving = (struct leaving){.message = header->message, .body = send->request};
-}
-
-static uint8_t take_arriving(void)
-{
-    uint8_t body = arriving;
-    if (body == NOBODY)
-        fail("a body is taken that does not come");
-    arriving = NOBODY;
-    return body;
-}
-
-void environment_store(struct protocol *p, unsigned channel, unsigned slot, const struct protocol_header *header)
-{
-    (void)header;
-    unsigned end = find_end(p, channel);
-    uint8_t *place = &world->bodies[end][slot];
-    if (*place != NOBODY)
-        fail("a body is stored over another");
-    *place = take_arriving();
-    uint32_t units = 0;
-    for (unsigned i = 0; i < PROTOCOL_TABLE_SLOTS; i++)
-        if (world->bodies[end][i] != NOBODY)
-            units += running->operations[world->bodies[end][i]].bytes;
-    if (units > p->settings.buffer_units)
-        fail("the receive buffer overflows");
-}
-
-static void match(uint8_t send, uint8_t receive)
-{
-    if (world->operations[receive].partner != NOBODY)
-        fail("a receive gets a message twice");
-    if (world->operations[send].partner != NOBODY)
-        fail("a message is delivered twice");
-    if (world->operations[send].status == CANCELLED)
-        fail("a message is delivered that was cancelled");
-    if (!would_match(send, receive))
-        fail("a receive gets a message that does not match");
-    world->operations[receive].partner = send;
-    world->operations[send].partner = receive;
-}
-
-static void begin_delivery(const struct protocol_receive *receive, uint8_t send)
-{
-    struct operation_state *state = &world->operations[receive->request % OPERATIONS];
-    if (receive->request >= OPERATIONS) { /* It was drained. */
-        if (send != receive->request - OPERATIONS || state->is_moving)
-            fail("another message is drained than was claimed");
-        state->is_moving = true;
-        state->number = receive->number;
-        return;
-    }
-    if (state->is_moving || state->status != POSTED)
-        fail("a receive gets a message twice");
-    bool is_claimed = running->operations[receive->request].kind >= OP_CLAIM;
-    if (!is_claimed)
-        match(send, (uint8_t)receive->request);
-    else if (state->partner != send)
-        fail("a receive gets another message than it claimed");
-    state->is_moving = true;
-    state->number = receive->number;
-}
-
-void environment_land(struct protocol *p, const struct protocol_header *header, const struct protocol_receive *receive)
-{
-    (void)p;
-    (void)header;
-    begin_delivery(receive, take_arriving());
-}
-
-void environment_discard(struct protocol *p, unsigned channel, const struct protocol_header *header)
-{
-    const struct protocol_channel *c = &p->channels[channel];
-    if (checks_economy && has_table(c) && c->free_slots > 0 && c->free_units >= header->bytes)
-        fail("a message is dropped though there is room");
-    if (world->operations[take_arriving()].dropped++)
-        fail("a message is dropped twice");
-}
-
-void environment_deliver(struct protocol *p, const struct protocol_receive *receive)
-{
-    uint8_t body = world->bodies[find_end(p, receive->channel)][receive->slot];
-    if (body == NOBODY)
-        fail("a body is delivered that is not there");
-    begin_delivery(receive, body);
-}
-
-/* Whatever lands is looked at then. */
-void environment_claim(struct protocol *p, const struct protocol_receive *receive, unsigned slot)
-{
-    (void)p;
-    (void)receive;
-    (void)slot;
-}
-
-void environment_release(struct protocol *p, unsigned channel, unsigned slot)
-{
-    uint8_t *place = &world->bodies[find_end(p, channel)][slot];
-    if (*place == NOBODY)
-        fail("a body is released that is not there");
-    *place = NOBODY;
-}
-
-void environment_send_complete(struct protocol *p, unsigned channel, uint32_t request, enum protocol_result result)
-{
-    (void)p;
-    (void)channel;
-    struct operation_state *state = &world->operations[request];
-    if (state->status != POSTED)
-        fail("a send is completed twice");
-    for (unsigned end = 0; end < ENDS; end++)
-        for (unsigned i = 0; i < PROTOCOL_RING_ENTRIES; i++)
-            if (world->leaving[end][i].body == request)
-                fail("a send is completed while its body is leaving");
-    if (result == PROTOCOL_CANCELLED) {
-        if (state->partner != NOBODY || !state->is_withdrawn)
-            fail("a send is cancelled that should not be");
-        state->status = CANCELLED;
-        return;
-    }
-    state->status = DONE;
-    if (running->operations[request].flags & SEND_IS_SYNCHRONOUS)
-        state->seen = world->posted[running->operations[request].peer];
-}
-
-void environment_receive_complete(struct protocol *p, const struct protocol_receive *receive,
-                                  enum protocol_result result)
-{
-    (void)p;
-    if (receive->request >= OPERATIONS)
-        return;
-    struct operation_state *state = &world->operations[receive->request];
-    if (state->status != POSTED)
-        fail("a receive is completed twice");
-    if (result == PROTOCOL_CANCELLED) {
-        if (state->partner != NOBODY || !state->is_withdrawn)
-            fail("a receive is cancelled that should not be");
-        state->status = CANCELLED;
-        return;
-    }
-    const struct operation *send = &running->operations[state->partner];
-    if (receive->tag != send->tag || receive->bytes != send->bytes)
-        fail("the status is another message's");
-    if ((result == PROTOCOL_TRUNCATED) != (send->bytes > running->operations[receive->request].bytes))
-        fail("truncated, or not, wrongly");
-    state->status = result == PROTOCOL_TRUNCATED ? TRUNCATED : DONE;
-}
-
 /* --- steps --- */
 
 static struct protocol_receive_request request_of(unsigned process, unsigned index)
@@ -382,13 +109,6 @@ static struct protocol_receive_request request_of(unsigned process, unsigned ind
 }
 
 /* --- the host: receives for which the NIC has no room, in order --- */
-
-void environment_unclaimed(struct protocol *p, unsigned channel, unsigned slot)
-{
-    (void)p;
-    (void)channel;
-    (void)slot;
-}
 
 static bool has_room(unsigned process)
 {
@@ -607,12 +327,18 @@ static void post(unsigned process)
         fail("a request is refused though there is room");
 }
 
-static void arrive(unsigned end)
+static struct item take_from_wire(unsigned end)
 {
     struct item item = world->wires[end][0];
     world->wire_counts[end]--;
     memmove(&world->wires[end][0], &world->wires[end][1], sizeof item * (WIRE_MAX - 1));
     memset(&world->wires[end][WIRE_MAX - 1], 0, sizeof item);
+    return item;
+}
+
+static void arrive(unsigned end)
+{
+    struct item item = take_from_wire(end);
     arriving = (uint8_t)item.body;
     arrived = item;
 #ifdef PROTOCOL_CACHE
@@ -622,6 +348,29 @@ static void arrive(unsigned end)
     protocol_arrived(nic_of(end / PEERS), channel_of(end), &item.header);
     if (arriving != NOBODY)
         fail("a body is not taken from the wire");
+}
+
+/* --- RETRACT that waits --- */
+
+static bool is_kept(unsigned end) { return world->kept[end].header.kind == RETRACT; }
+
+static bool can_keep(unsigned end)
+{
+    return running->put_off > 0 && world->wires[end][0].header.kind == RETRACT && !is_kept(end);
+}
+
+static void resume(unsigned end)
+{
+    struct item item = world->kept[end];
+    memset(&world->kept[end], 0, sizeof item);
+    arriving = NOBODY;
+    protocol_arrived(nic_of(end / PEERS), channel_of(end), &item.header);
+}
+
+static void keep(unsigned end)
+{
+    world->kept[end] = take_from_wire(end);
+    protocol_kept(nic_of(end / PEERS), channel_of(end), &world->kept[end].header);
 }
 
 /* Each channel on the main ring has its turn before another has two. */
@@ -644,35 +393,96 @@ static void serve(unsigned node)
     }
 }
 
+static unsigned node_where(struct step step)
+{
+    switch (step.kind) {
+    case STEP_SERVE:
+    case STEP_GOES: return step.where;
+    case STEP_DELIVERED:
+        return node_of(running->operations[step.where].kind == OP_SEND ? running->operations[step.where].peer
+                                                                       : step.where / OPERATIONS_MAX);
+    case STEP_POST:
+    case STEP_HAND_OVER:
+    case STEP_OFFER: return node_of(step.where);
+    default: return node_of(step.where / PEERS);
+    }
+}
+
+/* Of a step, how many headers find room though the queue to the wire gets full. Channels have their turns, and what the host asks
+ * is taken, only where there is some. */
+static unsigned room_when_full(struct step step)
+{
+    switch (step.kind) {
+    case STEP_ARRIVE:
+    case STEP_LEFT:
+    case STEP_DELIVERED:
+    case STEP_RESUME: return 0;
+    default: return 1;
+    }
+}
+
+/* The same steps, where the queue to the wire is full. */
+static unsigned add_full(const struct step *steps, unsigned count, struct step *full)
+{
+    unsigned added = 0;
+    for (unsigned i = 0; i < count; i++) {
+        unsigned node = node_where(steps[i]);
+        bool is_at = running->put_off_at == 0 || running->put_off_at >> node & 1;
+        if (is_at && steps[i].kind != STEP_GOES && steps[i].kind != STEP_KEEP && world->off_counts[node] == 0) {
+            full[added] = steps[i];
+            full[added++].is_full = true;
+        }
+    }
+    return added;
+}
+
+static unsigned add_off(struct step *steps)
+{
+    unsigned count = 0;
+    for (unsigned node = 0; node < node_count(); node++)
+        if (world->off_counts[node] > 0)
+            steps[count++] = (struct step){.kind = STEP_GOES, .where = (uint8_t)node};
+    for (unsigned end = 0; end < ENDS; end++) {
+        if (can_keep(end))
+            steps[count++] = (struct step){.kind = STEP_KEEP, .where = (uint8_t)end};
+        if (is_kept(end))
+            steps[count++] = (struct step){.kind = STEP_RESUME, .where = (uint8_t)end};
+    }
+    return count;
+}
+
 unsigned steps_of(struct world *of, struct step *steps)
 {
     world = of;
     unsigned count = 0;
     for (unsigned process = 0; process < running->process_count; process++)
         if (can_post(process))
-            steps[count++] = (struct step){STEP_POST, (uint8_t)process, 0};
+            steps[count++] = (struct step){.kind = STEP_POST, .where = (uint8_t)process};
     for (unsigned process = 0; process < running->process_count; process++) {
         if (kept_receive(process, false) != NOBODY && has_room(process))
-            steps[count++] = (struct step){STEP_HAND_OVER, (uint8_t)process, 0};
+            steps[count++] = (struct step){.kind = STEP_HAND_OVER, .where = (uint8_t)process};
         if (kept_receive(process, true) != NOBODY && nic_of(process)->free_receives > 0)
-            steps[count++] = (struct step){STEP_OFFER, (uint8_t)process, 0};
+            steps[count++] = (struct step){.kind = STEP_OFFER, .where = (uint8_t)process};
     }
     for (unsigned end = 0; end < ENDS; end++)
         if (can_drain(end))
-            steps[count++] = (struct step){STEP_DRAIN, (uint8_t)end, 0};
+            steps[count++] = (struct step){.kind = STEP_DRAIN, .where = (uint8_t)end};
     for (unsigned end = 0; end < ENDS; end++)
         if (world->wire_counts[end] > 0)
-            steps[count++] = (struct step){STEP_ARRIVE, (uint8_t)end, 0};
+            steps[count++] = (struct step){.kind = STEP_ARRIVE, .where = (uint8_t)end};
     for (unsigned node = 0; node < node_count(); node++)
-        if (world->nics[node].ready_first != PROTOCOL_NONE)
-            steps[count++] = (struct step){STEP_SERVE, (uint8_t)node, 0};
+        if (world->nics[node].ready_first != PROTOCOL_NONE && world->off_counts[node] == 0)
+            steps[count++] = (struct step){.kind = STEP_SERVE, .where = (uint8_t)node};
     for (unsigned end = 0; end < ENDS; end++)
         for (unsigned i = 0; i < PROTOCOL_RING_ENTRIES; i++)
             if (world->leaving[end][i].body != NOBODY)
-                steps[count++] = (struct step){STEP_LEFT, (uint8_t)end, (uint8_t)i};
+                steps[count++] = (struct step){.kind = STEP_LEFT, .where = (uint8_t)end, .index = (uint8_t)i};
     for (unsigned i = 0; i < OPERATIONS; i++)
         if (world->operations[i].is_moving)
-            steps[count++] = (struct step){STEP_DELIVERED, (uint8_t)i, 0};
+            steps[count++] = (struct step){.kind = STEP_DELIVERED, .where = (uint8_t)i};
+    count += add_off(steps + count);
+    if (world->put_off < running->put_off)
+        count += add_full(steps, count, steps + count);
     return count;
 }
 
@@ -681,6 +491,7 @@ bool take(struct world *of, struct step step)
     world = of;
     fault = NULL;
     arrived = (struct item){0};
+    room = step.is_full ? room_when_full(step) : UINT32_MAX;
     if (setjmp(failed))
         return false;
     struct leaving *leaving = &world->leaving[step.where % ENDS][step.index];
@@ -703,6 +514,9 @@ bool take(struct world *of, struct step step)
         protocol_delivered(nic_of(process), world->operations[step.where].number);
         break;
     case STEP_DRAIN: drain(step.where); break;
+    case STEP_GOES: go(step.where); break;
+    case STEP_KEEP: keep(step.where); break;
+    case STEP_RESUME: resume(step.where); break;
     }
     return true;
 }
@@ -725,6 +539,9 @@ void describe(const struct world *of, struct step step, FILE *file)
         break;
     case STEP_HAND_OVER: fprintf(file, "    process %u: the host hands over what it kept\n", step.where); break;
     case STEP_DRAIN: fprintf(file, "    process %u: the host drains what came from %u\n", process, peer); break;
+    case STEP_GOES: fprintf(file, "    NIC %u has room for what was put off\n", step.where); break;
+    case STEP_KEEP: fprintf(file, "    arrives, %u -> %u: RETRACT, which is kept\n", peer, process); break;
+    case STEP_RESUME: fprintf(file, "    process %u: RETRACT that was kept is looked at\n", process); break;
     case STEP_OFFER: fprintf(file, "    process %u: the host offers what it keeps\n", step.where); break;
     case STEP_LEFT:
         fprintf(file, "    has left, %u -> %u: body of message %u\n", process, peer,

@@ -74,40 +74,90 @@ void protocol_kept(struct protocol *p, unsigned channel, struct protocol_header 
 {
     struct turn t = turn_of_channel(p, channel);
     t.header = header;
+#ifdef PROTOCOL_CACHE
+    if (!RULE(kept_credit))
+        return;
+#endif
     enter_credit(&t);
     header->credit_slots = 0;
     header->credit_units = 0;
 }
 
-/* LEASE's credit is that of an empty table, and goes with it alone: with a header that was put off before it, its sender would
- * have credit and no table. */
+static bool says_stored(const struct protocol_header *header)
+{
+    return header->kind == ACK && header->flags & FLAG_STORED;
+}
+
 void protocol_put_off(struct protocol *p, unsigned channel, const struct protocol_header *header)
 {
-    struct protocol_channel *c = &p->channels[channel];
+    struct turn t = turn_of_channel(p, channel);
 #ifdef PROTOCOL_CACHE
-    if (header->kind == LEASE) {
-        c->is_lease_off = true;
+    if (header->kind == LEASE && RULE(lease_off_alone)) {
+        t.c->is_lease_off = true;
         return;
     }
+    if (header->kind == RECALL)
+        t.c->is_recall_off = true;
 #endif
-    c->owed_slots += header->credit_slots;
-    c->owed_units += header->credit_units;
+    if (says_stored(header)) {
+        t.header = header;
+        check(p, find_number(&t), "an eager message is stored in no slot");
+        t.c->is_unpaid = true;
+        t.c->unpaid_units = units_of(p, t.c->slots[t.slot].bytes);
+    }
+    if (!RULE(put_off_is_owed))
+        return;
+    t.c->owed_slots += header->credit_slots;
+    t.c->owed_units += header->credit_units;
+}
+
+/* Whether the sender may have credit with a header that goes now, or for LEASE its own. */
+static bool goes_with_credit(struct protocol *p, struct protocol_channel *c, struct protocol_header *header)
+{
+#ifdef PROTOCOL_CACHE
+    /* That of an empty table, and with LEASE alone: with a header that was put off before it, the sender would have credit and
+     * no table. */
+    if (header->kind == LEASE && c->is_lease_off) {
+        c->is_lease_off = false;
+        header->credit_slots = (uint16_t)p->settings.table_slots;
+        header->credit_units = p->settings.buffer_units;
+        return false;
+    }
+    /* What goes before RECALL arrives before it: the sender may need the credit, to pay for an eager message. */
+    bool is_before_recall = c->is_recall_off && header->kind != RECALL && RULE(pays_before_recall);
+    if (header->kind == RECALL)
+        c->is_recall_off = false;
+    return !c->is_lease_off && (c->table_state == TABLE_LEASED || is_before_recall || !RULE(recall_ends_credit));
+#else
+    (void)p;
+    (void)c;
+    (void)header;
+    return true;
+#endif
+}
+
+/* Of `owed`, which goes. An eager message that was stored is `unpaid` until its sender has the ACK. All that the sender has, that
+ * is on its way, `owed` and `taken` are then more than there is by what is unpaid. As long as the message lies in the buffer,
+ * that is no credit. When it has been received it would be, twice: before the ACK the sender would have more than there is. That
+ * part goes behind the ACK, with the one that says that the message was received. */
+static uint32_t owed_now(uint32_t owed, uint32_t taken, uint32_t unpaid)
+{
+    return unpaid > taken && RULE(pays_before_credit) ? owed - (unpaid - taken) : owed;
 }
 
 void protocol_goes(struct protocol *p, unsigned channel, struct protocol_header *header)
 {
     struct protocol_channel *c = &p->channels[channel];
-#ifdef PROTOCOL_CACHE
-    if (header->kind == LEASE) {
-        c->is_lease_off = false;
-        header->credit_slots = (uint16_t)p->settings.table_slots;
-        header->credit_units = p->settings.buffer_units;
+    if (!goes_with_credit(p, c, header))
         return;
+    uint32_t slots = owed_now(c->owed_slots, p->settings.table_slots - c->free_slots, c->is_unpaid),
+             units = owed_now(c->owed_units, p->settings.buffer_units - c->free_units, c->unpaid_units);
+    header->credit_slots = (uint16_t)slots;
+    header->credit_units = units;
+    c->owed_slots -= slots;
+    c->owed_units -= units;
+    if (says_stored(header)) {
+        c->is_unpaid = false;
+        c->unpaid_units = 0;
     }
-    if (c->is_lease_off || c->table_state != TABLE_LEASED)
-        return;
-#endif
-    header->credit_slots = (uint16_t)c->owed_slots;
-    header->credit_units = c->owed_units;
-    c->owed_slots = c->owed_units = 0;
 }

@@ -212,7 +212,7 @@ struct protocol_channel {
     uint16_t want_next; /* in the order in which tables are wanted */
     bool is_wanted; /* not yet in that order: it has a table, which is to be empty before */
     bool is_used; /* a message has come for the table since it was looked at */
-    bool is_lease_off; /* LEASE was put off */
+    bool is_lease_off, is_recall_off; /* LEASE, RECALL are put off */
     struct protocol_send *sends; /* a ring, while there are messages in it; or null */
     struct protocol_slot *slots; /* the table, or null */
 #else
@@ -225,6 +225,8 @@ struct protocol_channel {
     uint16_t expected_first, expected_last; /* links: posted receives in order */
     uint16_t claimed_first; /* receives */
     uint8_t table_first; /* unclaimed envelopes in the order sent */
+    bool is_unpaid; /* ACK to an eager message that was stored is put off: the sender has not paid for it */
+    uint32_t unpaid_units; /* its */
 #ifndef PROTOCOL_CACHE
     struct protocol_slot slots[PROTOCOL_TABLE_SLOTS];
 #endif

@@ -10,7 +10,11 @@
     RULE(ring_given_back, "a channel without messages keeps its ring")                                    \
     RULE(leased_alone, "credit is returned for a table that was recalled, and eager messages are stored") \
     RULE(credit_given_up, "a sender that gives a table back keeps its credit")                            \
-    RULE(crowded_is_said, "the host does not hear that a table is to be emptied")
+    RULE(crowded_is_said, "the host does not hear that a table is to be emptied")                         \
+    RULE(lease_off_alone, "credit of a lease that is put off goes with headers before it")                \
+    RULE(pays_before_recall, "what goes before a recall that is put off has no credit")                   \
+    RULE(recall_ends_credit, "what goes behind a recall has credit")                                      \
+    RULE(kept_credit, "credit of a RETRACT that is kept is entered when that is looked at")
 #else
 #define CACHE_RULES(RULE)
 #endif
@@ -39,6 +43,8 @@
     RULE(eager_once, "a refused message is sent eagerly again")                                                     \
     RULE(ready_eager, "ready messages are announced like others")                                                   \
     RULE(eager_blocks, "the channel goes on while the answer to an eager message is awaited")                       \
+    RULE(put_off_is_owed, "credit of control that is put off is lost")                                              \
+    RULE(pays_before_credit, "room of an eager message is credit again before it was paid for")                     \
     CACHE_RULES(RULE)
 
 #ifdef PROTOCOL_EXPLORER

@@ -512,11 +512,6 @@ impl Os {
         None
     }
 
-    /// A word of what the kernel on hart `index` tells of the process that is there.
-    fn told(&self, harts: &Harts, index: usize, word: u64) -> Option<u64> {
-        self.word_told(harts, index, harts[index].process, word)
-    }
-
     /// A word of what the kernel on hart `index` tells of `process`.
     fn word_told(&self, harts: &Harts, index: usize, process: usize, word: u64) -> Option<u64> {
         let at = self.kernel.as_ref()?.told.get(&(index, process))? + 8 * word;
@@ -529,10 +524,10 @@ impl Os {
         harts[index].hart.port.peek_virtual(address, &mut value).then(|| u64::from_le_bytes(value))
     }
 
-    /// The process on hart `index` is shown, when all is over, while another's registers are in the hart.
-    pub(super) fn is_elsewhere(&self, harts: &Harts, index: usize) -> bool {
-        let kernel = self.kernel.as_ref();
-        kernel.is_some_and(|kernel| !kernel.has_registers(index, harts[index].process))
+    /// `process`, which is on hart `index` or shares it, is looked at, when all is over, while another's registers are in the
+    /// hart.
+    pub(super) fn is_elsewhere(&self, index: usize, process: usize) -> bool {
+        self.kernel.as_ref().is_some_and(|kernel| !kernel.has_registers(index, process))
     }
 
     /// Process `incoming` is shown on hart `index`, when all is over.
@@ -544,25 +539,29 @@ impl Os {
         kernel.registers_of.entry(index).or_insert(owner);
     }
 
-    /// Where the process is whose trap the kernel on hart `index` deals with, if it does.
-    pub(super) fn trapped_at(&self, harts: &Harts, index: usize) -> Option<u64> {
+    /// Where `process` of hart `index` is, if the kernel there deals with its trap, or has interrupted it.
+    pub(super) fn trapped_at(&self, harts: &Harts, index: usize, process: usize) -> Option<u64> {
         let in_kernel = harts[index].hart.supervisor().is_some_and(|s| s.is_current);
-        if in_kernel || self.is_elsewhere(harts, index) { self.told(harts, index, 0) } else { None }
+        if in_kernel || self.is_elsewhere(index, process) {
+            self.word_told(harts, index, process, 0)
+        } else {
+            None
+        }
     }
 
-    /// The registers of that process there, as the kernel has saved them, if it is in the hart and they are found.
+    /// The registers of the process whose trap the kernel on hart `index` deals with, as it has saved them, if they are found.
     pub(super) fn trapped_registers(&self, harts: &Harts, index: usize) -> Option<Registers> {
-        if self.is_elsewhere(harts, index) {
+        if self.is_elsewhere(index, harts[index].process) {
             return None;
         }
         let (symbols, hart) = (&self.on(harts, index).symbols, &harts[index].hart);
         trapped(symbols, &Registers::of(hart), &mut |at, bytes| hart.port.peek_virtual(at, bytes))
     }
 
-    /// What the kernel on hart `index` says that its process sleeps for.
-    pub(super) fn sleeps_for(&self, harts: &Harts, index: usize) -> Option<String> {
+    /// What the kernel on hart `index` says that `process` sleeps for.
+    pub(super) fn sleeps_for(&self, harts: &Harts, index: usize, process: usize) -> Option<String> {
         const TEXT_MAX: u64 = 100;
-        let at = self.told(harts, index, 1).filter(|&at| at != 0)?;
+        let at = self.word_told(harts, index, process, 1).filter(|&at| at != 0)?;
         let port = &harts[index].hart.port;
         let mut byte = |at| {
             let mut byte = [0];

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use chasqui_engine::Time;
 use chasqui_hart::{State, Text};
 use chasqui_linux::{Process, Refused, Stream};
-use chasqui_memory::Observation;
+use chasqui_memory::{FlatMemory, Observation};
 use chasqui_placement::{JobId, NodeId, ProcessId, Rank};
 use chasqui_record::{Profile, RankLife, Recorder};
 use chasqui_watch::{Symbols, TraceOutput, WatchPlan};
@@ -235,11 +235,16 @@ impl NodeProcess {
     }
 }
 
-/// A process of a node, to see what became of it. What harts tell is that of the process that is on them.
+/// A process of a node, to see what became of it. Of processes that share a hart under a kernel one has its registers there;
+/// of the others its kernel tells.
 #[derive(Clone, Copy)]
 pub struct ProcessView<'a> {
     pub(crate) node: NodeId,
+    /// Its place in the node's table.
+    pub(crate) number: usize,
     pub(crate) process: &'a NodeProcess,
+    /// The node's.
+    pub(crate) memory: &'a FlatMemory,
     pub(crate) harts: &'a Harts,
     pub(crate) os: &'a super::Os,
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use chasqui_engine::Time;
 use chasqui_linux::{Elf, Wait};
+use chasqui_memory::{PAGE_BYTES, Port};
 use chasqui_watch::{Registers, callers};
 
 use super::position::Position;
@@ -64,7 +65,7 @@ impl Os {
 
     /// Where the process on hart `index` is.
     pub(super) fn position(&self, harts: &Harts, index: usize) -> Position {
-        match self.trapped_at(harts, index) {
+        match self.trapped_at(harts, index, harts[index].process) {
             Some(pc) => Position { registers: self.trapped_registers(harts, index), ..Position::at(pc) },
             None => Position::of(&harts[index].hart).where_code_is(),
         }
@@ -106,18 +107,39 @@ impl ProcessView<'_> {
     fn place(&self, index: usize) -> String {
         let pc = self.harts[index].hart.state.pc;
         let symbols = &self.process.symbols;
-        match self.os.trapped_at(self.harts, index) {
-            Some(user) if self.os.is_elsewhere(self.harts, index) => symbols.place(user),
+        match self.os.trapped_at(self.harts, index, self.number) {
+            Some(user) if self.os.is_elsewhere(index, self.number) => symbols.place(user),
             Some(user) => format!("{}, in the kernel at {}", symbols.place(user), symbols.place(pc)),
             None => symbols.place(pc),
         }
     }
 
     /// Reads the memory of the process, as the thread on hart `index` sees it; a page that was never used is as its file has
-    /// it.
+    /// it. A hart that others share has the page tables of one of them.
     fn memory(&self, index: usize) -> impl FnMut(u64, &mut [u8]) -> bool {
-        let (port, elf) = (&self.harts[index].hart.port, self.elf());
-        move |address, bytes| port.peek_virtual(address, bytes) || elf.read(address, bytes)
+        let (core, elf) = (&self.harts[index], self.elf());
+        let is_there = core.process == self.number;
+        let peek = move |address, bytes: &mut [u8]| match is_there {
+            true => core.hart.port.peek_virtual(address, bytes),
+            false => self.peek(&core.hart.port, address, bytes),
+        };
+        move |address, bytes| peek(address, bytes) || elf.read(address, bytes)
+    }
+
+    /// Reads memory by the process's own page tables, as the hart of `port` sees it; false when part of it is not mapped.
+    fn peek(&self, port: &Port, address: u64, bytes: &mut [u8]) -> bool {
+        let mut at = address;
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let room = (PAGE_BYTES - at % PAGE_BYTES).min(rest.len() as u64);
+            let (first, others) = rest.split_at_mut(room as usize);
+            let physical = self.process.process.space.translate(self.memory, at);
+            if !physical.is_some_and(|physical| port.peek(physical, first)) {
+                return false;
+            }
+            (at, rest) = (at.wrapping_add(room), others);
+        }
+        true
     }
 
     /// Where the thread on hart `index` called MPI, if it is there, in words: `; called at` a place, from another.
@@ -178,15 +200,12 @@ impl ProcessView<'_> {
     fn thread_waits_for(&self, index: usize, name: &dyn Fn(u32) -> &'static str) -> String {
         let place = self.place(index);
         let core = &self.harts[index];
-        let is_elsewhere = self.os.is_elsewhere(self.harts, index);
+        let is_elsewhere = self.os.is_elsewhere(index, self.number);
         if !is_elsewhere && matches!(core.activity, Activity::Sleeping(until) if until >= Time::END) {
             return format!("a time after the end of simulated time, asleep, pc {place}");
         }
-        let sleeps = if self.os.trapped_at(self.harts, index).is_some() {
-            self.os.sleeps_for(self.harts, index)
-        } else {
-            None
-        };
+        let trapped = self.os.trapped_at(self.harts, index, self.number);
+        let sleeps = trapped.and_then(|_| self.os.sleeps_for(self.harts, index, self.number));
         let thread = self.process.thread(index);
         match (&core.activity, self.process.life.waiting_for(thread, name, &mut self.memory(index))) {
             (Activity::Blocked(Wait::Futex { address }, _), _) => {

@@ -104,11 +104,7 @@ void environment_receive_complete(struct protocol *p, const struct protocol_rece
         event.sequence = transfer->sequence;
     }
     host_event(receive->request >> 8, &event);
-#ifndef BY_INTERRUPT
-    /* What else the protocol has to do goes on beside it. A process that sleeps would wait for that: its interrupt comes when
-     * the processor has time to see that the event is there. */
-    host_tell();
-#endif
+    host_tell_early();
 }
 
 #ifdef PROTOCOL_CACHE

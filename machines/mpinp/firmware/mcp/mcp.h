@@ -255,11 +255,16 @@ void interrupt_begin(void);
 void interrupt_told(uint32_t process); /* its memory on the host has more events */
 void interrupt_counts(uint32_t process); /* the count of requests that were taken is on its way there, */
 void interrupt_counted(void); /* and has come */
+/* A receive is complete. A process that sleeps would wait for what else the protocol has to do: its interrupt comes when the
+ * processor has time to see that the event is there. */
+static inline void host_tell_early(void) {}
 #else
 static inline void interrupt_begin(void) {}
 static inline void interrupt_told(uint32_t process) { (void)process; }
 static inline void interrupt_counts(uint32_t process) { (void)process; }
 static inline void interrupt_counted(void) {}
+/* What else the protocol has to do goes on beside the event. */
+static inline void host_tell_early(void) { host_tell(); }
 #endif
 
 /* --- in.c: what comes from the wire --- */
