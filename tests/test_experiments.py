@@ -582,11 +582,11 @@ def test_two_jobs_take_what_their_parts_take(results: Path) -> None:
         else:
             assert value["yields"] == 0
         if row["jobs"] == "fine" and row["quantum_us"] == "3000" and not value["yields"]:
-            # Nothing makes progress during a switch, and while caches are cold after it.
-            parts = value["software_us"] + value["cold_us"] + value["drain_us"]
+            parts = value["software_us"] + value["cold_us"] + value["drain_us"]  # no progress
             a_round = value["last_us"] / (2 * value["slowdown"]) / 500
             gets_on = value["common"] - (parts / value["switches"] - a_round) / 3000
-            assert value["slowdown"] == pytest.approx(1 / gets_on, rel=0.02)
+            half = a_round / 6000 / gets_on  # of a round, in each turn
+            assert value["slowdown"] == pytest.approx(1 / gets_on, rel=max(0.02, half))
 
 
 @pytest.mark.core

@@ -68,7 +68,7 @@ def test_small_files_are_kept_and_what_is_lost_is_said(program: Path, tmp_path: 
         "--",
         program,
     ]
-    done = run_limited(60_000, tmp_path, *words)
+    done = run_limited(68_000, tmp_path, *words)
     assert done.returncode == STATUS_LOST, done.stderr
     lost = [line for line in done.stderr.splitlines() if "lost or cut short" in line]
     assert len(lost) == 1
