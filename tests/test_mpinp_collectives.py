@@ -67,6 +67,30 @@ def test_sixteen_ranks_are_right(mixture: Path, tmp_path: Path, per_node: int) -
     assert counted(tmp_path / "out")["barriers"] > 0
 
 
+@pytest.fixture(scope="module")
+def rooted(compile_c: Compiler) -> Path:
+    return compile_c("rooted", (PLACE / "rooted.c").read_text())
+
+
+# Ranks, and those of a node.
+ROOTED = [*((ranks, 1) for ranks in range(2, 10)), (9, 3), (8, 4)]
+
+
+@pytest.mark.parametrize(("late", "placement"), in_turn(["0", "1"], ROOTED))
+def test_each_root_gets_and_gives_what_is_right(
+    rooted: Path, tmp_path: Path, placement: tuple[int, int], late: str
+) -> None:
+    """Lengths at both sides of what cards take, in communicators of other orders, and in two at
+    once."""
+    ranks, per_node = placement
+    words = ["-np", str(ranks), *MACHINE, *shared(per_node), "--", str(rooted), late]
+    done = command("run", "--out", "out", *words, directory=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "rooted: PASSED" in done.stdout
+    found = counted(tmp_path / "out")
+    assert all(found[name] > 0 for name in ("reduces", "gathers", "scatters", "by_library_long"))
+
+
 WHICH = """\
 #include <mpi.h>
 #include <stdio.h>
@@ -82,15 +106,18 @@ static void left(void *in, void *inout, int *length, MPI_Datatype *type)
 int main(int argc, char **argv)
 {
     int rank, number[2] = {5, 6}, sum, required = argc > 1 ? atoi(argv[1]) : 0;
-    char text[129] = "";
+    char text[256] = "", all[3 * 129] = "";
+    int least;
     double product = 1.5, of_all;
     MPI_Request request;
     MPI_Op op;
-    MPI_Datatype gaps;
+    MPI_Datatype gaps, gaps_of_text;
     MPI_Init_thread(&argc, &argv, required, &sum);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Type_vector(2, 1, 2, MPI_INT, &gaps);
     MPI_Type_commit(&gaps);
+    MPI_Type_vector(128, 1, 2, MPI_CHAR, &gaps_of_text);
+    MPI_Type_commit(&gaps_of_text);
     MPI_Op_create(left, 0, &op);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Bcast(text, 128, MPI_CHAR, 1, MPI_COMM_WORLD);
@@ -105,6 +132,14 @@ int main(int argc, char **argv)
     MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Allreduce(&rank, &sum, 1, MPI_INT, op, MPI_COMM_WORLD); /* operation */
     MPI_Allreduce(&product, &of_all, 1, MPI_DOUBLE, MPI_PROD, MPI_COMM_WORLD); /* operation */
+    MPI_Reduce(&rank, &least, 1, MPI_INT, MPI_MAX, 2, MPI_COMM_WORLD);
+    MPI_Reduce(&rank, &least, 1, MPI_INT, op, 0, MPI_COMM_WORLD); /* operation */
+    MPI_Gather(text, 1, gaps_of_text, all, 128, MPI_CHAR, 1, MPI_COMM_WORLD);
+    MPI_Gather(text, 129, MPI_CHAR, all, 129, MPI_CHAR, 1, MPI_COMM_WORLD); /* long */
+    MPI_Scatter(all, 128, MPI_CHAR, text, 1, gaps_of_text, 0, MPI_COMM_WORLD);
+    MPI_Scatter(all, 8, MPI_CHAR, text, 8, MPI_CHAR, 0, MPI_COMM_WORLD);
+    MPI_Ireduce(&rank, &least, 1, MPI_INT, MPI_MIN, 0, MPI_COMM_WORLD, &request); /* nonblocking */
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
     MPI_Ibarrier(MPI_COMM_WORLD, &request); /* nonblocking */
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     MPI_Finalize();
@@ -112,8 +147,9 @@ int main(int argc, char **argv)
 }
 """
 EXPECTED = {
-    "barriers": 1, "broadcasts": 2, "allreduces": 1, "by_library_long": 1,
-    "by_library_nonblocking": 1, "by_library_operation": 2, "by_library_unlike": 1,
+    "barriers": 1, "broadcasts": 2, "allreduces": 1, "reduces": 1, "gathers": 1, "scatters": 2,
+    "by_library_long": 2, "by_library_nonblocking": 2, "by_library_operation": 3,
+    "by_library_unlike": 1,
 }  # fmt: skip
 
 
@@ -131,6 +167,90 @@ def test_the_record_has_why_the_library_does_a_collective(
         done = command("run", "--out", name, *words, directory=tmp_path)
         assert done.returncode == 0, done.stdout + done.stderr
         assert counted(tmp_path / name) == {}
+
+
+FORCED = """\
+#include <mpi.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    int rank, sum = 0, bytes = argc > 1 ? atoi(argv[1]) : 8;
+    static char own[129], all[3 * 129];
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    own[bytes - 1] = (char)(rank + 1);
+    MPI_Reduce(&rank, &sum, 1, MPI_INT, MPI_SUM, 1, MPI_COMM_WORLD);
+    MPI_Gather(own, bytes, MPI_CHAR, all, bytes, MPI_CHAR, 1, MPI_COMM_WORLD);
+    if (rank == 1 && (sum != 3 || all[bytes - 1] != 1 || all[3 * bytes - 1] != 3))
+        return 1;
+    MPI_Scatter(all, bytes, MPI_CHAR, own, bytes, MPI_CHAR, 1, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return own[bytes - 1] != rank + 1;
+}
+"""
+ROOTS = ("reduce", "gather", "scatter")
+
+
+def test_cards_and_library_can_be_forced(compile_c: Compiler, tmp_path: Path) -> None:
+    program = str(compile_c("forced", FORCED))
+
+    def run(algorithm: str, size: int) -> subprocess.CompletedProcess[str]:
+        forced = [word for kind in ROOTS for word in ("--mpi", f"coll.{kind}={algorithm}")]
+        out = f"{algorithm}-{size}"
+        words = ["-np", "3", *MACHINE, *forced, "--out", out, "--", program, str(size)]
+        return command("run", *words, directory=tmp_path)
+
+    for algorithm in ("ni", "binomial"):
+        done = run(algorithm, 8)
+        assert done.returncode == 0, done.stdout + done.stderr
+    found = counted(tmp_path / "ni-8")
+    assert [found[f"{kind}s"] for kind in ROOTS] == [1, 1, 1]
+    # In MPI_Finalize, perhaps.
+    assert not {f"{kind}s" for kind in ROOTS} & set(counted(tmp_path / "binomial-8"))
+    done = run("ni", 129)
+    assert done.returncode != 0
+    assert "the forced algorithm can't do this case" in done.stderr
+
+
+# What one rank of four does otherwise than the others, of which the root is 0; and who says so.
+UNLIKE = {
+    "MPI_Reduce(a, b, 1 + (rank == 3), MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD)": (0, "MPI_Reduce"),
+    "MPI_Gather(a, 1 + (rank == 1), MPI_INT, b, 1, MPI_INT, 0, MPI_COMM_WORLD)": (0, "MPI_Gather"),
+    "MPI_Gather(a, 1 + (rank == 2), MPI_INT, b, 1, MPI_INT, 0, MPI_COMM_WORLD)": (0, "MPI_Gather"),
+    "MPI_Gather(a, 1 + (rank == 3), MPI_INT, b, 1, MPI_INT, 0, MPI_COMM_WORLD)": (0, "MPI_Gather"),
+    "MPI_Scatter(a, 1, MPI_INT, b, 1 + (rank == 1), MPI_INT, 0, MPI_COMM_WORLD)": (
+        1,
+        "MPI_Scatter",
+    ),
+    "MPI_Scatter(a, 1, MPI_INT, b, 1 + (rank == 3), MPI_INT, 0, MPI_COMM_WORLD)": (
+        3,
+        "MPI_Scatter",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", UNLIKE)
+def test_lengths_that_differ_are_reported(compile_c: Compiler, tmp_path: Path, what: str) -> None:
+    source = f"""\
+#include <mpi.h>
+int main(int argc, char **argv)
+{{
+    int rank, a[8] = {{0}}, b[8] = {{0}};
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    {what};
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}}
+"""
+    program = str(compile_c(f"unlike{list(UNLIKE).index(what)}", source))
+    done = command("run", "--out", "out", "-np", "4", *MACHINE, "--", program, directory=tmp_path)
+    rank, call = UNLIKE[what]
+    assert done.returncode != 0
+    words = f"{call}: the processes' counts differ (MPI_ERR_TRUNCATE"
+    assert words in done.stderr, done.stderr
+    assert any(f"rank {each}: {words}" in done.stderr for each in (rank, 2)), done.stderr
 
 
 def test_results_do_not_depend_on_how_it_is_simulated(

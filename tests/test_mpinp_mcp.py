@@ -178,6 +178,7 @@ def test_results_do_not_depend_on_how_it_is_simulated(
         *("drained", "flood"),
         *("beyond", "foreign", "free", "page", "long", "read", "reuse"),
         *("tree", "length", "operation", "outside", "second"),
+        *("common", "rooted", "blocks", "shape"),
     ],
 )
 def test_a_request_that_may_not_be_is_its_own_processs_fault(

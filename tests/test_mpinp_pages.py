@@ -153,7 +153,7 @@ def test_what_can_not_be_is_refused(tmp_path: Path, examples: Path) -> None:
         "node.software.kernel=false": 'mpinp.control.image: "mcp" needs a kernel',
         "mpinp.shared.entry_pages=3": "mpinp.shared.entry_pages = 3: 1, 2 and 4 are allowed",
         "mpinp.shared.pages=100": "each has 25 entries of the page table; from 32 to 65535",
-        "mpinp.shared.host=16 KiB": 'firmware "mcp" needs at least 20 KiB for each process',
+        "mpinp.shared.host=16 KiB": 'firmware "mcp" needs at least 28 KiB for each process',
     }.items():
         words = ["run", "-np", "2", *MACHINE, "--set", setting, "--", str(examples / "ring")]
         done = command(*words, directory=tmp_path)

@@ -10,7 +10,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_MPINP_INTERFACE 0x9660aeu /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_MPINP_INTERFACE 0x4117d813u /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 
@@ -123,15 +123,21 @@ _Static_assert(offsetof(struct chasqui_mpinp_tag, reserved) == 28, "chasqui_mpin
 #define CHASQUI_MPINP_NOTE 0xbull /* Kind of a request: a note for `rank`, `flags` says which, about message `sequence`. A process has one note to each other */
 #define CHASQUI_MPINP_FORGET 0xcull /* Kind of a request: the message that PROBED has shown may be cancelled again, as after any other request but CLAIM. */
 #define CHASQUI_MPINP_COLLECTIVE 0xdull /* Kind of a request: a collective, `flags` says which, along a tree of processes: `sequence`, and `offset` behind it, have */
+#define CHASQUI_MPINP_ROOTED 0xeull /* Kind of a request: one with a root, REDUCE, GATHER or SCATTER; otherwise as COLLECTIVE. The tree is a binomial one: of a */
 #define CHASQUI_MPINP_BARRIER 0x0ull /* A collective: all have come. */
 #define CHASQUI_MPINP_BCAST 0x1ull /* A collective: all get the data of the one that has some. */
 #define CHASQUI_MPINP_ALLREDUCE 0x2ull /* A collective: all get what comes of the data of all. */
-#define CHASQUI_MPINP_COLLECTIVE_BYTES 0x80ull /* Longest data of a collective [bytes]. */
+#define CHASQUI_MPINP_REDUCE 0x3ull /* A collective with a root: that gets what comes of the data of all. */
+#define CHASQUI_MPINP_GATHER 0x4ull /* A collective with a root: that gets the blocks of all. */
+#define CHASQUI_MPINP_SCATTER 0x5ull /* A collective with a root: each process gets its block of those that the root has. */
+#define CHASQUI_MPINP_COLLECTIVE_BYTES 0x80ull /* Longest data of a collective, of a process [bytes]. */
+#define CHASQUI_MPINP_BLOCKS_BYTES 0x2000ull /* Longest blocks of a gather or scatter, those of all processes [bytes]. */
 #define CHASQUI_MPINP_COLLECTIVE_BELOW 0x7ull /* Processes below one, at most. */
 #define CHASQUI_MPINP_NO_PROCESS 0xffull /* In place of a process's rank: there is none. */
 #define CHASQUI_MPINP_COLLECTIVE_GIVES 0x1ull /* Of a collective: the process contributes data. */
 #define CHASQUI_MPINP_COLLECTIVE_TAKES 0x2ull /* Of a collective: the process wants what comes of it. */
 #define CHASQUI_MPINP_COLLECTIVE_REFUSES 0x4ull /* Of a collective: the process can't do it by the card. COLLECTED says so to all: NOTHING. */
+#define CHASQUI_MPINP_COLLECTIVE_FETCHES 0x8ull /* Of a scatter, at its root: the blocks are at HOST_COLLECTED, not in the window. */
 #define CHASQUI_MPINP_SUM 0x0ull /* An operator: a sum. Integers wrap. */
 #define CHASQUI_MPINP_PRODUCT 0x1ull /* An operator, of integers: a product. */
 #define CHASQUI_MPINP_MINIMUM 0x2ull /* An operator: the least. */
@@ -176,10 +182,10 @@ _Static_assert(offsetof(struct chasqui_mpinp_tag, reserved) == 28, "chasqui_mpin
 #define CHASQUI_MPINP_CANCELLED 0x2ull /* Result: it was taken back. */
 #define CHASQUI_MPINP_NOTHING 0x3ull /* Result: there is none. */
 #define CHASQUI_MPINP_HOST_TAKEN 0x0ull /* Offset in the memory on the host of the count of requests that were taken. */
-#define CHASQUI_MPINP_HOST_COLLECTED 0x40ull /* Offset in the memory on the host of what a collective has come to. */
 #define CHASQUI_MPINP_HOST_EVENTS 0x1000ull /* Offset in the memory on the host of the ring of events. */
 #define CHASQUI_MPINP_EVENTS 0x200ull /* Events that it holds. */
-#define CHASQUI_MPINP_HOST_BYTES 0x5000ull /* Bytes of it that are needed. */
+#define CHASQUI_MPINP_HOST_COLLECTED 0x5000ull /* Offset in the memory on the host of what a collective has come to, or of blocks that are scattered. */
+#define CHASQUI_MPINP_HOST_BYTES 0x7000ull /* Bytes of it that are needed. */
 #define CHASQUI_MPINP_CONTROL_PIN 0x7100ull /* `ioctl`: pins what a request names; `MpinpPin`. */
 #define CHASQUI_MPINP_CONTROL_PIN_MORE 0x7101ull /* `ioctl`: of a name whose first entries are done with, these name further pages; `MpinpPin`. */
 #define CHASQUI_MPINP_CONTROL_UNPIN 0x7102ull /* `ioctl`: what is pinned for the name that is the argument is so no more. */

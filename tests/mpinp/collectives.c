@@ -144,20 +144,65 @@ static void reduce_by_library(MPI_Comm comm, int step, MPI_Op first)
         wrong("a place", step);
 }
 
-static void others(MPI_Comm comm, int step)
+static int root_of(MPI_Comm comm)
 {
-    int rank, size, all[64], own, sum = 0;
+    int size;
+    MPI_Comm_size(comm, &size);
+    return (int)next(1000) % size; /* Members of a part may be fewer. */
+}
+
+static void reduce_to_root(MPI_Comm comm, int step)
+{
+    static const MPI_Datatype types[] = {MPI_INT, MPI_INT64_T, MPI_FLOAT, MPI_DOUBLE};
+    uint64_t own[LONGEST], card[LONGEST], library[LONGEST];
+    MPI_Datatype type = types[next(4)];
+    int count = 1 + (int)next(next(3) ? 16 : LONGEST - 1), size, rank, root = root_of(comm);
+    uint64_t seed = state;
+    bool is_in_place = next(2);
+    MPI_Request request;
+    MPI_Type_size(type, &size);
+    MPI_Comm_rank(comm, &rank);
+    memset(card, 0, sizeof card);
+    memset(library, 0, sizeof library);
+    fill(type, own, count, seed ^ mixed((uint64_t)world_rank), false);
+    MPI_Ireduce(own, library, count, type, MPI_SUM, root, comm, &request);
+    if (is_in_place && rank == root) {
+        memcpy(card, own, (size_t)(count * size));
+        MPI_Reduce(MPI_IN_PLACE, card, count, type, MPI_SUM, root, comm);
+    } else {
+        MPI_Reduce(own, card, count, type, MPI_SUM, root, comm);
+    }
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (memcmp(card, library, sizeof card) != 0)
+        wrong("a reduction to a root", step);
+}
+
+static unsigned char byte_of(int seed, int rank, int i) { return (unsigned char)(seed + rank * 37 + i * 5); }
+
+static void gather_or_scatter(MPI_Comm comm, int step, bool is_gather)
+{
+    static unsigned char all[64 * 2 * LONGEST * 4], own[LONGEST * 4 + 1];
+    int size, rank, count = (int)next(LONGEST * 4), root = root_of(comm), seed = (int)(state & 0xff);
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
-    own = rank * 3 + step;
-    MPI_Gather(&own, 1, MPI_INT, all, 1, MPI_INT, size - 1, comm);
-    for (int i = 0; rank == size - 1 && i < size; i++)
-        if (all[i] != i * 3 + step)
+    memset(own, 0xee, sizeof own);
+    memset(all, 0xee, sizeof all);
+    for (int i = 0; is_gather && i < count; i++)
+        own[i] = byte_of(seed, rank, i);
+    for (int i = 0; !is_gather && rank == root && i < size * count; i++)
+        all[i] = byte_of(seed, i / count, i % count);
+    if (is_gather)
+        MPI_Gather(own, count, MPI_BYTE, all, count, MPI_BYTE, root, comm);
+    else
+        MPI_Scatter(all, count, MPI_BYTE, own, count, MPI_BYTE, root, comm);
+    for (int i = 0; is_gather && rank == root && i < size * count; i++)
+        if (all[i] != byte_of(seed, i / count, i % count))
             wrong("a gather", step);
-    MPI_Scatter(all, 1, MPI_INT, &own, 1, MPI_INT, size - 1, comm);
-    MPI_Reduce(&own, &sum, 1, MPI_INT, MPI_SUM, 0, comm);
-    if (own != rank * 3 + step || (rank == 0 && sum != size * (size - 1) / 2 * 3 + size * step))
-        wrong("a scatter or reduction", step);
+    for (int i = 0; !is_gather && i < count; i++)
+        if (own[i] != byte_of(seed, rank, i))
+            wrong("a scatter", step);
+    if (own[count] != 0xee || all[rank == root ? size * count : 0] != 0xee)
+        wrong("what is behind a gather or scatter", step);
 }
 
 /* A message to the next rank, which any receive takes, goes on its way beside `step`'s collective. */
@@ -196,7 +241,7 @@ static void run(int step, MPI_Op first)
     MPI_Comm comm = comms[next(COMMS)];
     MPI_Request requests[2];
     int numbers[2];
-    unsigned what = next(12);
+    unsigned what = next(17);
     bool is_beside = next(3) == 0, is_synchronous = next(2);
     pause_a_while(step);
     if (is_beside)
@@ -209,8 +254,10 @@ static void run(int step, MPI_Op first)
         reduce(comm, step);
     else if (what < 11)
         reduce_by_library(comm, step, first);
+    else if (what < 14)
+        reduce_to_root(comm, step);
     else
-        others(comm, step);
+        gather_or_scatter(comm, step, next(2));
     if (is_beside)
         check_beside(step, requests, numbers);
 }

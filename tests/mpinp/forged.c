@@ -1,7 +1,8 @@
 /* Rank 1 stores a request to its window that it may not make; the others exchange messages meanwhile.
  *
  * Usage: forged WHAT (rank, name, kind, window, odd, beyond, foreign, free, page, long, read, reuse, entry, fetch, count, many,
- * twice, drained, flood, tree, length, operation, outside, second; of pages that stay pinned: given, lent, constant)
+ * twice, drained, flood, tree, length, operation, outside, second, common, rooted, blocks, shape; of pages that stay pinned:
+ * given, lent, constant)
  */
 #include <fcntl.h>
 #include <mpi.h>
@@ -150,6 +151,13 @@ static struct chasqui_mpinp_request harm_collective(const char *what)
         request.valid = CHASQUI_MPINP_XOR | CHASQUI_MPINP_DOUBLE << 8;
     if (!strcmp(what, "outside"))
         request.entry = (uint32_t)ni->settings[CHASQUI_MPINP_SETTING_WINDOW_BYTES] - 32;
+    if (!strcmp(what, "common"))
+        request.flags = CHASQUI_MPINP_REDUCE;
+    if (!strcmp(what, "rooted") || !strcmp(what, "blocks") || !strcmp(what, "shape")) {
+        request.kind = CHASQUI_MPINP_ROOTED;
+        request.flags = *what == 'r' ? CHASQUI_MPINP_ALLREDUCE : CHASQUI_MPINP_GATHER;
+        request.valid = *what == 'b' ? (uint16_t)(ni->ranks + 1) : 3; /* of two */
+    }
     return request;
 }
 
@@ -191,7 +199,8 @@ static void flood(void)
 
 static void harm(const char *what)
 {
-    static const char *const collectives[] = {"tree", "length", "operation", "outside", "second"};
+    static const char *const collectives[] = {"tree",   "length", "operation", "outside", "second",
+                                              "common", "rooted", "blocks",    "shape"};
     struct chasqui_mpinp_request request = {
         .kind = CHASQUI_MPINP_RECEIVE, .rank = 1, .name = 100, .valid = 2, .context = 12345};
     unsigned times = 1;

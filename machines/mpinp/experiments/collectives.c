@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { TRIPS_MAX = 64, WORDS = 16, MEASURED = 7 };
+enum { TRIPS_MAX = 64, WORDS = 16, RANKS_MAX = 64, MEASURED = 13 };
 
 static uint64_t next_begin, period;
 static uint64_t mine[MEASURED][TRIPS_MAX], last[MEASURED][TRIPS_MAX];
 static double reals[WORDS], sums[WORDS];
-static int64_t integers[WORDS], of_all[WORDS];
+static int64_t integers[WORDS], of_all[WORDS], blocks[RANKS_MAX * WORDS];
 
 /* The same on all nodes. */
 static inline uint64_t now(void)
@@ -31,6 +31,18 @@ static void broadcast(int words) { MPI_Bcast(integers, words, MPI_INT64_T, 0, MP
 static void sum_of_reals(int words) { MPI_Allreduce(reals, sums, words, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); }
 
 static void sum_of_integers(int words) { MPI_Allreduce(integers, of_all, words, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD); }
+
+static void reduction(int words) { MPI_Reduce(reals, sums, words, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD); }
+
+static void gather(int words)
+{
+    MPI_Gather(integers, words, MPI_INT64_T, blocks, words, MPI_INT64_T, 0, MPI_COMM_WORLD);
+}
+
+static void scatter(int words)
+{
+    MPI_Scatter(blocks, words, MPI_INT64_T, of_all, words, MPI_INT64_T, 0, MPI_COMM_WORLD);
+}
 
 static void await_begin(void)
 {
@@ -55,6 +67,12 @@ static const struct {
     {"sum-of-reals", sum_of_reals, WORDS},
     {"sum-of-integers", sum_of_integers, 1},
     {"sum-of-integers", sum_of_integers, WORDS},
+    {"reduction", reduction, 1},
+    {"reduction", reduction, WORDS},
+    {"gather", gather, 1},
+    {"gather", gather, WORDS},
+    {"scatter", scatter, 1},
+    {"scatter", scatter, WORDS},
 };
 
 static void measure(int what, int trips)

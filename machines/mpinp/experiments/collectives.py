@@ -30,13 +30,17 @@ OPERATIONS = {
     "broadcast": (8, 128),
     "sum-of-reals": (8, 128),
     "sum-of-integers": (8, 128),
+    "reduction": (8, 128),
+    "gather": (8, 128),
+    "scatter": (8, 128),
 }
 ASSUMED = ("mpinp.card.lead", "mpinp.np.branch_taken", "mpinp.np.int_mul", "mpinp.np.int_div")
 SENSITIVE, SENSITIVE_RANKS = ("nic", "host"), 4
 
 
 class Row(NamedTuple):
-    """The columns of results.csv. Of a sum, bytes are those of a rank."""
+    """The columns of results.csv. Of a sum, a reduction to rank 0 of reals, a gather and a
+    scatter bytes are those of a rank."""
 
     variant: str
     operation: str

@@ -94,7 +94,7 @@
 #define CHASQUI_NP_PEER_BYTES 0x10ull /* Bytes that the thin firmware needs behind its image for each process of the node and each of the machine. */
 #define CHASQUI_NP_PROCESS_BYTES 0x7000ull /* Bytes that the firmware that matches needs behind its image for each process of the node, at most. */
 #define CHASQUI_NP_CHANNEL_BYTES 0x1260ull /* Bytes that it needs besides for each channel: of its receive buffer, and what goes with it (specs/mpinp.md: 4.5 KB). */
-#define CHASQUI_NP_RECORD_BYTES 0x108ull /* Bytes that the same with a cache of channels needs for each channel, beside CHANNEL_BYTES for each of its tables. */
+#define CHASQUI_NP_RECORD_BYTES 0x190ull /* Bytes that the same with a cache of channels needs for each channel, beside CHANNEL_BYTES for each of its tables. */
 #define CHASQUI_NP_OFF_CHANNEL 0x22ull /* What it may have to put off while the queue to the wire is full (README.md): for each channel two for each entry of both */
 #define CHASQUI_NP_OFF_RECORD 0x6ull /* The same, with a cache of channels, for each channel, where OFF_CHANNEL is for each ring and table: of an eager message */
 #define CHASQUI_NP_OFF_PROCESS 0x168ull /* The same, for each process of the node: of each receive, ACK and two grants. */

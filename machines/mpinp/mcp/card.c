@@ -40,7 +40,7 @@ bool mcp_card_open(const struct chasqui_ni_identification *ni, int ni_fd)
     return true;
 }
 
-const void *mcp_card_collected(void) { return host + CHASQUI_MPINP_HOST_COLLECTED; }
+void *mcp_card_collected(void) { return host + CHASQUI_MPINP_HOST_COLLECTED; }
 
 void mcp_card_count(uint64_t reason) { *(volatile uint64_t *)(window + CHASQUI_MPINP_WINDOW_REASON) = reason; }
 

@@ -2,7 +2,8 @@
  * and the card counts why.
  *
  * The tree is the one by which the library's recursive doubling combines for its highest rank: so a sum has the same bits. A
- * broadcast goes along it, too: its data up from the root.
+ * broadcast goes along it, too: its data up from the root. What has a root otherwise goes along the library's binomial tree from
+ * there, a reduction again with the same bits.
  *
  * Functions of the library that few programs need (chq_bcast_binomial, mpi_collective_done) are not called: they would be part
  * of all programs, and move others' places, also on other machines. */
@@ -84,7 +85,16 @@ static bool mcp_has_gaps(unsigned class) { return class == CLASS_NONE || class >
  * back. */
 static uint32_t mcp_rank_at(uint32_t place, uint32_t pairs) { return place < pairs ? place * 2 : place + pairs; }
 
-/* A byte each: the one above, and those below in the order of ranks. */
+/* A byte each: the one above, and those below. */
+static uint64_t mcp_tree_word(const struct mpi_collective *what, const uint8_t tree[8])
+{
+    uint64_t word = 0;
+    for (unsigned i = 8; i-- > 0;)
+        word = word << 8 | (what->world && tree[i] != CHASQUI_MPINP_NO_PROCESS ? what->world[tree[i]] : tree[i]);
+    return word;
+}
+
+/* Those below in the order of ranks. */
 static uint64_t mcp_tree(const struct mpi_collective *what)
 {
     uint8_t tree[8], count = 1;
@@ -105,23 +115,54 @@ static uint64_t mcp_tree(const struct mpi_collective *what)
         for (uint32_t step = 1; step < power && !(place & step); step *= 2)
             tree[count++] = (uint8_t)mcp_rank_at(place + step, pairs);
     }
-    uint64_t word = 0;
-    for (unsigned i = 8; i-- > 0;)
-        word = word << 8 | (what->world && tree[i] != CHASQUI_MPINP_NO_PROCESS ? what->world[tree[i]] : tree[i]);
-    return word;
+    return mcp_tree_word(what, tree);
+}
+
+static bool mcp_is_rooted(const struct mpi_collective *what)
+{
+    return what->kind == MPI_COLLECTIVE_REDUCE || what->kind == MPI_COLLECTIVE_GATHER ||
+           what->kind == MPI_COLLECTIVE_SCATTER;
+}
+
+/* The binomial tree from the root: those below have 1, 2, 4, … processes, of all that are there. `all`: the process, and all below
+ * it. */
+static uint64_t mcp_rooted_tree(const struct mpi_collective *what, uint16_t *all)
+{
+    uint8_t tree[8], count = 1;
+    int n = what->ranks, relative = ring_subtract(what->rank, what->root, n), mask = coll_subtree(relative, n);
+    memset(tree, CHASQUI_MPINP_NO_PROCESS, sizeof tree);
+    if (relative > 0)
+        tree[0] = (uint8_t)ring_add(relative - mask, what->root, n);
+    for (int step = 1; step < mask && relative + step < n; step *= 2)
+        tree[count++] = (uint8_t)ring_add(relative + step, what->root, n);
+    *all = (uint16_t)coll_least(mask, n - relative);
+    return mcp_tree_word(what, tree);
+}
+
+/* What a block takes on the card. */
+static size_t mcp_block(const struct mpi_collective *what) { return (what->bytes + 7) & ~(size_t)7; }
+
+/* The rank whose block is so many behind the root's. */
+static int mcp_rank_behind(const struct mpi_collective *what, int number)
+{
+    return ring_add(number, what->root, what->ranks);
 }
 
 /* --- one collective --- */
 
-/* Starts it; `given` null: the process has no data. */
-static void mcp_begin(const struct mpi_collective *what, uint16_t flags, const void *given, struct request *request)
+/* Starts it; `given`, so many bytes, null: the process has no data. */
+static void mcp_begin(const struct mpi_collective *what, uint16_t flags, const void *given, size_t bytes,
+                      struct request *request)
 {
-    static const uint8_t kinds[] = {[MPI_COLLECTIVE_BARRIER] = CHASQUI_MPINP_BARRIER,
-                                    [MPI_COLLECTIVE_BCAST] = CHASQUI_MPINP_BCAST,
-                                    [MPI_COLLECTIVE_ALLREDUCE] = CHASQUI_MPINP_ALLREDUCE};
-    uint64_t tree = mcp_tree(what);
+    static const uint8_t kinds[] = {
+        [MPI_COLLECTIVE_BARRIER] = CHASQUI_MPINP_BARRIER, [MPI_COLLECTIVE_BCAST] = CHASQUI_MPINP_BCAST,
+        [MPI_COLLECTIVE_REDUCE] = CHASQUI_MPINP_REDUCE,   [MPI_COLLECTIVE_ALLREDUCE] = CHASQUI_MPINP_ALLREDUCE,
+        [MPI_COLLECTIVE_GATHER] = CHASQUI_MPINP_GATHER,   [MPI_COLLECTIVE_SCATTER] = CHASQUI_MPINP_SCATTER};
+    bool is_rooted = mcp_is_rooted(what);
+    uint16_t blocks = 0;
+    uint64_t tree = is_rooted ? mcp_rooted_tree(what, &blocks) : mcp_tree(what);
     uint8_t type = mcp_type(what->type);
-    struct chasqui_mpinp_request post = {.kind = CHASQUI_MPINP_COLLECTIVE,
+    struct chasqui_mpinp_request post = {.kind = is_rooted ? CHASQUI_MPINP_ROOTED : CHASQUI_MPINP_COLLECTIVE,
                                          .flags = kinds[what->kind],
                                          .rank = flags,
                                          .context = what->context,
@@ -129,12 +170,13 @@ static void mcp_begin(const struct mpi_collective *what, uint16_t flags, const v
                                          .bytes = (uint32_t)what->bytes,
                                          .sequence = (uint32_t)tree,
                                          .offset = (uint32_t)(tree >> 32),
-                                         .entry = block};
-    if (what->kind == MPI_COLLECTIVE_ALLREDUCE)
+                                         .entry = block,
+                                         .valid = blocks};
+    if (what->kind == MPI_COLLECTIVE_ALLREDUCE || what->kind == MPI_COLLECTIVE_REDUCE)
         post.valid = (uint16_t)(mcp_operator(what->op, type >= CHASQUI_MPINP_FLOAT) | type << 8);
     if (given) {
         post.rank |= CHASQUI_MPINP_COLLECTIVE_GIVES;
-        mcp_window_store(block, given, what->bytes);
+        mcp_window_store(block, given, bytes);
     }
     under_way.request = request;
     under_way.to = what->recv;
@@ -155,14 +197,19 @@ void mcp_collected(const struct chasqui_mpinp_event *event)
 }
 
 /* Does one, or refuses it if `flags` say so. False: some process has, or lengths differ. */
-static bool mcp_is_together(const struct mpi_collective *what, uint16_t flags, const void *given)
+static bool mcp_is_together_with(const struct mpi_collective *what, uint16_t flags, const void *given, size_t bytes)
 {
     struct request request;
     request_start(&request, REQUEST_COLLECTIVE);
     request.what = "a collective between the cards: the other processes";
-    mcp_begin(what, flags, given, &request);
+    mcp_begin(what, flags, given, bytes, &request);
     request_wait(&request);
     return !under_way.is_refused;
+}
+
+static bool mcp_is_together(const struct mpi_collective *what, uint16_t flags, const void *given)
+{
+    return mcp_is_together_with(what, flags, given, what->bytes);
 }
 
 /* As the library's binomial tree does it that of some process has not asked the card to. */
@@ -208,10 +255,57 @@ static void mcp_broadcast(const struct mpi_collective *what)
         chq_fail(&chq_world, "MPI_Bcast", error, NULL);
 }
 
-static void mcp_reduce(const struct mpi_collective *what)
+static void mcp_fail(const char *call) { chq_fail(&chq_world, call, MPI_ERR_TRUNCATE, "the processes' counts differ"); }
+
+static void mcp_allreduce(const struct mpi_collective *what)
 {
     if (!mcp_is_together(what, CHASQUI_MPINP_COLLECTIVE_TAKES, what->send))
-        chq_fail(&chq_world, "MPI_Allreduce", MPI_ERR_TRUNCATE, "the processes' counts differ");
+        mcp_fail("MPI_Allreduce");
+}
+
+static void mcp_reduce(const struct mpi_collective *what)
+{
+    if (!mcp_is_together(what, what->rank == what->root ? CHASQUI_MPINP_COLLECTIVE_TAKES : 0, what->send))
+        mcp_fail("MPI_Reduce");
+}
+
+static void mcp_gather(const struct mpi_collective *what)
+{
+    if (!mcp_is_together(what, 0, what->send)) {
+        mcp_fail("MPI_Gather");
+        return;
+    }
+    const char *from = mcp_card_collected();
+    for (int i = 0; what->rank == what->root && i < what->ranks; i++, from += mcp_block(what))
+        memcpy((char *)what->recv + (size_t)mcp_rank_behind(what, i) * what->bytes, from, what->bytes);
+}
+
+/* The root's blocks, in the order that the card has them. */
+static void mcp_line_up(const struct mpi_collective *what, char *to)
+{
+    for (int i = 0; i < what->ranks; i++, to += mcp_block(what))
+        memcpy(to, (const char *)what->send + (size_t)mcp_rank_behind(what, i) * what->bytes, what->bytes);
+}
+
+/* What is short is stored to the card, which fetches what is not. */
+static bool mcp_scatter_from_root(const struct mpi_collective *what)
+{
+    size_t bytes = (size_t)what->ranks * mcp_block(what);
+    memcpy(what->recv, (const char *)what->send + (size_t)what->root * what->bytes, what->bytes);
+    if (bytes > longest) {
+        mcp_line_up(what, mcp_card_collected());
+        return mcp_is_together_with(what, CHASQUI_MPINP_COLLECTIVE_FETCHES, NULL, 0);
+    }
+    char blocks[CHASQUI_MPINP_COLLECTIVE_BYTES];
+    mcp_line_up(what, blocks);
+    return mcp_is_together_with(what, 0, blocks, bytes);
+}
+
+static void mcp_scatter(const struct mpi_collective *what)
+{
+    bool is_root = what->rank == what->root;
+    if (is_root ? !mcp_scatter_from_root(what) : !mcp_is_together(what, CHASQUI_MPINP_COLLECTIVE_TAKES, NULL))
+        mcp_fail("MPI_Scatter");
 }
 
 /* It is the library's. */
@@ -224,14 +318,12 @@ static bool mcp_is_not(uint64_t reason)
 /* A broadcast whose data may have gaps here has none for all others perhaps: they hear of it by the card. */
 static bool mcp_takes(const struct mpi_collective *what)
 {
-    if (what->kind != MPI_COLLECTIVE_BARRIER && what->kind != MPI_COLLECTIVE_BCAST &&
-        what->kind != MPI_COLLECTIVE_ALLREDUCE)
-        return false;
     if (what->context % CONTEXTS != CONTEXT_COLLECTIVE)
         return mcp_is_not(CHASQUI_MPINP_REASON_NONBLOCKING);
-    if (what->bytes > longest)
+    bool has_blocks = what->kind == MPI_COLLECTIVE_GATHER || what->kind == MPI_COLLECTIVE_SCATTER;
+    if (what->bytes > longest || (has_blocks && (size_t)what->ranks * mcp_block(what) > CHASQUI_MPINP_BLOCKS_BYTES))
         return mcp_is_not(CHASQUI_MPINP_REASON_LONG);
-    if (what->kind == MPI_COLLECTIVE_ALLREDUCE && !mcp_has_operation(what))
+    if ((what->kind == MPI_COLLECTIVE_ALLREDUCE || what->kind == MPI_COLLECTIVE_REDUCE) && !mcp_has_operation(what))
         return mcp_is_not(CHASQUI_MPINP_REASON_OPERATION);
     if (what->kind != MPI_COLLECTIVE_BCAST || !mcp_has_gaps(what->type))
         return true;
@@ -246,10 +338,11 @@ bool mcp_collective(const struct mpi_collective *what, struct request *request)
     switch (what->kind) {
     case MPI_COLLECTIVE_BARRIER: mcp_is_together(what, 0, NULL); break;
     case MPI_COLLECTIVE_BCAST: mcp_broadcast(what); break;
-    case MPI_COLLECTIVE_ALLREDUCE: mcp_reduce(what); break;
-    case MPI_COLLECTIVE_REDUCE:
-    case MPI_COLLECTIVE_GATHER:
-    case MPI_COLLECTIVE_SCATTER: break;
+    case MPI_COLLECTIVE_ALLREDUCE: mcp_allreduce(what); break;
+    case MPI_COLLECTIVE_REDUCE: mcp_reduce(what); break;
+    case MPI_COLLECTIVE_GATHER: mcp_gather(what); break;
+    case MPI_COLLECTIVE_SCATTER: mcp_scatter(what); break;
+    default: __builtin_trap(); /* mcp_takes has refused it. */
     }
     request_complete(request);
     return true;

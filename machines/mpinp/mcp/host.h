@@ -22,8 +22,8 @@ void mcp_card_wait(void);
 /* An ioctl of the kernel's agent: 0 or more, or an error, negative. */
 long mcp_card_control(uint64_t request, uint64_t argument);
 
-/* What a collective has come to. */
-const void *mcp_card_collected(void);
+/* What a collective has come to, or blocks that the card fetches. */
+void *mcp_card_collected(void);
 /* For the records: a collective is not the card's, CHASQUI_MPINP_REASON_. */
 void mcp_card_count(uint64_t reason);
 

@@ -64,7 +64,8 @@ chasqui_config::parameters! {
         queue: Count = 128, range 16 ..= 128, source "assumption: 7 KiB";
         /// Slots of a TLB in the card's memory, of entries of the page table whose pages stay pinned; powers of two, 0: none (`mcp`).
         tlb: Count = 0, range 0 ..= 4096, source "MPI-NP, section 3.5: entries are fetched";
-        /// Barriers, broadcasts and reductions of short data run between the cards, where each process has one hart (`mcp`).
+        /// Barriers, broadcasts, reductions, gathers and scatters of short data run between the cards, where each process has one
+        /// hart (`mcp`).
         collectives: Flag = true, source "specs/mpinp.md; how they do, is ours";
     }
 }

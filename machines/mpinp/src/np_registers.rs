@@ -184,7 +184,7 @@ chasqui_abi::guest_constants! {
     /// Bytes that it needs besides for each channel: of its receive buffer, and what goes with it (specs/mpinp.md: 4.5 KB).
     pub const CHANNEL_BYTES: u64 = 4704;
     /// Bytes that the same with a cache of channels needs for each channel, beside CHANNEL_BYTES for each of its tables.
-    pub const RECORD_BYTES: u64 = 264;
+    pub const RECORD_BYTES: u64 = 400;
     /// What it may have to put off while the queue to the wire is full (README.md): for each channel two for each entry of both
     /// send rings, and two for an eager message.
     pub const OFF_CHANNEL: u64 = 34;

@@ -101,6 +101,11 @@ chasqui_abi::guest_constants! {
     /// COLLECTIVE_ bits; `valid` operator and type (in the high byte); `entry` and `bytes` are the data in the window. COLLECTED
     /// follows. A process has one at a time.
     pub const COLLECTIVE: u64 = 13;
+    /// Kind of a request: one with a root, REDUCE, GATHER or SCATTER; otherwise as COLLECTIVE. The tree is a binomial one: of a
+    /// process with so many blocks (below) those of its subtrees are behind its own, 1, 2, 4, … of them, of the last what is left.
+    /// Of a gather or scatter `bytes` are those of a process, in a block of whole doublewords, and `valid` is the number of
+    /// blocks of the process and those below it.
+    pub const ROOTED: u64 = 14;
 
     /// A collective: all have come.
     pub const BARRIER: u64 = 0;
@@ -108,8 +113,16 @@ chasqui_abi::guest_constants! {
     pub const BCAST: u64 = 1;
     /// A collective: all get what comes of the data of all.
     pub const ALLREDUCE: u64 = 2;
-    /// Longest data of a collective [bytes].
+    /// A collective with a root: that gets what comes of the data of all.
+    pub const REDUCE: u64 = 3;
+    /// A collective with a root: that gets the blocks of all.
+    pub const GATHER: u64 = 4;
+    /// A collective with a root: each process gets its block of those that the root has.
+    pub const SCATTER: u64 = 5;
+    /// Longest data of a collective, of a process [bytes].
     pub const COLLECTIVE_BYTES: u64 = 128;
+    /// Longest blocks of a gather or scatter, those of all processes [bytes].
+    pub const BLOCKS_BYTES: u64 = 8192;
     /// Processes below one, at most.
     pub const COLLECTIVE_BELOW: u64 = 7;
     /// In place of a process's rank: there is none.
@@ -120,6 +133,8 @@ chasqui_abi::guest_constants! {
     pub const COLLECTIVE_TAKES: u64 = 2;
     /// Of a collective: the process can't do it by the card. COLLECTED says so to all: NOTHING.
     pub const COLLECTIVE_REFUSES: u64 = 4;
+    /// Of a scatter, at its root: the blocks are at HOST_COLLECTED, not in the window.
+    pub const COLLECTIVE_FETCHES: u64 = 8;
     /// An operator: a sum. Integers wrap.
     pub const SUM: u64 = 0;
     /// An operator, of integers: a product.
@@ -218,14 +233,14 @@ chasqui_abi::guest_constants! {
 
     /// Offset in the memory on the host of the count of requests that were taken.
     pub const HOST_TAKEN: u64 = 0;
-    /// Offset in the memory on the host of what a collective has come to.
-    pub const HOST_COLLECTED: u64 = 64;
     /// Offset in the memory on the host of the ring of events.
     pub const HOST_EVENTS: u64 = 4096;
     /// Events that it holds.
     pub const EVENTS: u64 = 512;
+    /// Offset in the memory on the host of what a collective has come to, or of blocks that are scattered.
+    pub const HOST_COLLECTED: u64 = 4096 + 512 * 32;
     /// Bytes of it that are needed.
-    pub const HOST_BYTES: u64 = 4096 + 512 * 32;
+    pub const HOST_BYTES: u64 = 4096 + 512 * 32 + 8192;
 
     /// `ioctl`: pins what a request names; `MpinpPin`.
     pub const CONTROL_PIN: u64 = 0x7100;

@@ -4,58 +4,32 @@
  *
  * A process has one collective at a time, and has what came of it before it begins the next. So each of those below has sent up
  * one contribution at most that is not used. */
-#include "mcp.h"
-#include "memory.h"
+#include "collective.h"
 
-#define WORDS (CHASQUI_MPINP_COLLECTIVE_BYTES / 8)
+struct collective collectives[PROTOCOL_PROCESSES];
 
-enum state {
-    FREE,
-    GATHERS, /* from below */
-    GOES_UP,
-    AWAITS, /* from above */
-    GOES_DOWN
-};
-
-static struct collective {
-    enum state state;
-    uint8_t kind, operator, type;
-    uint8_t above, below[CHASQUI_MPINP_COLLECTIVE_BELOW], below_count; /* ranks */
-    uint8_t next; /* of those below, that it deals with */
-    uint8_t leaving; /* headers in the queue to the wire */
-    bool has_data, takes_data, is_refused;
-    bool is_moving, is_told; /* data to the host; the host */
-    bool has_next; /* request: while the last headers leave */
-    uint32_t context;
-    int32_t tag;
-    uint32_t bytes;
-    uint64_t data[WORDS];
-    struct chasqui_mpinp_request request;
-} collectives[PROTOCOL_PROCESSES];
-
-/* What has come up on each channel. */
-struct contribution {
-    bool is_there, has_data, is_refused;
-    uint32_t context;
-    int32_t tag;
-    uint32_t bytes;
-    uint64_t data[WORDS];
-};
 #ifdef PROTOCOL_CACHE
-static struct contribution *contributions;
+struct contribution *contributions;
+struct invitation *invitations;
+uint64_t *blocks;
 
 char *collectives_begin(char *heap, uint32_t channels)
 {
     contributions = (struct contribution *)(void *)heap;
+    blocks = (uint64_t *)(void *)(contributions + channels);
+    invitations = (struct invitation *)(void *)(blocks + channels * WORDS);
     for (uint32_t i = 0; i < channels; i++)
-        contributions[i].is_there = false;
-    _Static_assert(sizeof *contributions + sizeof(struct peer) + sizeof(struct protocol_channel) <=
+        contributions[i].is_there = invitations[i].is_there = false;
+    _Static_assert(sizeof *contributions + sizeof *blocks * WORDS + sizeof *invitations + sizeof(struct peer) +
+                           sizeof(struct protocol_channel) <=
                        CHASQUI_NP_RECORD_BYTES,
                    "what is kept free for each channel");
-    return (char *)(contributions + channels);
+    return (char *)(invitations + channels);
 }
 #else
-static struct contribution contributions[PROTOCOL_CHANNELS];
+struct contribution contributions[PROTOCOL_CHANNELS];
+struct invitation invitations[PROTOCOL_CHANNELS];
+uint64_t blocks[PROTOCOL_CHANNELS * WORDS];
 #endif
 
 static uint64_t nowhere[WORDS]; /* for what no process awaits */
@@ -63,19 +37,13 @@ static uint64_t nowhere[WORDS]; /* for what no process awaits */
 bool collectives_wait;
 static uint32_t served; /* process */
 
-static void serve(struct collective *collective, enum state state)
-{
-    collective->state = state;
-    collectives_wait = true;
-}
-
 static void begin_next(uint32_t process);
 
 /* Down it goes while the host goes on. */
-static void end_what_is_over(uint32_t process)
+void collective_end_what_is_over(uint32_t process)
 {
     struct collective *collective = &collectives[process];
-    if (collective->state != GOES_DOWN || collective->is_moving)
+    if (collective->state < GOES_DOWN || collective->is_moving)
         return;
     if (!collective->is_told) {
         collective->is_told = true;
@@ -99,20 +67,7 @@ static void go_down(uint32_t process)
     /* The longest way first. */
     collective->next = collective->below_count;
     serve(collective, GOES_DOWN);
-    end_what_is_over(process);
-}
-
-static void add(struct collective *collective, const struct contribution *other)
-{
-    bool are_two = other->has_data && collective->has_data && collective->kind != CHASQUI_MPINP_ALLREDUCE;
-    collective->is_refused |= other->is_refused || other->bytes != collective->bytes || are_two;
-    if (!other->has_data || collective->is_refused)
-        return;
-    if (collective->has_data)
-        combine(collective->operator, collective->type, collective->data, other->data, collective->bytes);
-    else
-        memcpy(collective->data, other->data, collective->bytes);
-    collective->has_data = true;
+    collective_end_what_is_over(process);
 }
 
 static void gather(uint32_t process)
@@ -123,7 +78,7 @@ static void gather(uint32_t process)
         if (!other->is_there || other->context != collective->context || other->tag != collective->tag)
             return;
         other->is_there = false;
-        add(collective, other);
+        collective_add(collective, other);
     }
     if (collective->above == CHASQUI_MPINP_NO_PROCESS)
         go_down(process);
@@ -168,23 +123,32 @@ bool collectives_put(void)
         if (serve_one(served))
             return true;
     }
+    if (rooted_wait)
+        return rooted_put();
     collectives_wait = false;
     return false;
 }
 
-char *collective_data(unsigned channel) { return (char *)collectives[protocol.channels[channel].process].data; }
+char *collective_data(unsigned channel)
+{
+    char *body = rooted_body;
+    rooted_body = NULL;
+    return body ? body : (char *)collectives[protocol.channels[channel].process].data;
+}
 
 void collective_left(unsigned channel)
 {
     uint32_t process = protocol.channels[channel].process;
     collectives[process].leaving--;
-    end_what_is_over(process);
+    collective_end_what_is_over(process);
 }
 
 void collective_moved(uint32_t process)
 {
     collectives[process].is_moving = false;
-    end_what_is_over(process);
+    if (collectives[process].state == FETCHES)
+        rooted_fetched(process);
+    collective_end_what_is_over(process);
 }
 
 /* --- from the wire --- */
@@ -201,7 +165,9 @@ char *collective_place(unsigned channel, const struct wire *wire)
     struct collective *collective = &collectives[protocol.channels[channel].process];
     if (wire->collective & COLLECTIVE_GOES_UP)
         return (char *)contributions[channel].data;
-    return (char *)(is_awaited(collective, channel, wire) ? collective->data : nowhere);
+    if (is_awaited(collective, channel, wire))
+        return (char *)collective->data;
+    return wire->collective & COLLECTIVE_IS_BLOCKS ? rooted_place(channel, wire) : (char *)nowhere;
 }
 
 static void came_down(uint32_t process, const struct wire *wire)
@@ -229,47 +195,25 @@ void collective_came(unsigned channel, const struct wire *wire)
     contribution->bytes = wire->part;
     if (collectives[process].state == GATHERS)
         gather(process);
+    else if (collectives[process].state == COLLECTS)
+        rooted_collect(process);
 }
 
 /* --- requests --- */
-
-/* False: they are no ranks. */
-static bool find_tree(struct collective *collective, uint64_t tree)
-{
-    collective->above = (uint8_t)tree;
-    collective->below_count = 0;
-    for (tree >>= 8; tree != 0 && (uint8_t)tree != CHASQUI_MPINP_NO_PROCESS; tree >>= 8) {
-        if ((uint8_t)tree >= ranks)
-            return false;
-        collective->below[collective->below_count++] = (uint8_t)tree;
-    }
-    return collective->above < ranks || collective->above == CHASQUI_MPINP_NO_PROCESS;
-}
 
 /* False: it may not. */
 static bool begin(uint32_t process, const struct chasqui_mpinp_request *request)
 {
     struct collective *collective = &collectives[process];
-    collective->kind = request->flags;
-    collective->operator = (uint8_t)request->valid;
-    collective->type = (uint8_t)(request->valid >> 8);
-    collective->has_data = request->rank & CHASQUI_MPINP_COLLECTIVE_GIVES;
-    collective->takes_data = request->rank & CHASQUI_MPINP_COLLECTIVE_TAKES;
-    collective->is_refused = request->rank & CHASQUI_MPINP_COLLECTIVE_REFUSES;
-    collective->bytes = request->bytes;
-    collective->context = request->context;
-    collective->tag = request->tag;
-    bool is_right = request->bytes <= CHASQUI_MPINP_COLLECTIVE_BYTES &&
-                    find_tree(collective, request->sequence | (uint64_t)request->offset << 32) &&
-                    (collective->kind != CHASQUI_MPINP_ALLREDUCE ||
-                     combines(collective->operator, collective->type, request->bytes)) &&
+    collective_fill(collective, request);
+    bool is_right = request->bytes <= CHASQUI_MPINP_COLLECTIVE_BYTES && collective_find_tree(collective, request) &&
+                    (collective->kind < CHASQUI_MPINP_ALLREDUCE ||
+                     (collective->kind == CHASQUI_MPINP_ALLREDUCE &&
+                      combines(collective->operation, collective->type, request->bytes))) &&
                     (!collective->has_data || window_read(process, request, collective->data));
     if (!is_right)
         return false;
-    MARK_COUNT(collective->kind);
-    collective->next = 0;
-    collective->leaving = 0;
-    collective->is_told = false;
+    collective_start(collective);
     collective->state = GATHERS;
     gather(process);
     return true;
@@ -281,18 +225,22 @@ static void begin_next(uint32_t process)
     if (!collective->has_next)
         return;
     collective->has_next = false;
-    if (!begin(process, &collective->request))
+    const struct chasqui_mpinp_request *request = &collective->request;
+    if (request->kind == CHASQUI_MPINP_COLLECTIVE ? !begin(process, request) : !rooted_begin(process, request))
         refuse(process, CHASQUI_NP_FAULT_REQUEST);
 }
 
-bool collective_take(unsigned process, const struct chasqui_mpinp_request *request)
+bool collective_put_aside(struct collective *collective, const struct chasqui_mpinp_request *request)
 {
-    struct collective *collective = &collectives[process];
-    if (collective->state == FREE)
-        return begin(process, request);
     if (!collective->is_told || collective->has_next)
         return false;
     collective->has_next = true;
     collective->request = *request;
     return true;
+}
+
+bool collective_take(unsigned process, const struct chasqui_mpinp_request *request)
+{
+    struct collective *collective = &collectives[process];
+    return collective->state == FREE ? begin(process, request) : collective_put_aside(collective, request);
 }

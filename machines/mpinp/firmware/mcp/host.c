@@ -135,20 +135,29 @@ void host_deliver(uint32_t request)
 
 void host_stored(void) { has_work = true; }
 
-/* What collectives of processes have come to, that waits. */
+/* What collectives of processes have come to, that waits; or, with FROM_HOST, blocks that a root has there. */
+#define FROM_HOST 0x80000000u
 static struct {
-    char *from;
+    char *card;
     uint32_t bytes; /* 0: nothing */
 } collected[PROTOCOL_PROCESSES];
 static uint32_t collected_count, collector; /* process */
 
 void host_collected(uint32_t process, char *from, uint32_t bytes)
 {
-    collected[process].from = from;
+    collected[process].card = from;
     collected[process].bytes = bytes;
     collected_count++;
     event_count++;
     has_work = true;
+}
+
+void host_scatters(uint32_t process, char *to, uint32_t bytes) { host_collected(process, to, bytes | FROM_HOST); }
+
+static SELDOM void start_scatters(void)
+{
+    move(processes[collector].host + CHASQUI_MPINP_HOST_COLLECTED, local(collected[collector].card),
+         collected[collector].bytes & ~FROM_HOST);
 }
 
 static SELDOM void start_collected(void)
@@ -157,8 +166,11 @@ static SELDOM void start_collected(void)
         collector = collector + 1 < process_count ? collector + 1 : 0;
     while (collected[collector].bytes == 0);
     moves = COLLECTED;
-    move(processes[collector].host + CHASQUI_MPINP_HOST_COLLECTED, local(collected[collector].from),
-         collected[collector].bytes | CHASQUI_NP_HOST_TO_HOST);
+    if (collected[collector].bytes & FROM_HOST)
+        start_scatters();
+    else
+        move(processes[collector].host + CHASQUI_MPINP_HOST_COLLECTED, local(collected[collector].card),
+             collected[collector].bytes | CHASQUI_NP_HOST_TO_HOST);
     collected[collector].bytes = 0;
     collected_count--;
     event_count--;

@@ -16,7 +16,7 @@ static struct landing {
 static enum { IN_HEADER, IN_WAITS, IN_BODY } state;
 static struct wire wire; /* the header that came last */
 static struct {
-    enum { DISCARD, LAND, STORE, COLLECT } how;
+    enum { DISCARD, LAND, STORE, COLLECT, COLLECT_BLOCKS } how;
     uint32_t filled, place; /* [bytes] that came, and that come next */
     unsigned landing;
     uint32_t wanted; /* [bytes] for which the receive has room */
@@ -225,6 +225,13 @@ static void collected(void)
         collective_came(wire.channel, &wire);
 }
 
+static void rooted(void)
+{
+    body.how = COLLECT_BLOCKS;
+    if (wire.body == 0)
+        rooted_came(wire.channel, &wire);
+}
+
 /* Where a body may go, if it is for a receive. */
 static bool find_landing(void)
 {
@@ -259,6 +266,7 @@ static SELDOM bool take_header(void)
     case WIRE_PRESS: pressed(); break;
     case WIRE_NOTE: noted(); break;
     case WIRE_PART: part_comes(); break;
+    case WIRE_ROOTED: rooted(); break;
     default: collected(); break;
     }
     if (wire.body)
@@ -291,6 +299,8 @@ static void body_ended(void)
         host_stored();
     } else if (body.how == COLLECT)
         collective_came(wire.channel, &wire);
+    else if (body.how == COLLECT_BLOCKS)
+        rooted_came(wire.channel, &wire);
 }
 
 static void piece_came(void)

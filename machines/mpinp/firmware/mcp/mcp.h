@@ -17,13 +17,13 @@ struct wire {
     union {
         uint8_t is_dropped; /* of WIRE_GRANT: nothing more is wanted */
         uint8_t note; /* of WIRE_NOTE: which */
-        uint8_t collective; /* of WIRE_COLLECTIVE: COLLECTIVE_ bits */
+        uint8_t collective; /* of WIRE_COLLECTIVE and WIRE_ROOTED: COLLECTIVE_ bits */
     };
     uint16_t channel; /* at the receiver */
     uint16_t source; /* rank of the message's sender */
     uint16_t unused;
     /* Of WIRE_PART: which; of WIRE_GRANT: those before it may come; of WIRE_NOTE and RECV_REQ: the message's `sequence`; of
-     * WIRE_COLLECTIVE: the data's length for its process. */
+     * WIRE_COLLECTIVE: the data's length for its process, or the shape of blocks. */
     uint32_t part;
     uint32_t sequence; /* of the message among all of its source; 0: no message */
     struct protocol_header header;
@@ -41,11 +41,18 @@ enum wire_kind {
     WIRE_DRAINED, /* from a receiver, before its answer to a synchronous message: that has not met its receive */
     WIRE_PRESS, /* from a sender: messages before `header.message` are to be drained */
     WIRE_NOTE, /* of a process for the other */
+    WIRE_ROOTED, /* of a collective with a root, what only a process at that awaits */
     WIRE_COLLECTIVE, /* what its process and those below contribute, or what has come of it */
 };
 
-/* Of WIRE_COLLECTIVE. */
-enum { COLLECTIVE_GOES_UP = 1, COLLECTIVE_IS_REFUSED = 2 };
+/* Of WIRE_COLLECTIVE, and of WIRE_ROOTED all but the first. */
+enum {
+    COLLECTIVE_GOES_UP = 1, /* its data have a place for each channel; else only for what a process awaits */
+    COLLECTIVE_IS_REFUSED = 2,
+    COLLECTIVE_INVITES = 4, /* there is a place for blocks */
+    COLLECTIVE_IS_BLOCKS = 8, /* for that place */
+    COLLECTIVE_ANSWERS = 16 /* its data have been used */
+};
 
 /* A request of a process and its data, which go in parts of `PART` bytes. They are in the window, or in pages that entries of
  * the host's page table name, a ring of them. As in struct wire, records find the message's name in it. */
@@ -205,6 +212,7 @@ void host_deliver(uint32_t request); /* what lies in the receive buffer */
 void host_stored(void); /* more lies there */
 void host_taken(uint32_t process); /* requests of its */
 void host_collected(uint32_t process, char *from, uint32_t bytes); /* then collective_moved */
+void host_scatters(uint32_t process, char *to, uint32_t bytes); /* comes from there; then collective_moved */
 void host_done(void);
 bool host_is_moving(void);
 void host_go_on(void);
@@ -306,6 +314,11 @@ void collective_moved(uint32_t process);
 char *collective_data(unsigned channel); /* a body that leaves, until collective_left */
 char *collective_place(unsigned channel, const struct wire *wire); /* where its body comes */
 void collective_came(unsigned channel, const struct wire *wire);
+
+/* --- rooted.c --- */
+
+bool rooted_take(unsigned process, const struct chasqui_mpinp_request *request); /* false: it may not */
+void rooted_came(unsigned channel, const struct wire *wire);
 
 /* --- combine.c --- */
 

@@ -323,7 +323,7 @@ void out_sent(void)
     sends = IDLE;
     gone++;
     if (request == NONE) {
-        if (item->wire.kind == WIRE_COLLECTIVE)
+        if (item->wire.kind >= WIRE_ROOTED)
             collective_left(item->channel);
         return;
     }

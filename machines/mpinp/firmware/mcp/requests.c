@@ -363,6 +363,7 @@ static bool take(unsigned process, struct chasqui_mpinp_request *request)
     case CHASQUI_MPINP_FORGET: return true; /* As any other ends the showing. */
     case CHASQUI_MPINP_NOTE: return note(process, request);
     case CHASQUI_MPINP_COLLECTIVE: return collective_take(process, request);
+    case CHASQUI_MPINP_ROOTED: return rooted_take(process, request);
     case CHASQUI_MPINP_LISTEN: return listen(process, request);
     default: return false;
     }

@@ -40,6 +40,12 @@ counters! {
         broadcasts: "count";
         /// Reductions whose result all processes get, that the cards did.
         allreduces: "count";
+        /// Reductions to a root that the cards did.
+        reduces: "count";
+        /// Gathers that the cards did.
+        gathers: "count";
+        /// Scatters that the cards did.
+        scatters: "count";
         ..by_library: Reasons;
     }
 }
@@ -57,7 +63,11 @@ impl CollectiveStatistics {
         match kind {
             requests::BARRIER => self.barriers += 1,
             requests::BCAST => self.broadcasts += 1,
-            _ => self.allreduces += 1,
+            requests::ALLREDUCE => self.allreduces += 1,
+            requests::REDUCE => self.reduces += 1,
+            requests::GATHER => self.gathers += 1,
+            requests::SCATTER => self.scatters += 1,
+            other => unreachable!("the firmware counts a collective of kind {other}"),
         }
     }
 }
