@@ -146,8 +146,8 @@ void collective_left(unsigned channel)
 void collective_moved(uint32_t process)
 {
     collectives[process].is_moving = false;
-    if (collectives[process].state == FETCHES)
-        rooted_fetched(process);
+    if (collectives[process].state != GOES_DOWN)
+        rooted_moved(process);
     collective_end_what_is_over(process);
 }
 

@@ -144,6 +144,6 @@ extern bool rooted_wait; /* perhaps, to put headers into the queue, as collectiv
 bool rooted_put(void); /* one; false: there is none, of other collectives neither */
 char *rooted_place(unsigned channel, const struct wire *wire); /* where blocks come */
 extern char *rooted_body; /* of the only header in the queue; NULL: that has none, or is another collective's */
-void rooted_fetched(uint32_t process);
+void rooted_moved(uint32_t process); /* data, to the host or from there */
 
 #endif

@@ -157,11 +157,11 @@ static bool hand_out(uint32_t process)
     return false;
 }
 
-/* Those below may go on. */
+/* Those below may go on; the root's host goes first. */
 static bool put_answer(uint32_t process)
 {
     struct collective *collective = &collectives[process];
-    if (collective->next == 0)
+    if (collective->next == 0 || collective->is_moving)
         return false;
     put(process, collective->below[--collective->next], COLLECTIVE_ANSWERS, NULL, 0, 0);
     return true;
@@ -244,7 +244,14 @@ static void go_out(uint32_t process)
     collective_end_what_is_over(process);
 }
 
-void rooted_fetched(uint32_t process) { go_out(process); }
+void rooted_moved(uint32_t process)
+{
+    struct collective *collective = &collectives[process];
+    if (collective->state == FETCHES)
+        go_out(process);
+    else if (collective->state == ANSWERS)
+        go_on_with(collective, ANSWERS);
+}
 
 static bool is_about(const struct collective *collective, const struct wire *wire)
 {
