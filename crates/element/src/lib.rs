@@ -1,5 +1,11 @@
 //! Hardware of a core with a local store instead of caches, as Cell's synergistic processing elements are.
 
 mod eib;
+mod mfc;
 
 pub use eib::{CELL_UNITS, Command as EibCommand, Eib, EibParameters, EibStatistics, Moving, Train};
+pub use mfc::{
+    AtomicStatus, Command, ELEMENT_BYTES, LINE_BYTES, LIST_BYTES_MAX, Mfc, MfcFault, MfcParameters,
+    MfcStatistics, MfcStep, Reason, Source, TAGS, TRANSFER_BYTES_MAX, TableSearch, Transfer, TransferKind,
+    opcode,
+};

@@ -1,3 +1,9 @@
 //! Tests of the crate from outside.
 
+mod atomic;
+mod bytes;
+mod dma;
+mod errors;
 mod rings;
+mod support;
+mod translation;
