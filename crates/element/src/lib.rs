@@ -2,6 +2,9 @@
 
 mod eib;
 mod mfc;
+mod parts;
+mod registers;
+mod store;
 
 pub use eib::{CELL_UNITS, Command as EibCommand, Eib, EibParameters, EibStatistics, Moving, Train};
 pub use mfc::{
@@ -9,3 +12,9 @@ pub use mfc::{
     MfcStatistics, MfcStep, Reason, Source, TAGS, TRANSFER_BYTES_MAX, TableSearch, Transfer, TransferKind,
     opcode,
 };
+pub use parts::{
+    Area, ChannelRead, ChannelWrite, Decrementer, Element, ElementParameters, Refusal, Signal, SignalMode,
+    Window,
+};
+pub use registers::{channel, event, hypervisor, privileged, problem};
+pub use store::LocalStore;

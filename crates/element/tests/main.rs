@@ -4,6 +4,8 @@ mod atomic;
 mod bytes;
 mod dma;
 mod errors;
+mod program;
+mod registers;
 mod rings;
 mod support;
 mod translation;

@@ -269,6 +269,11 @@ impl Mfc {
         self.queues[source as usize].room()
     }
 
+    /// The queue of `source` has no commands.
+    pub fn is_empty(&self, source: Source) -> bool {
+        self.queues[source as usize].is_empty()
+    }
+
     /// Nothing is to be done.
     pub fn is_idle(&self) -> bool {
         self.queues.iter().all(Queue::is_empty)
