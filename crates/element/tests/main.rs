@@ -2,6 +2,7 @@
 
 mod atomic;
 mod bytes;
+mod cores;
 mod dma;
 mod errors;
 mod program;
