@@ -10,6 +10,7 @@ mod flat;
 mod network_cache;
 mod port;
 mod tlb;
+mod walk;
 
 pub use accesses::{Accesses, SharedAccesses};
 pub use bus::{Bus, BusParameters, BusStatistics, DramParameters, Responder, Tenure};
@@ -27,3 +28,4 @@ pub use port::{
     Stop, Waits, WriteBufferParameters, layout, order,
 };
 pub use tlb::{Access, PAGE_BYTES, Privilege, Tlb, TlbParameters, Translation, pte};
+pub use walk::{Walk, WalkStep};

@@ -238,8 +238,8 @@ impl Tlb {
         }
     }
 
-    /// Adds a translation; returns the one that had to go.
-    pub(crate) fn insert(&mut self, translation: Translation) -> Option<Evicted> {
+    /// Adds a translation; returns the one that had to go, with the chunks of its page that were marked.
+    pub fn insert(&mut self, translation: Translation) -> Option<Evicted> {
         let set = self.set(translation.virtual_page);
         let slot = set * self.ways + usize::from(self.next[set]);
         let next = self.next[set] + 1;

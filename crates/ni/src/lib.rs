@@ -44,8 +44,8 @@ pub use descriptors::DescriptorRing;
 pub use dma::{DmaReader, DmaWriter, Portions, TagOf, Written};
 pub use doorbell::Doorbells;
 pub use firmware::{
-    DeviceAccess, FIRMWARE_DEVICE, FIRMWARE_MEMORY, FirmwareMark, FirmwareProcessor, FirmwareSpec,
-    LocalMemory, PrivateMemory, SharedSram,
+    DeviceAccess, Ended, FIRMWARE_DEVICE, FIRMWARE_MEMORY, FirmwareMark, FirmwareProcessor, FirmwareSpec,
+    LocalMemory, PrivateMemory, SharedSram, Taken,
 };
 pub use io_bus::{
     Bridge, BridgeSpec, CardDma, CardDmaSpec, CardStep, FromHost, HostBlock, HostLoad, IoBus, IoBusSpec,

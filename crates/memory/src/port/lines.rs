@@ -4,12 +4,12 @@ use chasqui_engine::{Class, Cycles};
 
 use super::fast::{FetchView, Geometry};
 use super::lent::{Due, Lent, LentBus, Outwaited, Stage};
-use super::mmu::{Step, Walk};
 use super::request::{Request, Slot, Snooped};
 use super::second_level::Replaced;
 use super::{Access, Fault, Port, PortKind, Stall, Stop};
 use crate::cache::State;
 use crate::tlb::{PAGE_BYTES, Translation};
+use crate::walk::{Walk, WalkStep as Step};
 
 impl Port {
     // --- translations -----------------------------------------------------------------------------

@@ -1,55 +1,19 @@
 //! Virtual to physical: TLBs and the Sv39 walk (privileged ISA, section 12.4).
 //!
-//! A timed walk loads its entries through the data cache, which is not here: [`Mmu::begin`] and [`Step::Next`] name the
-//! entry to be loaded, [`Mmu::follow`] goes on with it.
+//! A timed walk ([`Walk`]) loads its entries through the data cache, which is not here: [`Mmu::begin`] and [`Step::Next`] name
+//! the entry to be loaded, [`Mmu::follow`] goes on with it.
 
 use super::memory_view::{DEVICE_BASE, MemoryView};
 use super::stop::{Fault, Stop};
-use crate::tlb::{Access, Evicted, PAGE_BYTES, Privilege, Tlb, TlbParameters, Translation, Walked, pte};
-
-/// A walk in progress. It is kept over retries, so that lines of page-table entries and of data that
-/// fall into one set can't evict each other for ever.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Walk {
-    page: u64,
-    level: u32,
-    table: u64,
-}
+use crate::tlb::{Access, Evicted, PAGE_BYTES, Privilege, Tlb, TlbParameters, Translation, Walked};
+use crate::walk::{Walk, WalkStep as Step};
 
 impl Upper {
     /// The walk for `page` at the last level.
     #[inline]
     pub fn last_level(&self, page: u64) -> Walk {
-        Walk { page, level: 0, table: self.table }
+        Walk::at_last(page, self.table)
     }
-}
-
-impl Walk {
-    /// The page that is looked for.
-    #[inline]
-    pub fn page(&self) -> u64 {
-        self.page
-    }
-
-    /// It has come to the last level.
-    #[inline]
-    pub fn is_at_last(&self) -> bool {
-        self.level == 0
-    }
-
-    /// Physical address of the entry that comes next.
-    #[inline]
-    pub fn entry(&self) -> u64 {
-        self.table + (self.page >> (12 + 9 * self.level) & 511) * 8
-    }
-}
-
-/// What an entry of a page table says.
-pub(super) enum Step {
-    /// Another entry is to be loaded.
-    Next(Walk),
-    /// The walk is over.
-    Leaf(Translation),
 }
 
 /// The translations of an access that crosses a page. They are kept over retries too: a small TLB may not
@@ -93,6 +57,8 @@ pub(super) struct Mmu {
     dtlb: Tlb,
     /// What was walked lately without time.
     walked: Walked,
+    /// It is kept over retries, so that lines of page-table entries and of data that fall into one set can't evict each other
+    /// for ever.
     walk: Option<Walk>,
     /// By the low bits of their regions.
     uppers: [Option<Upper>; UPPERS],
@@ -176,7 +142,7 @@ impl Mmu {
         }
         let (mut next, mut last) = (self.start(page, access).ok(), 0);
         while let Some(walk) = next.take() {
-            pages[last] = Some(walk.table);
+            pages[last] = Some(walk.table());
             last += 1;
             match follow_untimed(walk, access, memory) {
                 Ok(Step::Next(lower)) => next = Some(lower),
@@ -198,8 +164,7 @@ impl Mmu {
     }
 
     fn start(&self, page: u64, access: Access) -> Result<Walk, Stop> {
-        let canonical = (page as i64) << 25 >> 25 == page as i64;
-        if canonical { Ok(Walk { page, level: 2, table: self.root }) } else { Err(fault(page, access)) }
+        Walk::begin(self.root, page).ok_or(fault(page, access))
     }
 
     // --- TLBs and the timed walk ----------------------------------------------------------------
@@ -221,15 +186,15 @@ impl Mmu {
     #[inline]
     pub fn begin(&mut self, page: u64, access: Access) -> Result<Walk, Stop> {
         let start = self.start(page, access)?;
-        Ok(self.walk.take().filter(|w| w.page == page).unwrap_or(start))
+        Ok(self.walk.take().filter(|w| w.page() == page).unwrap_or(start))
     }
 
     /// What is known of the upper levels of `walk`, which has just begun, if memory still says so.
     #[inline(always)]
     pub fn upper(&self, walk: Walk, memory: &MemoryView) -> Option<&Upper> {
-        let region = walk.page >> REGION_SHIFT;
+        let region = walk.page() >> REGION_SHIFT;
         let upper = self.uppers[region as usize % UPPERS].as_ref()?;
-        let holds = walk.level == 2
+        let holds = walk.is_at_first()
             && (upper.region, upper.root) == (region, self.root)
             && upper.entries.map(|entry| memory.read(entry, 8)) == upper.values;
         holds.then_some(upper)
@@ -237,9 +202,9 @@ impl Mmu {
 
     /// `walk` has come to the last level, by these entries, whose lines are in these ways of the data cache.
     pub fn remember(&mut self, walk: Walk, entries: [u64; 2], ways: [usize; 2], memory: &MemoryView) {
-        let region = walk.page >> REGION_SHIFT;
+        let region = walk.page() >> REGION_SHIFT;
         let values = entries.map(|entry| memory.read(entry, 8));
-        let upper = Upper { region, root: self.root, entries, values, ways, table: walk.table };
+        let upper = Upper { region, root: self.root, entries, values, ways, table: walk.table() };
         self.uppers[region as usize % UPPERS] = Some(upper);
     }
 
@@ -295,7 +260,7 @@ fn fault(page: u64, access: Access) -> Stop {
 fn follow_untimed(walk: Walk, access: Access, memory: &MemoryView) -> Result<Step, Stop> {
     let at = walk.entry();
     if !memory.contains(at, 8) {
-        return Err(fault(walk.page, access));
+        return Err(fault(walk.page(), access));
     }
     step(walk, memory.read(at, 8), access, memory)
 }
@@ -303,28 +268,22 @@ fn follow_untimed(walk: Walk, access: Access, memory: &MemoryView) -> Result<Ste
 /// What `entry` says, which `walk` needed.
 #[inline]
 fn step(walk: Walk, entry: u64, access: Access, memory: &MemoryView) -> Result<Step, Stop> {
-    let Walk { page, level, .. } = walk;
-    if entry & pte::V == 0 {
-        return Err(fault(page, access));
-    }
-    if entry & (pte::R | pte::X) == 0 {
-        let down = |level| Step::Next(Walk { page, level, table: pte::address(entry) });
-        return level.checked_sub(1).map(down).ok_or(fault(page, access));
-    }
-    let span = (PAGE_BYTES << (9 * level)) - 1;
-    let physical_page = pte::address(entry) & !span | page & span;
+    let page = walk.page();
+    let step = walk.follow(entry).ok_or(fault(page, access))?;
     // Its memory must exist.
-    if !memory.contains(physical_page, PAGE_BYTES) && physical_page < DEVICE_BASE {
+    if let Step::Leaf(Translation { physical_page, .. }) = step
+        && !memory.contains(physical_page, PAGE_BYTES)
+        && physical_page < DEVICE_BASE
+    {
         return Err(fault(page, access));
     }
-    let permissions = entry & (pte::R | pte::W | pte::X | pte::U);
-    Ok(Step::Leaf(Translation { virtual_page: page, physical_page, permissions }))
+    Ok(step)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::FlatMemory;
+    use crate::{FlatMemory, pte};
 
     const ROOT: u64 = 0x1000;
     const MIDDLE: u64 = 0x2000;
