@@ -146,7 +146,7 @@ def test_two_sites_at_a_time_send_more_where_one_does_not_fill_the_link(
 
 
 def test_blocks_without_data_wait_as_others_do(compile_c: Compiler, tmp_path: Path) -> None:
-    """They are notices alone; where all sites have a turn they send more than twice as many."""
+    """They are notices alone; where all sites have a turn each sends more than twice as many."""
     programs = compile_c("traffic", TRAFFIC), compile_c("neighbour", NEIGHBOUR)
     sent = {}
     for name, sites in (("turns", 1), ("all", 8)):
@@ -154,7 +154,7 @@ def test_blocks_without_data_wait_as_others_do(compile_c: Compiler, tmp_path: Pa
         time_beside(programs, tmp_path / name, options, "notices", 0, ranks=8)
         sent[name] = ni_counts(tmp_path / name / "job0", "dma_requests")[2:]
     print(sent)
-    assert 2 * sum(sent["turns"]) < sum(sent["all"])
+    assert 2 * max(sent["turns"]) < min(sent["all"])
 
 
 SEVERAL = """\

@@ -56,19 +56,13 @@ def run_limited(
 
 
 def test_small_files_are_kept_and_what_is_lost_is_said(program: Path, tmp_path: Path) -> None:
-    words: list[str | Path] = [
-        "run",
-        "-np",
-        "2",
-        "-m",
-        "voyager",
-        "--profile",
-        "--out",
-        "kept",
-        "--",
-        program,
-    ]
-    done = run_limited(68_000, tmp_path, *words)
+    def profiled(out: str) -> list[str | Path]:
+        return ["run", "-np", "2", "-m", "voyager", "--profile", "--out", out, "--", program]
+
+    assert run_limited(10**7, tmp_path, *profiled("whole")).returncode == 0
+    sizes = sorted(path.stat().st_size for path in (tmp_path / "whole").iterdir())
+    assert sizes[-1] == (tmp_path / "whole" / "profile.json").stat().st_size
+    done = run_limited((sizes[-2] + sizes[-1]) // 2, tmp_path, *profiled("kept"))
     assert done.returncode == STATUS_LOST, done.stderr
     lost = [line for line in done.stderr.splitlines() if "lost or cut short" in line]
     assert len(lost) == 1
