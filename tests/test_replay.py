@@ -206,12 +206,12 @@ def test_the_page_has_the_times_of_these_runs(
 ) -> None:
     program, *arguments = said.split()
     file, run = tmp_path / "recording", ["--machine", machine, "--out"]
-    job = ["--", examples / program, *arguments]
-    for command_line in (
-        ["record", "-np", "4", "-o", file, *run, "all", *job],
-        ["run", "--only-rank", "0", "--arrivals", file, *run, "alone", *job],
+    job = ["--", str(examples / program), *arguments]
+    for words in (
+        ["record", "-np", "4", "-o", str(file), *run, "all", *job],
+        ["run", "--only-rank", "0", "--arrivals", str(file), *run, "alone", *job],
     ):
-        done = command(*command_line, directory=tmp_path)
+        done = command(*words, directory=tmp_path)
         assert done.returncode == 0, done.stderr
     among_all, alone = (
         json.loads((tmp_path / out / "summary.json").read_text())["ranks"][0]["time_ps"] / 1e9

@@ -469,8 +469,8 @@ def _link(result: Plan, environment: dict[str, str]) -> int:
 def compiled(source: Path, flags: Sequence[str]) -> Path:
     """A C program of ours, compiled by zig when first needed. Headers beside it are its own.
 
-    Its file has the source's name alone: a guest finds the name on its stack, and its length must not
-    change with the sources.
+    Its file has the source's name alone: a guest finds the name on its stack, and its length must
+    not change with the sources.
     """
     import hashlib
 
