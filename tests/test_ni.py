@@ -118,7 +118,7 @@ def test_a_message_that_is_kept_touches_no_new_page(
     """What it is kept in was touched in MPI_Init, for 32 at a time, and so were tables of names,
     which have places for more. On `mpinp` a card keeps messages, but for those that it has no room
     for."""
-    messages = "100" if machine.endswith(("dtct", "stash")) else "30"
+    messages = "100" if machine.endswith("dtct") else "30"
     program = compile_c("kept", (NI / "kept.c").read_text())
     done = command("run", "--out", "run", "-np", "2", "--machine", machine, "--", program,
                    messages, directory=tmp_path)  # fmt: skip
