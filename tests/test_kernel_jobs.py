@@ -466,6 +466,6 @@ def test_ranks_that_share_a_hart_are_described_each_by_its_own(
     for rank, text in enumerate(report("stuck")):
         stuck_in = STUCK_IN[rank % 2].replace("PEER", str(rank ^ 1))
         assert re.match(f"  rank {rank} in {stuck_in}", text), text
-    for rank, text in enumerate(report("late", "--limit-time", "3 ms")):
+    for rank, text in enumerate(report("late", "--limit-time", "6 ms")):
         where = "turns" if rank % 2 else "loops"
         assert re.match(rf"  rank {rank}, pc \S+ \({where}\+", text), text
