@@ -18,9 +18,9 @@ SVG_BYTES_MAX = 200_000
 # Figures on each page that no table in docs is known to say: a number may only go down. Beside what
 # is still to be measured anew these are sizes, settings and years.
 UNCHECKED = {
-    "mpinp.md": 54,
+    "mpinp.md": 53,
     "netcache/receive-overhead.md": 6,
-    "netcache.md": 53,
+    "netcache.md": 50,
     "network-cache.md": 27,
     "replay.md": 31,
     "voyager.md": 131,
