@@ -562,7 +562,7 @@ def test_two_jobs_take_what_their_parts_take(results: Path) -> None:
         value = {name: float(text) for name, text in list(row.items())[2:]}
         least, mean, greatest = (value[f"slowdown{which}"] for which in ("_least", "", "_greatest"))
         if "clocks apart" in row["nodes"]:  # measured with several turns
-            assert least < mean < greatest
+            assert least <= mean <= greatest != least  # in thousandths
         else:
             assert least == mean == greatest
         assert value["software_us"] >= 10 * value["switches"]
