@@ -22,7 +22,7 @@ UNCHECKED = {
     "netcache/receive-overhead.md": 6,
     "netcache.md": 50,
     "network-cache.md": 27,
-    "replay.md": 31,
+    "replay.md": 27,
     "voyager.md": 131,
 }
 
