@@ -4,7 +4,7 @@ use std::fmt;
 
 use chasqui_memory::Access;
 
-use super::fault::Reason;
+use super::reason::Reason;
 
 /// Bytes of a line: what an atomic command moves, and what no transfer crosses (CBEA 1.02, MFC atomic update commands;
 /// Linux, `asm/spu.h`).

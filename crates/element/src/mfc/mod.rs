@@ -18,6 +18,7 @@
 mod command;
 mod fault;
 mod queue;
+mod reason;
 mod step;
 mod translate;
 
@@ -29,8 +30,9 @@ use chasqui_memory::{Access, TlbParameters, Translation};
 pub use command::{
     Command, ELEMENT_BYTES, LINE_BYTES, LIST_BYTES_MAX, Source, TAGS, TRANSFER_BYTES_MAX, opcode,
 };
-pub use fault::{MfcFault, Reason};
+pub use fault::MfcFault;
 use queue::{Entry, Phase, Queue};
+pub use reason::Reason;
 pub use translate::TableSearch;
 use translate::{Translator, Walked};
 

@@ -4,7 +4,8 @@ use chasqui_engine::Time;
 use chasqui_memory::Access;
 
 use super::command::{Command, Operation, Ordering, Source};
-use super::fault::{MfcFault, Reason};
+use super::fault::MfcFault;
+use super::reason::Reason;
 
 /// How far a command is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

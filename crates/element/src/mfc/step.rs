@@ -3,8 +3,8 @@
 use chasqui_engine::Time;
 
 use super::command::{ELEMENT_BYTES, LINE_BYTES, Operation, Source, check_transfer};
-use super::fault::Reason;
 use super::queue::{Entry, Phase, Piece};
+use super::reason::Reason;
 use super::translate::Translated;
 use super::{AtomicStatus, Mfc, MfcStep, Transfer, TransferKind, UnderWay};
 

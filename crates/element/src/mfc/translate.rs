@@ -5,7 +5,7 @@ use chasqui_engine::Time;
 use chasqui_memory::{Access, PAGE_BYTES, Privilege, Tlb, Translation, Walk, WalkStep};
 
 use super::command::Source;
-use super::fault::Reason;
+use super::reason::Reason;
 
 chasqui_config::choice! {
     /// What finds a translation that the TLB lacks.
