@@ -16,8 +16,9 @@ void *chq_malloc(size_t bytes);
 /* Objects of one size, never given back to malloc. The first word of a free object is the link,
  * so an object must not keep anything there while it is free.
  *
- * A part fills its pools in its init: system software clears their pages when they are first touched, and ranks that
- * came to that one after another, each within a message, would wait for each other every time. */
+ * What keeps messages is filled once in its part's init, so that most programs take nothing from malloc within a message:
+ * system software clears pages when they are first touched, and ranks that came to that one after another would wait for
+ * each other every time. A pool that runs out is refilled within a message. */
 struct pool {
     void *first;
     size_t object_bytes;
