@@ -287,7 +287,19 @@ def with_cg(tmp_path: Path) -> Path:
     header = "program,point_to_point,point_to_point_short,collective,collective_short"
     received = folder / "netcache" / "one-rank-received.csv"
     received.write_text(f"{header}\nspectral,8664,8664,8,0\n{CG},4208,2544,18,18\n")
+    _with_sections(folder / "netcache" / "one-rank-size.csv")
     return folder
+
+
+def _with_sections(table: Path) -> None:
+    """Lines replaced with all short messages early, with most, with some."""
+    header = "program,ratio,sets,ways,network_replacements,early"
+    lines = ["spectral,0,16,2,7,10000", f"{CG},0,16,2,2300,2544", f"{CG},0,32,4,1500,2544"]
+    lines += [f"{CG},0,{sets},{ways},1500,2540" for sets, ways in ((64, 4), (128, 2), (128, 4))]
+    smaller = {"2,1": 1700, "2,2": 900, "4,2": 900, "8,2": 40, "8,4": 0}
+    lines += [f"{CG},0.95,{section},{count},2100" for section, count in smaller.items()]
+    lines += [f"{CG},1,{section},1,900" for section in smaller]
+    table.write_text("\n".join([header, *lines]) + "\n")
 
 
 def of_cg(folder: Path) -> dict[str, fidelity.Line]:
@@ -307,9 +319,19 @@ def test_rows_of_npbs_cg_are_shown_where_it_was_measured(with_cg: Path) -> None:
         "8b": ("-1,000", fidelity.DIFFERS),
         "10": ("32 KiB", fidelity.AGREES),
         "11": ("0.8 %", fidelity.AGREES),
+        "12b": ("2,300", fidelity.AGREES),
+        "12c": ("1,500", fidelity.IN_ORDER),
+        "12d": ("1,500", fidelity.AGREES),
+        "12e": ("1,500", fidelity.DIFFERS),
+        "12f": ("1,500", fidelity.DIFFERS),
+        "13a": ("1,700", fidelity.AGREES),
+        "13b": ("900", fidelity.AGREES),
+        "13c": ("900", fidelity.DIFFERS),
+        "13d": ("40", fidelity.AGREES),
+        "13e": ("0", fidelity.AGREES),
     }
     assert "r = 0" in fidelity.why(lines["3a"])
-    for table in ("one-rank", "one-rank-received"):
+    for table in ("one-rank", "one-rank-received", "one-rank-size"):
         without_cg(with_cg / "netcache" / f"{table}.csv")
     assert all(line.found.verdict == fidelity.NOT_SHOWN for line in of_cg(with_cg).values())
 
@@ -615,11 +637,13 @@ def test_what_claims_need_is_carried_out_and_kept(
 def test_what_would_say_nothing_is_not_carried_out(
     carried_out: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert fidelity.left_out("netcache") == {"one-rank": "CHASQUI_NPB"}
+    alone = ("one-rank", "one-rank-size")
+    assert fidelity.left_out("netcache") == dict.fromkeys(alone, "CHASQUI_NPB")
     assert invoke(["fidelity", "--run", "netcache"]) == 0
     said = capsys.readouterr()
-    assert "netcache/one-rank: not carried out: its rows need CHASQUI_NPB" in said.err
-    assert "netcache/one-rank" not in carried_out
+    for name in alone:
+        assert f"netcache/{name}: not carried out: its rows need CHASQUI_NPB" in said.err
+        assert f"netcache/{name}" not in carried_out
     assert len(carried_out) > 4
     # Its rows are not shown, though there is no table.
     assert "not shown" in said.out

@@ -422,6 +422,8 @@ COLORS = {
 }
 # Of what stands beside a machine's own variant, in the same panel.
 DASHES = {"through cache": "--", "resident": ":"}
+# Where Tag-On with 80 bytes lies upon the one with 48, this shows at both sides of it.
+WIDTHS = {"tag-on-48": 3.5}
 THREADS_NAMED = {1: "one thread", 2: "two threads"}
 
 # Title of a row: from the figures of one size, and that size.
@@ -536,7 +538,7 @@ def _line(
         label, dashes = f"{mechanism}, two threads (last row)", "--"
     # All lie within the axes; a picture with clipped lines is twice as long.
     axes.plot(*zip(*points, strict=True), dashes, label=label, clip_on=False,
-              color=getattr(drawing, COLORS[mechanism]))  # fmt: skip
+              color=getattr(drawing, COLORS[mechanism]), linewidth=WIDTHS.get(mechanism))  # fmt: skip
 
 
 EXPERIMENT = Experiment(QUESTION, runs, report)
