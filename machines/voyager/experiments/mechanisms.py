@@ -537,8 +537,10 @@ def _line(
     elif threads > 1 and sizes.start == SMALL[-1]:  # beside one thread, in the same panel
         label, dashes = f"{mechanism}, two threads (last row)", "--"
     # All lie within the axes; a picture with clipped lines is twice as long.
-    axes.plot(*zip(*points, strict=True), dashes, label=label, clip_on=False,
-              color=getattr(drawing, COLORS[mechanism]), linewidth=WIDTHS.get(mechanism))  # fmt: skip
+    axes.plot(
+        *zip(*points, strict=True), dashes, label=label, clip_on=False,
+        color=getattr(drawing, COLORS[mechanism]), linewidth=WIDTHS.get(mechanism),
+    )  # fmt: skip
 
 
 EXPERIMENT = Experiment(QUESTION, runs, report)
