@@ -442,7 +442,7 @@ def test_messages_and_nothing_else_beside_a_neighbour(
     assert home == "served" or held["deaf"] > 0
 
 
-@pytest.mark.parametrize(("neighbours", "most"), [(2, 1.5), (3, 2)])
+@pytest.mark.parametrize(("neighbours", "most"), [(2, 1.5), *[(3, 2)] * SWEEP])
 def test_messages_and_nothing_else_beside_several_neighbours(
     compile_c: Compiler, tmp_path: Path, neighbours: int, most: float
 ) -> None:

@@ -160,7 +160,7 @@ def build(place: Path, kind: str) -> dict[str, Path]:
     return programs
 
 
-@pytest.mark.parametrize("kind", ["zig", pytest.param("gnu", marks=pytest.mark.gnu)])
+@pytest.mark.parametrize("kind", ["zig", *[pytest.param("gnu", marks=pytest.mark.gnu)] * SWEEP])
 def test_what_is_not_executed_moves_no_time(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path_factory: pytest.TempPathFactory,

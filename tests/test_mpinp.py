@@ -12,7 +12,7 @@ from pathlib import Path
 import pages
 import pytest
 from conftest import ROOT, Compiler, Run
-from simulated import command
+from simulated import SWEEP, command
 from test_determinism import differences
 
 from chasqui.experiment import running
@@ -120,10 +120,14 @@ def test_results_do_not_depend_on_how_it_is_simulated(compile_c: Compiler, tmp_p
         assert found in ([], ["resolved.toml"]), name
 
 
-WHOLE = ("mpinp/latency", "mpinp/life")  # they take seconds
+WHOLE = ("mpinp/latency", "mpinp/life")
+# Together these take a twentieth of CI. What they run is in others, too, but for long messages that
+# programs compute beside, and the modern cards, whose golden times are tested.
+LONG = () if SWEEP else ("mpinp/bandwidth", "mpinp/modern", "mpinp/offload")
+QUICK = sorted(set(running.choose(["mpinp"])) - {*WHOLE, *LONG})
 
 
-@pytest.mark.parametrize("name", sorted(set(running.choose(["mpinp"])) - set(WHOLE)))
+@pytest.mark.parametrize("name", QUICK)
 def test_quick_experiments_on_mpinp(tmp_path: Path, name: str) -> None:
     """The points of the quick form are those in docs, to the byte; controls show nothing."""
     running.carry_out(name, tmp_path, quick=True, jobs=1, progress=lambda _done, _of: None)

@@ -19,9 +19,9 @@ pub fn seed_of_test(default: u64) -> u64 {
     seed
 }
 
-/// Of `all` random cases of a test those that it takes: the first third, or with `CHASQUI_SWEEP` (`make nightly`) every one.
+/// Of `all` random cases of a test those that it takes: the first fifth, or with `CHASQUI_SWEEP` (`make nightly`) every one.
 pub fn share(all: u64) -> u64 {
-    if std::env::var_os("CHASQUI_SWEEP").is_some() { all } else { all.div_ceil(3) }
+    if std::env::var_os("CHASQUI_SWEEP").is_some() { all } else { all.div_ceil(5) }
 }
 
 /// Random numbers that depend on the seed only.

@@ -39,11 +39,11 @@ COLUMNS = (
 # Bytes that go in one packet; what mechanisms.c calls it.
 PACKET = {"basic": 88, "express": 4, "tag-on-48": 52, "tag-on-80": 84}
 SMALL = tuple(range(4, 92, 4))
-SMALL_QUICK = (4, 8, 16, 32, 48, 52, 84, 88)
+SMALL_QUICK = (4, 8, 16, 48, 52, 84, 88)
 LONG = (128, 256, 512, 768, 1024, 1536, 2048)
-LONG_QUICK = (512, 1024, 2048)
+LONG_QUICK = (512, 2048)
 DMA = (4, 16, 64, 88, 128, 256, 512, 768, 1024, 1536, 2048, 4096, 8192, 16384, 32768, 65536)
-DMA_QUICK = (4, 88, 512, 1024, 2048, 65536)
+DMA_QUICK = (4, 88, 2048, 65536)
 THREADS = (1, 2)
 # For the table of the LogP view.
 SHOWN = {"basic": (4, 48, 88), "express": (4, 8, 16, 88), "tag-on-48": (8, 52), "tag-on-80": (84,),
