@@ -123,12 +123,17 @@ def compiled(source: Path) -> Path:
 
 def inputs_of_all() -> list[Path]:
     """What every program is made of beside its own source."""
-    return [*runtime(), *sorted(RUNTIME.resolve().glob("*.[hl]*")), FOLDER.resolve() / "registers.h"]
+    return [
+        *runtime(),
+        *sorted(RUNTIME.resolve().glob("*.[hl]*")),
+        FOLDER.resolve() / "registers.h",
+    ]
 
 
 def flags_of_host(source: Path) -> list[str]:
-    """Options for the program of the host's that is `source`, if one for local stores is beside it,
-    `NAME.spe.c`: where its image is (SPE_IMAGE). It is built. Another library is another program."""
+    """Options for the program of the host's that is `source`, if one for local stores is beside
+    it, `NAME.spe.c`: where its image is (SPE_IMAGE). It is built. Another library is another
+    program."""
     of_spe = source.with_suffix(".spe.c")
     if not of_spe.is_file():
         return []

@@ -41,7 +41,7 @@ struct Spe {
     stopped: Option<u32>,
     /// Events to come in which it goes on, and in which its MFC does.
     run_at: Option<Time>,
-    step_at: Option<Time>,
+    steps: Vec<Time>,
     /// By slot of the MFC: the transfer, and what came of it.
     transfers: Vec<Option<(Transfer, Granted)>>,
     /// What was wrong last, in words.
@@ -117,10 +117,11 @@ impl Spes {
         }
     }
 
+    /// The MFC says each time once.
     fn step_at(of: &mut Spe, spe: usize, at: Time, c: &mut Context<'_, '_>) {
         let at = at.max(c.now);
-        if of.step_at.is_none_or(|step_at| at < step_at) {
-            of.step_at = Some(at);
+        if !of.steps.contains(&at) {
+            of.steps.push(at);
             c.at(at, ChipEvent::Step(spe).into());
         }
     }
@@ -245,7 +246,7 @@ impl Spes {
         let now = c.now;
         let of = &self.spes[spe];
         let touched = self.plan.wire.shared().touched(spe, now, self.plan.clock);
-        let touched = touched.min(of.step_at.unwrap_or(Time::NEVER));
+        let touched = of.steps.iter().copied().fold(touched, Time::min);
         let processor = &mut self.plan.processors[spe];
         if touched <= now {
             // What touches it now is about to happen.
@@ -437,7 +438,7 @@ impl NetworkInterface for Spes {
     fn event(&mut self, c: &mut Context<'_, '_>, payload: Payload) {
         match payload.into() {
             ChipEvent::Step(spe) => {
-                self.spes[spe].step_at.take_if(|at| *at <= c.now);
+                self.spes[spe].steps.retain(|&at| at > c.now);
                 self.advance(spe, c);
             }
             ChipEvent::Access(spe) => {
@@ -474,7 +475,7 @@ impl NetworkInterface for Spes {
             *reserved = element.mfc.reserved();
         }
         // It is no more to come for anybody but its own MFC.
-        shared.leave(Some(spe), name_of(request));
+        shared.leave_others(spe, name_of(request));
         drop(shared);
         if let Some(other) = self.concerned(request.address, request.bytes) {
             self.advance(other, c);
@@ -485,7 +486,7 @@ impl NetworkInterface for Spes {
     fn bus_done(&mut self, c: &mut Context<'_, '_>, request: BusRequest) {
         let (spe, slot) = (spe_of(request), slot_of(request));
         let ChipPlan { cores, processors, wire, .. } = &mut self.plan;
-        wire.shared().leave(None, name_of(request));
+        wire.shared().leave(name_of(request));
         let mfc = &mut cores.elements[spe].mfc;
         match self.spes[spe].transfers[slot].take().expect("it was asked for").1 {
             Granted::Refused => mfc.refuse(slot, c.now),

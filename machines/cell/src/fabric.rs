@@ -19,6 +19,10 @@ use crate::wire::{ChipEvent, Target, Wire, name_of, spe_of};
 const CHIP: usize = 0;
 /// So long nobody can say when a line that is fetched will have been used.
 const FETCHED_MAX: Time = Time(10_000_000);
+/// A command for a line that is held is tried again after so many clocks of the bus.
+const RETRY_CLOCKS: u64 = 8;
+/// No hart's number.
+const NO_HART: usize = usize::MAX;
 
 counters! {
     /// Counters of the memory controller, and of what the caches gave in its place.
@@ -197,11 +201,11 @@ impl Fabric {
         }
     }
 
-    /// When the command is tried again, if another hart holds what it asks for.
-    fn later(&self, parts: &Parts, index: usize, request: Request, now: Time) -> Option<Time> {
-        let (_, address, bytes) = parts.port(index).asks(request)?;
+    /// When the command for the `bytes` from `address` on is tried again, if a hart, but not `index`, holds some of them: a
+    /// line that has been fetched for an instruction stays until that has been executed.
+    fn later(&self, parts: &Parts, index: usize, (address, bytes): (u64, u32), now: Time) -> Option<Time> {
         let used = parts.held_until(index, address, bytes, now, self.reservation_cycles)?;
-        let again = self.eib.clock().after(now, 1);
+        let again = self.eib.clock().after(now, RETRY_CLOCKS);
         Some(if used < again { self.eib.clock().align(used + Time(1)) } else { again })
     }
 
@@ -210,11 +214,13 @@ impl Fabric {
         let Some(request) = parts.port(index).current(slot) else {
             return Self::schedule(parts, now, FabricEvent::Done(client));
         };
-        if let Some(later) = self.later(parts, index, request, now) {
+        let asks = parts.port(index).asks(request);
+        let later = asks.and_then(|(_, address, bytes)| self.later(parts, index, (address, bytes), now));
+        if let Some(later) = later {
             return Self::schedule(parts, later, FabricEvent::Granted(client));
         }
         let mut found = Snooped::default();
-        if let Some(asked @ (snoop, address, bytes)) = parts.port(index).asks(request) {
+        if let Some(asked @ (snoop, address, bytes)) = asks {
             for other in (0..parts.harts_started()).filter(|&other| other != index) {
                 found = found.or(parts.snoop(Some(index), other, asked, now));
             }
@@ -275,7 +281,7 @@ impl Fabric {
             self.statistics.writes += 1;
             self.memory.write(now);
         }
-        self.wire.shared().leave(None, client.into());
+        self.wire.shared().leave(client.into());
         parts.finish((index, slot), None, now, out);
         self.take_requests(parts, index, out);
     }
@@ -324,12 +330,16 @@ impl Fabric {
     fn device_granted(&mut self, parts: &mut Parts, name: u32, now: Time, out: &mut Outbox<'_>) {
         let client = Client::Device(name);
         let transfer = self.of_device(parts, name);
+        let BusRequest { address, bytes, .. } = transfer.request;
+        if let Some(later) = self.later(parts, NO_HART, (address, bytes), now) {
+            self.own(transfer, later, true);
+            return Self::schedule(parts, later, FabricEvent::Granted(client));
+        }
         parts.before_visible_event(None, now, now);
         let snoop = if transfer.is_read() { Snoop::Read } else { Snoop::Invalidate };
         let mut found = Snooped::default();
         for index in 0..parts.harts_started() {
-            let asked = (snoop, transfer.request.address, transfer.request.bytes);
-            found = found.or(parts.snoop(None, index, asked, now));
+            found = found.or(parts.snoop(None, index, (snoop, address, bytes), now));
         }
         let answered = now + self.snoop;
         self.own(transfer, answered, false);
@@ -340,7 +350,7 @@ impl Fabric {
         self.statistics.interventions += u64::from(found.dirty);
         if transfer.is_read() && !found.dirty {
             self.statistics.reads += 1;
-            let ready = self.memory.read(transfer.request.bytes, answered);
+            let ready = self.memory.read(bytes, answered);
             self.own(transfer, ready, false);
             return Self::schedule(parts, ready, FabricEvent::Ready(client));
         }

@@ -39,9 +39,14 @@ impl Shared {
         }
     }
 
-    /// It does not any more: `spe`, or no SPE if that is none.
-    pub fn leave(&mut self, spe: Option<usize>, name: u64) {
-        self.touches.retain(|touch| touch.name != name || spe.is_some_and(|spe| touch.spe != spe));
+    /// It is over.
+    pub fn leave(&mut self, name: u64) {
+        self.touches.retain(|touch| touch.name != name);
+    }
+
+    /// It touches nobody any more but `spe`, if that.
+    pub fn leave_others(&mut self, spe: usize, name: u64) {
+        self.touches.retain(|touch| touch.name != name || touch.spe == spe);
     }
 
     /// Before that nothing touches `spe`, seen from `now`. What may happen at any time happens no sooner than `clock` later.
@@ -190,11 +195,11 @@ mod tests {
         assert_eq!(shared.touched(0, Time(2_000), clock), Time(2_625));
         shared.touch(0, 1, Time(3_000), true);
         assert_eq!(shared.touched(0, Time(2_000), clock), Time(3_000));
-        shared.leave(Some(0), 1);
-        assert_eq!(shared.touched(0, Time(2_000), clock), Time(5_000));
-        assert_eq!(shared.touched(1, Time(2_000), clock), Time(500));
-        shared.leave(None, 1);
+        shared.leave_others(0, 1);
+        assert_eq!(shared.touched(0, Time(2_000), clock), Time(3_000));
         assert_eq!(shared.touched(1, Time(2_000), clock), Time::NEVER);
+        shared.leave(1);
+        assert_eq!(shared.touched(0, Time(2_000), clock), Time(5_000));
     }
 
     #[test]
