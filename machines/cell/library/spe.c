@@ -20,6 +20,8 @@ struct spe_context {
     volatile char *store, *problem;
     unsigned entry;
     bool is_loaded;
+    /* What it has said, and nobody has been told yet. */
+    bool has_stopped, has_wrong_command, has_error;
 };
 
 static int device = -1;
@@ -262,34 +264,49 @@ static bool goes_on(spe_context_ptr_t context, unsigned *entry, spe_stop_info_t 
     return false;
 }
 
-int spe_context_wait(spe_context_ptr_t *contexts, int count, unsigned *entry, spe_stop_info_t *info)
+/* Whether it has something to say that its caller is to hear: that is taken. */
+static bool has_ended(spe_context_ptr_t context, unsigned *entry, spe_stop_info_t *info)
+{
+    bool command = context->has_wrong_command, error = context->has_error, stop = context->has_stopped;
+    context->has_wrong_command = context->has_error = context->has_stopped = false;
+    if (command)
+        *info = (spe_stop_info_t){SPE_DMA_ERROR, 0};
+    else if (error)
+        *info = (spe_stop_info_t){SPE_RUNTIME_ERROR, (int)*at(context, CHASQUI_CELL_PROBLEM_STATUS)};
+    return command || error || (stop && !goes_on(context, entry, info));
+}
+
+/* What the kernel has heard of any of them. */
+static int hear(spe_context_ptr_t *contexts, int count)
 {
     unsigned long mask = 0;
-    unsigned ended;
     for (int i = 0; i < count; i++)
         mask |= contexts[i] ? 1ul << contexts[i]->number : 0;
-    for (;;) {
-        long news = control(CHASQUI_CELL_CONTROL_WAIT, mask);
-        if (news < 0)
-            return -1;
-        int found = -1;
-        for (int i = 0; i < count; i++) {
-            if (!contexts[i])
-                continue;
-            unsigned number = contexts[i]->number;
-            if (news >> (CHASQUI_CELL_WAIT_COMMANDS + number) & 1)
-                *info = (spe_stop_info_t){SPE_DMA_ERROR, 0};
-            else if (news >> (CHASQUI_CELL_WAIT_ERRORS + number) & 1)
-                *info = (spe_stop_info_t){SPE_RUNTIME_ERROR, (int)*at(contexts[i], CHASQUI_CELL_PROBLEM_STATUS)};
-            else if (!(news >> number & 1) || found >= 0 || goes_on(contexts[i], &ended, info))
-                continue;
-            found = i;
-        }
-        if (found < 0)
+    long news = control(CHASQUI_CELL_CONTROL_WAIT, mask);
+    for (int i = 0; i < count && news > 0; i++) {
+        if (!contexts[i])
             continue;
-        if (entry)
-            *entry = ended;
-        return found;
+        unsigned number = contexts[i]->number;
+        contexts[i]->has_stopped |= news >> number & 1;
+        contexts[i]->has_wrong_command |= news >> (CHASQUI_CELL_WAIT_COMMANDS + number) & 1;
+        contexts[i]->has_error |= news >> (CHASQUI_CELL_WAIT_ERRORS + number) & 1;
+    }
+    return news < 0 ? -1 : 0;
+}
+
+int spe_context_wait(spe_context_ptr_t *contexts, int count, unsigned *entry, spe_stop_info_t *info)
+{
+    unsigned ended = 0;
+    for (;;) {
+        for (int i = 0; i < count; i++) {
+            if (!contexts[i] || !has_ended(contexts[i], &ended, info))
+                continue;
+            if (entry)
+                *entry = ended;
+            return i;
+        }
+        if (hear(contexts, count))
+            return -1;
     }
 }
 
