@@ -8,8 +8,14 @@ int main(void)
     for (int i = 0; i < 16; i++)
         data[i] = i * i;
     spe_context_ptr_t c = spe_context_create(0, 0);
-    if (!c) { perror("create"); return 1; }
-    if (spe_program_load(c, &program)) { perror("load"); return 1; }
+    if (!c) {
+        perror("create");
+        return 1;
+    }
+    if (spe_program_load(c, &program)) {
+        perror("load");
+        return 1;
+    }
     spe_stop_info_t info = {0};
     unsigned entry = SPE_DEFAULT_ENTRY;
     int r = spe_context_run(c, &entry, 0, data, 0, &info);

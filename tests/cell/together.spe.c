@@ -15,7 +15,8 @@ static volatile unsigned char data[16384] __attribute__((aligned(128)));
 static volatile unsigned char inbox[256] __attribute__((aligned(128)));
 int main(unsigned long long spe, unsigned long long argument, unsigned long long environment)
 {
-    (void)environment; (void)spe;
+    (void)environment;
+    (void)spe;
     mfc_get(&plan, argument, sizeof plan, 0);
     mfc_wait(0);
     spu_write_out_mbox(spu_address(inbox));

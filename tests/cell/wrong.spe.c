@@ -20,7 +20,10 @@ int main(unsigned long long what, unsigned long long argument, unsigned long lon
     case 2: command(argument, 0x40000 - 128, 256, CHASQUI_CELL_MFC_GET); break; /* beyond the local store */
     case 3: command(0x10, here, 16, CHASQUI_CELL_MFC_GET); break;          /* no page */
     case 4: return *(volatile int *)8;                                     /* no memory */
-    case 5: spu_writech(5, 1); spu_dsync(); break;                         /* no such channel */
+    case 5:
+        spu_writech(5, 1);
+        spu_dsync();
+        break;                         /* no such channel */
     case 6: command(argument, here, 16, 0x77); break;                      /* no such command */
     case 7: command(argument + (1 << 20), here, 16, CHASQUI_CELL_MFC_PUT); break; /* not to be written */
     case 8: __asm__ volatile(".word 0"); break;                            /* no instruction */

@@ -22,8 +22,7 @@ static void by_spe(volatile void *control, int tries, int to_memory)
         _spe_in_mbox_write(control, (unsigned char)(i + 1));
         long came = 0;
         if (to_memory) {
-            while (memory[0] == before) {
-            }
+            while (memory[0] == before) {}
             came = (long)spe_timebase() - apart;
         } else if (plan.direction == GET) {
             /* Each get brings another first byte. */
@@ -60,8 +59,7 @@ static void by_host(spe_context_ptr_t context, volatile void *control, void *add
             spe_mfcio_put(context, local, address, plan.bytes, 1);
         long entered = (long)spe_timebase();
         if (plan.direction == PUT && plan.watches)
-            while (memory[0] == before) {
-            }
+            while (memory[0] == before) {}
         long came = (long)spe_timebase();
         spe_mfcio_tag_status_read(context, 2, SPE_TAG_ALL, &status);
         long over = (long)spe_timebase();

@@ -9,8 +9,7 @@ static uint32_t ticks(void) { return ~spu_read_decrementer(); }
 
 static void wait_for_change(const volatile unsigned char *byte, unsigned char before)
 {
-    while (*byte == before) {
-    }
+    while (*byte == before) {}
 }
 
 static void transfer(uint64_t address, uint32_t bytes)

@@ -9,8 +9,7 @@ static long writes[TRIES_MAX], reads[TRIES_MAX], trips[TRIES_MAX];
 
 static void settle(spe_context_ptr_t context)
 {
-    while (!spe_out_mbox_status(context)) {
-    }
+    while (!spe_out_mbox_status(context)) {}
 }
 
 int main(int argc, char **argv)
@@ -41,8 +40,7 @@ int main(int argc, char **argv)
             if (is_direct)
                 value = _spe_out_mbox_read(control);
             else
-                while (spe_out_mbox_read(context, &value, 1) == 0) {
-                }
+                while (spe_out_mbox_read(context, &value, 1) == 0) {}
             long over = (long)spe_timebase() - begun;
             if (apart) {
                 writes[i] = written;

@@ -11,14 +11,14 @@ enum { SPES_MAX = 8, CLASSES = 3, PAGES_EACH_MAX = 256 };
 /* Of interrupts, by class: those of which the kernel hears. */
 enum {
     ERRORS = CHASQUI_CELL_HYPERVISOR_ALIGNMENT | CHASQUI_CELL_HYPERVISOR_INVALID_COMMAND |
-             CHASQUI_CELL_HYPERVISOR_CORE_ERROR,
+        CHASQUI_CELL_HYPERVISOR_CORE_ERROR,
     FAULTS = CHASQUI_CELL_HYPERVISOR_TRANSLATION | CHASQUI_CELL_HYPERVISOR_STORAGE,
     STOPS = CHASQUI_CELL_HYPERVISOR_STOPPED | CHASQUI_CELL_HYPERVISOR_HALTED,
 };
 
 static struct spe {
     bool is_taken;
-    bool keeps;     /* what it does wrong is the program's affair */
+    bool keeps; /* what it does wrong is the program's affair */
     bool has_fault; /* for the thread */
     bool has_stopped, has_wrong_command, has_error;
 } spes[SPES_MAX];
@@ -37,15 +37,9 @@ static volatile uint32_t *problem(uint64_t spe, uint64_t offset)
     return (volatile uint32_t *)(CHASQUI_KERNEL_DEVICE + at(spe, CHASQUI_CELL_SETTING_PROBLEM) + offset);
 }
 
-static uint64_t privileged(uint64_t spe, uint64_t offset)
-{
-    return at(spe, CHASQUI_CELL_SETTING_PRIVILEGED) + offset;
-}
+static uint64_t privileged(uint64_t spe, uint64_t offset) { return at(spe, CHASQUI_CELL_SETTING_PRIVILEGED) + offset; }
 
-static uint64_t hypervisor(uint64_t spe, uint64_t offset)
-{
-    return at(spe, CHASQUI_CELL_SETTING_HYPERVISOR) + offset;
-}
+static uint64_t hypervisor(uint64_t spe, uint64_t offset) { return at(spe, CHASQUI_CELL_SETTING_HYPERVISOR) + offset; }
 
 static void set_mask(uint64_t spe, unsigned class, uint64_t mask)
 {
@@ -196,7 +190,7 @@ static void stop(uint64_t number)
 {
     *problem(number, CHASQUI_CELL_PROBLEM_RUN_CONTROL) = 0;
     purge(number);
-    for (unsigned class = 0; class < CLASSES; class ++) {
+    for (unsigned class = 0; class < CLASSES; class++) {
         set_mask(number, class, 0);
         ni_store(hypervisor(number, CHASQUI_CELL_HYPERVISOR_INT_STATUS + 8 * class), ~0ull);
     }

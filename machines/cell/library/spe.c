@@ -46,10 +46,7 @@ static int opened(void)
     return device = file;
 }
 
-static long control(unsigned long request, unsigned long argument)
-{
-    return ioctl(device, (int)request, argument);
-}
+static long control(unsigned long request, unsigned long argument) { return ioctl(device, (int)request, argument); }
 
 static volatile uint32_t *at(spe_context_ptr_t context, uint64_t offset)
 {
@@ -176,7 +173,8 @@ int spe_program_load(spe_context_ptr_t context, const spe_program_handle_t *prog
         const Elf64_Phdr *segment = &segments[i];
         if (segment->p_type != PT_LOAD || segment->p_memsz == 0)
             continue;
-        if (segment->p_vaddr < base || segment->p_vaddr - base > size || segment->p_memsz > size - (segment->p_vaddr - base) ||
+        if (segment->p_vaddr < base || segment->p_vaddr - base > size ||
+            segment->p_memsz > size - (segment->p_vaddr - base) ||
             segment->p_offset + segment->p_filesz > program->bytes) {
             errno = ENOEXEC;
             return -1;
@@ -316,8 +314,7 @@ int spe_context_run(spe_context_ptr_t context, unsigned *entry, unsigned flags, 
     spe_stop_info_t ended;
     unsigned begin = entry ? *entry : SPE_DEFAULT_ENTRY;
     (void)flags;
-    if (spe_context_start(context, begin, argument, environment) ||
-        spe_context_wait(&context, 1, &begin, &ended) < 0)
+    if (spe_context_start(context, begin, argument, environment) || spe_context_wait(&context, 1, &begin, &ended) < 0)
         return -1;
     if (entry)
         *entry = begin;

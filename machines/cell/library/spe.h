@@ -37,7 +37,12 @@ typedef struct spe_stop_info {
     int code; /* status of an exit, code of a stop, number of what was wrong (registers.h, COMMAND_ERROR) */
 } spe_stop_info_t;
 
-enum ps_area { SPE_MFC_COMMAND_AREA = 0x3000, SPE_CONTROL_AREA = 0x4000, SPE_SIG_NOTIFY_1_AREA = 0x14000, SPE_SIG_NOTIFY_2_AREA = 0x1c000 };
+enum ps_area {
+    SPE_MFC_COMMAND_AREA = 0x3000,
+    SPE_CONTROL_AREA = 0x4000,
+    SPE_SIG_NOTIFY_1_AREA = 0x14000,
+    SPE_SIG_NOTIFY_2_AREA = 0x1c000
+};
 
 enum { SPE_TAG_ALL = 0, SPE_TAG_ANY = 1, SPE_TAG_IMMEDIATE = 2 };
 
@@ -121,13 +126,13 @@ static inline uint64_t spe_timebase(void)
 }
 
 /* Has the image of a file in the program: SPE_EMBED(name, "file") defines spe_program_handle_t name. */
-#define SPE_EMBED(name, file)                                                               \
-    __asm__(".section .rodata\n .balign 128\n" #name "_image:\n .incbin \"" file "\"\n"     \
-            #name "_image_end:\n .byte 0\n .text\n");                                       \
-    extern const char name##_image[], name##_image_end[];                                   \
-    static spe_program_handle_t name;                                                       \
-    __attribute__((constructor)) static void name##_begin(void)                             \
-    {                                                                                       \
+#define SPE_EMBED(name, file)                                                                   \
+    __asm__(".section .rodata\n .balign 128\n" #name "_image:\n .incbin \"" file "\"\n" #name   \
+            "_image_end:\n .byte 0\n .text\n");                                                 \
+    extern const char name##_image[], name##_image_end[];                                       \
+    static spe_program_handle_t name;                                                           \
+    __attribute__((constructor)) static void name##_begin(void)                                 \
+    {                                                                                           \
         name = (spe_program_handle_t){name##_image, (size_t)(name##_image_end - name##_image)}; \
     }
 

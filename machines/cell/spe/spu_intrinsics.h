@@ -9,7 +9,7 @@
 #include "registers.h"
 
 #define SPU_CHANNEL(number) \
-    (*(volatile uint32_t *)(CHASQUI_CELL_CHANNELS + (number)*CHASQUI_CELL_CHANNEL_ADDRESS_BYTES))
+    (*(volatile uint32_t *)(CHASQUI_CELL_CHANNELS + (number) * CHASQUI_CELL_CHANNEL_ADDRESS_BYTES))
 
 static inline uint32_t spu_readch(unsigned number) { return SPU_CHANNEL(number); }
 
