@@ -13,7 +13,7 @@ import pytest
 from conftest import ROOT
 from simulated import command
 
-from chasqui import compiler, local_store, toolchain
+from chasqui import compiler, local_store
 from chasqui.errors import InputError
 from chasqui.experiment import running
 
@@ -143,8 +143,8 @@ PROGRAM_MISTAKES = {4: "spe0: ", 5: "among its channels", 8: "illegal instructio
 def test_mistakes_are_said_with_spe_pc_and_command(
     programs: dict[str, Path], tmp_path: Path, number: int
 ) -> None:
-    words = ["run", "-q", "--machine", "cell", "-np", "1", "--", programs["wrong"], str(number)]
-    done = command(*words, directory=tmp_path)
+    words = ["run", "-q", "--machine", "cell", "-np", "1", "--"]
+    done = command(*words, programs["wrong"], str(number), directory=tmp_path)
     assert done.returncode != 0
     assert (MISTAKES | PROGRAM_MISTAKES)[number] in done.stderr
     assert "spe0: " in done.stderr
@@ -208,7 +208,3 @@ def test_quick_experiments(name: str, tmp_path: Path) -> None:
     assert numbers
     assert all(value is None or value >= 0 for value in numbers)
     assert done.report.findings
-
-
-def test_the_toolchain_is_the_guests() -> None:
-    assert local_store.FOLDER.parent.resolve() == (toolchain.PACKAGE / "machines").resolve()
