@@ -24,7 +24,7 @@ FLAGS = [
     *["-g", "-std=c11", "-ffreestanding", "-fno-builtin", "-fno-pie", "-mcmodel=medany"],
     *["-fno-asynchronous-unwind-tables", "-fno-unwind-tables"],
     *["-ffunction-sections", "-fdata-sections"],
-    *["-nostdlib", "-static", "-Wl,--gc-sections", "-Wl,-z,max-page-size=16"],
+    *["-nostdlib", "-static", "-Wl,--gc-sections", "-Wl,-z,max-page-size=4096"],
 ]
 
 # Of ELF, 64 bits, little-endian (System V ABI, Object Files).

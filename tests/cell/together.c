@@ -63,7 +63,7 @@ int main(int argc, char **argv)
         perror("intr");
         return 1;
     }
-    int left = n, sum = 0;
+    int left = n, sum = 0, wrong = 0;
     while (left > 0) {
         spe_stop_info_t info;
         int which = spe_context_wait(contexts, n, 0, &info);
@@ -80,7 +80,6 @@ int main(int argc, char **argv)
         contexts[which] = 0;
         left--;
     }
-    int wrong = 0;
     for (int i = 0; i < n; i++)
         for (int b = 0; b < 16384; b++)
             wrong += data[i][b] != (unsigned char)((unsigned char)(b ^ i) * 3 + i);
