@@ -11,7 +11,7 @@ enum { END = 0, CLOCK = 1, AGAIN = 2, WHERE = 3, WATCH = 4 };
 
 struct plan {
     uint64_t address; /* the other side: main memory, or another local store */
-    uint32_t bytes, direction, watches, unused;
+    uint32_t bytes, direction, watches, unused[3];
 };
 
 #endif

@@ -10,7 +10,7 @@ enum { BLOCKS_MAX = 64 };
 static uint64_t memory[BLOCKS_MAX * BYTES_MAX / 8] __attribute__((aligned(4096)));
 static struct {
     uint64_t address;
-    uint32_t bytes, blocks, work, is_double;
+    uint32_t bytes, blocks, work, is_double, unused[2];
 } plan __attribute__((aligned(128)));
 
 int main(int argc, char **argv)

@@ -7,7 +7,7 @@ enum { BYTES = 16384 };
 static volatile unsigned char buffers[2][BYTES] __attribute__((aligned(128)));
 static volatile struct {
     uint64_t address;
-    uint32_t bytes, blocks, work, is_double;
+    uint32_t bytes, blocks, work, is_double, unused[2];
 } plan __attribute__((aligned(128)));
 
 /* Each word `work` times. */
@@ -32,7 +32,7 @@ int main(unsigned long long spe, unsigned long long argument, unsigned long long
     (void)spe, (void)unused;
     uint64_t sum = 0;
     spu_write_decrementer(~0u);
-    mfc_get(&plan, argument, 32, 0);
+    mfc_get(&plan, argument, sizeof plan, 0);
     mfc_wait(0);
     uint32_t begun = ~spu_read_decrementer();
     if (plan.is_double)

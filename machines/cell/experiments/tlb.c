@@ -7,7 +7,7 @@ SPE_EMBED(program, SPE_IMAGE)
 
 static struct {
     uint64_t address;
-    uint32_t sets, ways, pages, unused;
+    uint32_t sets, ways, pages, unused[3];
 } plan __attribute__((aligned(128)));
 
 int main(int argc, char **argv)

@@ -7,7 +7,7 @@ enum { PAGE = 4096 };
 static volatile unsigned char buffer[128] __attribute__((aligned(128)));
 static volatile struct {
     uint64_t address;
-    uint32_t sets, ways, pages, unused;
+    uint32_t sets, ways, pages, unused[3];
 } plan __attribute__((aligned(128)));
 
 static uint32_t ticks(void) { return ~spu_read_decrementer(); }
@@ -26,7 +26,7 @@ int main(unsigned long long spe, unsigned long long argument, unsigned long long
 {
     (void)spe, (void)unused;
     spu_write_decrementer(~0u);
-    mfc_get(&plan, argument, 32, 0);
+    mfc_get(&plan, argument, sizeof plan, 0);
     mfc_wait(0);
     (void)get(plan.address);
     uint32_t cold = ~0u, warm = ~0u, replaced = ~0u;
