@@ -61,14 +61,20 @@ VALUES = [f"netcache-modern/{variant}" for variant in ("dram", "dtct", "ldtct")]
 VALUES += ["mpinp-modern/dpu"]  # test_mpinp_modern.py runs it
 
 
+# Machines without an MPI device, which run other programs: test_cell.py.
+WITHOUT_MPI = ("cell",)
+
+
 def machines() -> list[str]:
-    """Every machine and variant that differs for a single job."""
+    """Every machine and variant with MPI that differs for a single job."""
     if not NEEDS["core"][1]:
         return ["loggp"]
     from chasqui import core
 
     found = []
     for machine in core.machines():
+        if machine["name"] in WITHOUT_MPI:
+            continue
         variants = [f"{machine['name']}/{each['name']}" for each in machine["variants"]]
         found += variants or [machine["name"]]
     return [machine for machine in found if machine not in (*SEVERAL_JOBS, *VALUES)]

@@ -49,7 +49,7 @@ impl CoreMap {
     }
 
     /// From one core to the next [bytes].
-    fn stride(&self) -> u64 {
+    pub fn stride(&self) -> u64 {
         (self.offset(Area::Hypervisor) + ALIGNMENT).next_power_of_two()
     }
 

@@ -20,8 +20,8 @@ use chasqui_memory::{FlatMemory, PAGE_BYTES, PortKind};
 use chasqui_network::FaultKind;
 use chasqui_ni::{NetworkInterface, Region};
 use chasqui_node::{
-    Costs, Domain, Kernel, KernelNode, KernelProcess, Member, NodeConfiguration, NodePartition, OsSpec,
-    Output, PartitionSpec, ProcessSpec, controller_address, kernel_memory,
+    Costs, Domain, Kernel, KernelNode, KernelProcess, Member, MemorySystem, NodeConfiguration, NodePartition,
+    OsSpec, Output, PartitionSpec, ProcessSpec, SnoopingBus, controller_address, kernel_memory,
 };
 use chasqui_placement::{MapBy, NodeId, Occupant, Placement, ProcessId};
 use chasqui_record::Keep;
@@ -389,11 +389,24 @@ fn parts(dram_bytes: u64, way_bytes: u64, count: u64) -> impl Iterator<Item = Ra
     (0..count).map(move |i| i * part..(i + 1) * part)
 }
 
-/// Puts a node together, with the processes that are there loaded, each in its part of the memory.
+/// Puts a node together, with the processes that are there loaded, each in its part of the memory. All is on a bus.
 ///
 /// # Errors
 /// When the host has no memory for it, or a process does not fit.
 pub fn build_node(plan: NodePlan<'_>, work: &Workload) -> Result<NodePartition, String> {
+    let system = Box::new(SnoopingBus::new(plan.configuration));
+    build_node_on(plan, work, system)
+}
+
+/// The same, with a memory system of the machine's own.
+///
+/// # Errors
+/// As [`build_node`].
+pub fn build_node_on(
+    plan: NodePlan<'_>,
+    work: &Workload,
+    system: Box<dyn MemorySystem>,
+) -> Result<NodePartition, String> {
     let c = plan.configuration;
     let harts_each = harts_each(c, &work.placement);
     if c.network_cache.present && harts_each > 1 {
@@ -423,14 +436,15 @@ pub fn build_node(plan: NodePlan<'_>, work: &Workload) -> Result<NodePartition, 
         loaded.collect::<Result<Vec<_>, String>>()?.into_iter().unzip();
     let kernel = c.software.kernel.then(|| kernel(&plan, work, &mut memory, for_kernel)).transpose()?;
     let member = Member { number: plan.number, harts: vec![PortKind::Caches; c.harts()], devices: DEVICES };
-    let mut node = NodePartition::new(PartitionSpec {
+    let spec = PartitionSpec {
         configuration: c,
         domain: Domain::of_one_node(memory, member),
         os: OsSpec { processes, kernel, costs: costs(&plan) },
         places: work.placement.processes(),
         devices: vec![plan.ni],
         first_port: plan.first_port,
-    });
+    };
+    let mut node = NodePartition::with_memory_system(spec, system);
     // Recordings are of one job.
     if let Some(job) = work.alone() {
         node.keep(job.keep);

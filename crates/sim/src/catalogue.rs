@@ -2,6 +2,7 @@
 
 use chasqui_config::{ConfigError, Resolved, Schema};
 use chasqui_machine::{Machine, with_library};
+use machine_cell::CellMachine;
 use machine_loggp::LoggpMachine;
 use machine_mpinp::{MPINP, MPINP_MODERN};
 use machine_netcache::{NETCACHE, NETCACHE_MODERN};
@@ -18,6 +19,7 @@ pub const CATALOGUE: Catalogue = Catalogue(&[
     &NETCACHE_MODERN,
     &MPINP,
     &MPINP_MODERN,
+    &CellMachine,
 ]);
 
 /// Parts that machines take (`parts` of a machine file): name and text.

@@ -18,6 +18,7 @@ COMMANDS = {
     "cc": ("cc", "Compile and link C programs with MPI for the simulated machines."),
     "c++": ("cc", "Compile and link C++ programs with MPI for the simulated machines."),
     "fc": ("cc", "Compile and link Fortran programs with MPI for the simulated machines."),
+    "spe-cc": ("spe_cc", "Compile C programs for the cores with local stores of cell."),
     "run": ("run", "Run an MPI program on a simulated machine."),
     "record": ("record", "Record what every rank receives, to simulate one rank alone later."),
     "compare": ("compare", "Run one program on several machines and compare them."),

@@ -27,7 +27,7 @@ from typing import Any
 
 import chasqui
 import chasqui.experiment
-from chasqui import cache, compiler, core, simulation, stopping, toolchain
+from chasqui import cache, compiler, core, local_store, simulation, stopping, toolchain
 from chasqui.errors import InputError
 from chasqui.experiment import (
     Beside,
@@ -406,7 +406,8 @@ def executable(
     kind, _, name = program.partition("/")
     if kind in elsewhere:
         return elsewhere[kind].build(name)
-    return compiler.compiled(source_of(folder, program), [*FLAGS, *flags])
+    source = source_of(folder, program)
+    return compiler.compiled(source, [*FLAGS, *flags, *local_store.flags_of_host(source)])
 
 
 def source_of(folder: Path, program: str) -> Path:
@@ -478,6 +479,8 @@ def fingerprints(name: str, *, quick: bool, later: Sequence[str] = ()) -> dict[s
     ]
     machines = {(machine_of(folder, run), tuple(run.sets)) for run in runs}
     sources = {source_of(folder, program) for run in runs for program in run.programs}
+    beside = {source.with_suffix(".spe.c") for source in sources}
+    sources |= {source for source in beside if source.is_file()}
     headers = {header for source in sources for header in source.parent.glob("*.h")}
     return {
         "points": digest(point(run) for run in runs),

@@ -20,34 +20,36 @@ pub const TAGS: u32 = 32;
 
 /// Numbers of commands (Linux, `asm/spu.h`; GCC, `spu_mfcio.h`).
 pub mod opcode {
-    /// Local store to memory.
-    pub const PUT: u32 = 0x20;
-    /// Memory to local store.
-    pub const GET: u32 = 0x40;
-    /// Four bytes of the local store to a signal register.
-    pub const SNDSIG: u32 = 0xa0;
-    /// With any of the above: nothing of the tag group goes past it, either way.
-    pub const BARRIER_FLAG: u32 = 0x01;
-    /// With any of the above: it goes past nothing of the tag group that is before it.
-    pub const FENCE_FLAG: u32 = 0x02;
-    /// With [`PUT`] and [`GET`]: by a list in the local store.
-    pub const LIST_FLAG: u32 = 0x04;
-    /// With [`PUT`]: a hint that the data are a result. It is ignored.
-    pub const RESULT_FLAG: u32 = 0x10;
-    /// Reads a line and reserves it.
-    pub const GETLLAR: u32 = 0xd0;
-    /// Writes a line if it is still reserved.
-    pub const PUTLLC: u32 = 0xb4;
-    /// Writes a line.
-    pub const PUTLLUC: u32 = 0xb0;
-    /// The same in its turn in the queue, behind what is before it of its tag group.
-    pub const PUTQLLUC: u32 = 0xb8;
-    /// Orders all commands of the queue.
-    pub const BARRIER: u32 = 0xc0;
-    /// Orders the commands of the tag group.
-    pub const EIEIO: u32 = 0xc8;
-    /// The same.
-    pub const SYNC: u32 = 0xcc;
+    chasqui_abi::guest_constants! {
+        /// Local store to memory.
+        pub const PUT: u32 = 0x20;
+        /// Memory to local store.
+        pub const GET: u32 = 0x40;
+        /// Four bytes of the local store to a signal register.
+        pub const SNDSIG: u32 = 0xa0;
+        /// With any of the above: nothing of the tag group goes past it, either way.
+        pub const BARRIER_FLAG: u32 = 0x01;
+        /// With any of the above: it goes past nothing of the tag group that is before it.
+        pub const FENCE_FLAG: u32 = 0x02;
+        /// With PUT and GET: by a list in the local store.
+        pub const LIST_FLAG: u32 = 0x04;
+        /// With PUT: a hint that the data are a result. It is ignored.
+        pub const RESULT_FLAG: u32 = 0x10;
+        /// Reads a line and reserves it.
+        pub const GETLLAR: u32 = 0xd0;
+        /// Writes a line if it is still reserved.
+        pub const PUTLLC: u32 = 0xb4;
+        /// Writes a line.
+        pub const PUTLLUC: u32 = 0xb0;
+        /// The same in its turn in the queue, behind what is before it of its tag group.
+        pub const PUTQLLUC: u32 = 0xb8;
+        /// Orders all commands of the queue.
+        pub const BARRIER: u32 = 0xc0;
+        /// Orders the commands of the tag group.
+        pub const EIEIO: u32 = 0xc8;
+        /// The same.
+        pub const SYNC: u32 = 0xcc;
+    }
 }
 
 /// A queue of an MFC.

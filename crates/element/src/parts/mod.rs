@@ -198,6 +198,11 @@ impl Element {
         self.interrupt(2, hypervisor::STOPPED);
     }
 
+    /// The host has stopped it, and it would go on at `npc`.
+    pub fn suspended(&mut self, npc: u32) {
+        self.run.npc = npc;
+    }
+
     /// It has halted at `npc`.
     pub fn halt(&mut self, npc: u32) {
         self.end(problem::STATUS_HALTED, npc);

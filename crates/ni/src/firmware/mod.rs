@@ -59,6 +59,37 @@ pub struct FirmwareSpec {
     pub keeps_marks: bool,
 }
 
+/// What a firmware processor is made from, but for its program: one that others put into its memory
+/// ([`FirmwareProcessor::stopped`]).
+#[derive(Clone)]
+pub struct ProcessorSpec {
+    /// What it is called in messages.
+    pub name: &'static str,
+    /// Caches and buffers; without a second level.
+    pub port: PortParameters,
+    /// Costs of instructions.
+    pub timing: Timing,
+    /// Its clock.
+    pub clock: Clock,
+    /// Frequency of its `time` CSR.
+    pub timebase_hz: u64,
+    /// What executes its instructions.
+    pub execution: Execution,
+    /// Number of its node, if its cycles are to be counted ([`FirmwareProcessor::take_profiles`]).
+    pub profiled: Option<u32>,
+    /// Marks that it executes are kept until they are taken ([`FirmwareProcessor::take_marks`]); else they say nothing.
+    pub keeps_marks: bool,
+}
+
+impl FirmwareSpec {
+    fn apart(self) -> (Arc<Elf>, ProcessorSpec) {
+        let FirmwareSpec { name, image, port, timing, clock, timebase_hz, execution, profiled, keeps_marks } =
+            self;
+        let spec = ProcessorSpec { name, port, timing, clock, timebase_hz, execution, profiled, keeps_marks };
+        (image, spec)
+    }
+}
+
 /// A mark that firmware has executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FirmwareMark {
@@ -151,8 +182,9 @@ counters! {
 
 /// A firmware processor.
 pub struct FirmwareProcessor<M = PrivateMemory> {
-    name: &'static str,
-    image: Arc<Elf>,
+    spec: ProcessorSpec,
+    /// Names its addresses.
+    image: Option<Arc<Elf>>,
     hart: Hart,
     /// Its memory, into which the hart's port looks.
     pub memory: M,
@@ -169,6 +201,8 @@ pub struct FirmwareProcessor<M = PrivateMemory> {
     /// But for the cycles, which the hart counts.
     statistics: FirmwareStatistics,
     watch: Option<Box<Watch>>,
+    /// Where the cycles of programs went that it had before.
+    profiles: Vec<Profile>,
     /// Marks that it has executed, until they are taken, if any are kept.
     marks: Option<Vec<FirmwareMark>>,
 }
@@ -178,37 +212,83 @@ impl<M: LocalMemory> FirmwareProcessor<M> {
     ///
     /// # Errors
     /// The program does not lie in its memory.
-    pub fn new(spec: FirmwareSpec, mut memory: M) -> Result<FirmwareProcessor<M>, String> {
+    pub fn new(spec: FirmwareSpec, memory: M) -> Result<FirmwareProcessor<M>, String> {
+        let (image, spec) = spec.apart();
+        let mut processor = FirmwareProcessor::stopped(spec, memory);
+        let root = processor.memory.table();
+        let placed = image.place(processor.memory.memory(), FIRMWARE_MEMORY, 0..root);
+        placed.map_err(|e| format!("{}: {e}", processor.spec.name))?;
+        let entry = image.entry();
+        processor.begin(Time::ZERO, entry, Some(image));
+        processor.hart.state.x[2] = FIRMWARE_MEMORY + root;
+        Ok(processor)
+    }
+
+    /// A processor with `memory` that does nothing until it is told to ([`FirmwareProcessor::begin`]).
+    pub fn stopped(spec: ProcessorSpec, mut memory: M) -> FirmwareProcessor<M> {
         assert!(!spec.port.l2.present, "transactions with a second level are not dealt with");
         assert!(M::KINDS.contains(&spec.port.kind), "{:?} before such memory", spec.port.kind);
         let root = memory.table();
-        let placed = spec.image.place(memory.memory(), FIRMWARE_MEMORY, 0..root);
-        placed.map_err(|e| format!("{}: {e}", spec.name))?;
         map(memory.memory(), root);
-        let mut state = State::new(spec.image.entry());
-        state.x[2] = FIRMWARE_MEMORY + root;
-        let mut port = Port::new(spec.port, memory.memory());
-        port.set_root(root);
-        let mut hart = Hart::new(state, port, spec.timing, spec.clock, spec.timebase_hz);
-        hart.execute_by(spec.execution);
-        let watch = spec.profiled.map(|node| {
-            let symbols = Symbols::new(spec.image.clone(), None);
-            Watch::profiling(Profiled::Firmware { node, name: spec.name }, symbols)
-        });
-        Ok(FirmwareProcessor {
-            name: spec.name,
-            image: spec.image,
-            hart,
+        FirmwareProcessor {
+            hart: hart(&spec, FIRMWARE_MEMORY, &mut memory),
+            image: None,
             memory,
             waiting: None,
             device: None,
             holds: false,
-            halted: false,
+            halted: true,
             scheduled: None,
             statistics: FirmwareStatistics::default(),
-            watch,
+            watch: None,
+            profiles: vec![],
             marks: spec.keeps_marks.then(Vec::new),
-        })
+            spec,
+        }
+    }
+
+    /// Begins with the instruction at `pc` of what its memory holds now, all registers 0; whatever it did before is given
+    /// up. `image` names its addresses.
+    pub fn begin(&mut self, now: Time, pc: u64, image: Option<Arc<Elf>>) {
+        let before = std::mem::replace(&mut self.hart, hart(&self.spec, pc, &mut self.memory));
+        self.hart.statistics = before.statistics;
+        self.hart.port.statistics = before.port.statistics;
+        self.hart.cycle = before.cycle.max(self.hart.cycle_at(now));
+        self.image = image;
+        (self.waiting, self.device, self.holds, self.halted) = (None, None, false, false);
+        self.end_profile();
+        if let (Some(node), Some(image)) = (self.spec.profiled, &self.image) {
+            let whose = Profiled::Firmware { node, name: self.spec.name };
+            let mut watch = Watch::profiling(whose, Symbols::new(image.clone(), None));
+            if self.hart.cycle > 0 {
+                watch.begin(&self.hart);
+            }
+            self.watch = Some(watch);
+        }
+    }
+
+    fn end_profile(&mut self) {
+        self.profiles.extend(self.watch.take().and_then(|watch| watch.profile()));
+    }
+
+    /// Takes where the cycles of each of its programs went, if that was counted, when all is over.
+    pub fn take_profiles(&mut self) -> Vec<Profile> {
+        self.end_profile();
+        std::mem::take(&mut self.profiles)
+    }
+
+    /// The instruction that it executes next, or that waits.
+    pub fn pc(&self) -> u64 {
+        self.hart.state.pc
+    }
+
+    /// The function of the instruction that it executes next, or that waits, and its place there, with file and line, if they
+    /// are known.
+    pub fn place(&self) -> Option<String> {
+        let (image, pc) = (self.image.as_ref()?, self.pc());
+        let (name, offset) = image.symbolize(pc)?;
+        let line = image.line(pc).map(|line| format!(", {line}"));
+        Some(format!("{name}+{offset:#x}{}", line.unwrap_or_default()))
     }
 
     /// Goes on from now, and has the NI's `event` when its next access to the device takes place or it is to go on again.
@@ -335,6 +415,11 @@ impl<M: LocalMemory> FirmwareProcessor<M> {
         self.device.filter(|_| self.holds).map(|(_, access)| access)
     }
 
+    /// When the next access to the device takes place, as far as it has been run; none: that is not known, or it is held.
+    pub fn next_access(&self) -> Option<Time> {
+        self.device.filter(|_| !self.holds).map(|(at, _)| at)
+    }
+
     /// The store that was due, or has been held until now, has taken place.
     pub fn stored(&mut self, now: Time) {
         let asked = self.end_access(now);
@@ -388,8 +473,9 @@ impl<M: LocalMemory> FirmwareProcessor<M> {
     /// What went wrong in the firmware, and where.
     pub fn describe(&self, what: &str) -> String {
         let pc = self.hart.state.pc;
-        let symbol = self.image.symbolize(pc).map(|(name, offset)| format!(" ({name}+{offset:#x})"));
-        format!("{}: {what} at pc {pc:#x}{}", self.name, symbol.unwrap_or_default())
+        let symbol = self.image.as_ref().and_then(|image| image.symbolize(pc));
+        let symbol = symbol.map(|(name, offset)| format!(" ({name}+{offset:#x})"));
+        format!("{}: {what} at pc {pc:#x}{}", self.spec.name, symbol.unwrap_or_default())
     }
 
     /// Visits the counters, those of its port below `memory`.
@@ -399,6 +485,15 @@ impl<M: LocalMemory> FirmwareProcessor<M> {
         FirmwareStatistics { cycles: hart.cycle, ..self.statistics }.visit(visit);
         hart.port.statistics.visit(&mut below("memory", visit));
     }
+}
+
+/// A hart before `memory`, about to execute the instruction at `pc`.
+fn hart<M: LocalMemory>(spec: &ProcessorSpec, pc: u64, memory: &mut M) -> Hart {
+    let mut port = Port::new(spec.port.clone(), memory.memory());
+    port.set_root(memory.table());
+    let mut hart = Hart::new(State::new(pc), port, spec.timing, spec.clock, spec.timebase_hz);
+    hart.execute_by(spec.execution);
+    hart
 }
 
 /// Writes the page table: memory and device, a gigabyte each.

@@ -194,6 +194,11 @@ impl Parts {
         self.events.schedule(at, Class::Bus, Target::MemorySystem, urgency, payload);
     }
 
+    /// `device`, by its number, has an event of its own at `at`: what the memory system has to say to it.
+    pub fn device_event(&mut self, device: usize, at: Time, payload: Payload) {
+        self.events.schedule(at, Class::Internal, Target::Device(device), Urgency::Prompt, payload);
+    }
+
     /// How far the device of the transaction called `name` is from the memory system, one way.
     pub fn way_to_device(&self, name: u32) -> Time {
         let (device, _) = self.io.request(name);

@@ -1,0 +1,139 @@
+//! Cell: a host core with caches, and cores with local stores, each with an engine for DMA, on one interconnect
+//! (Khunjush, dissertation, chapter 8).
+//!
+//! Reading order: `registers.rs`, `parameters.rs`, `chip.rs` (the SPEs, as a device of the node), `fabric.rs` (the
+//! interconnect, as its memory system), `wire.rs` (what both know), then the software: `kernel`, `library`, `spe`.
+
+mod chip;
+mod fabric;
+mod parameters;
+pub mod registers;
+mod wire;
+
+use chasqui_config::{Resolved, Schema};
+use chasqui_element::{CoreMap, Cores, EibParameters, Element, ElementParameters, LocalStore, TableSearch};
+use chasqui_engine::{Engine, Lookahead, Time};
+use chasqui_hart::CoreParameters;
+use chasqui_machine::{Built, Machine, NodePlan, Workload, build_node_on};
+use chasqui_memory::{DEVICE_BASE, L2Parameters, PortKind, PortParameters};
+use chasqui_ni::{FirmwareProcessor, ProcessorSpec};
+use chasqui_node::NodeConfiguration;
+use chasqui_placement::NodeId;
+
+use chip::{ChipPlan, Spes};
+use fabric::Fabric;
+use parameters::{Chip, ChipUnit, SPES_MAX};
+use wire::Wire;
+
+/// What the SPEs are called.
+const NAMES: [&str; SPES_MAX] = ["spe0", "spe1", "spe2", "spe3", "spe4", "spe5", "spe6", "spe7"];
+
+/// The machine: one chip, one node.
+pub struct CellMachine;
+
+impl Machine for CellMachine {
+    fn name(&self) -> &'static str {
+        "cell"
+    }
+
+    fn file(&self) -> &'static str {
+        include_str!("../machine.toml")
+    }
+
+    fn schema(&self) -> Schema {
+        Schema::new()
+            .with::<ChipUnit>("cell.chip")
+            .with::<CoreParameters>("cell.spe")
+            .with::<ElementParameters>("cell.element")
+            .with::<EibParameters>("cell.eib")
+            .with_part("", chasqui_node::schema())
+    }
+
+    fn mistakes(&self, resolved: &Resolved) -> Vec<String> {
+        let node = NodeConfiguration::read(resolved);
+        let mut found = node.mistakes();
+        found.extend(Chip::read(resolved).mistakes(&node));
+        found
+    }
+
+    fn nodes_max(&self, _: &Resolved) -> u32 {
+        1
+    }
+
+    /// There are no messages.
+    fn warm_up(&self, _: &Resolved, _: u64) -> u64 {
+        1
+    }
+
+    fn build(&self, resolved: &Resolved, work: &Workload, _: usize) -> Result<Built, String> {
+        let configuration = NodeConfiguration::read(resolved);
+        let chip = Chip::read(resolved);
+        let profiled = work.jobs[0].watch.profile;
+        let map = CoreMap::new(DEVICE_BASE, chip.element.store.bytes(), chip.spes());
+        let wire = Wire::new(map, chip.spes(), configuration.dram.size.bytes());
+        let spes = spes(&configuration, &chip, wire.clone(), profiled)?;
+        let system = Box::new(Fabric::new(&configuration, &chip, wire));
+        let plan = NodePlan {
+            configuration: &configuration,
+            number: NodeId(0),
+            ni: Box::new(spes),
+            ni_memory_bytes: 0,
+            free_calls: false,
+            first_port: 0,
+        };
+        let mut engine = Engine::new(Lookahead::new(vec![vec![Time::NEVER]]));
+        let node = build_node_on(plan, work, system)?;
+        let nodes = vec![engine.add(0, Box::new(node))];
+        Ok(Built { engine, nodes })
+    }
+}
+
+/// The SPEs of a chip; their cycles are counted if `profiled`.
+///
+/// # Errors
+/// The host has no memory for the local stores.
+fn spes(node: &NodeConfiguration, chip: &Chip, wire: Wire, profiled: bool) -> Result<Spes, String> {
+    let store_bytes = chip.element.store.bytes();
+    let port = PortParameters { l2: L2Parameters::default(), ..node.port(PortKind::Scratchpad) };
+    let processor = |name: &&'static str| {
+        let spec = ProcessorSpec {
+            name,
+            port: port.clone(),
+            timing: chip.spe.timing(),
+            clock: chip.spe.clock(),
+            timebase_hz: chip.element.timebase.hz(),
+            execution: node.checks.execution(),
+            profiled: profiled.then_some(0),
+            keeps_marks: false,
+        };
+        Ok(FirmwareProcessor::stopped(spec, LocalStore::new(store_bytes, chip.snoop())?))
+    };
+    let processors = NAMES[..chip.spes()].iter().map(processor).collect::<Result<Vec<_>, String>>()?;
+    let elements = processors.iter().map(|_| Element::new(&chip.element)).collect();
+    Ok(Spes::new(ChipPlan {
+        cores: Cores { map: wire.map, elements },
+        processors,
+        wire,
+        register: Time(chip.unit.register.ps()),
+        channel: Time(chip.unit.channel.ps()),
+        store_bytes,
+        clock: chip.eib.clock().edge(1),
+        soft_tlb: chip.element.mfc.translation == TableSearch::Kernel,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declarations_are_right() {
+        assert_eq!(CellMachine.schema().mistakes(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn guest_header_is_current() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/registers.h");
+        chasqui_abi::header::check(path, &registers::HEADER.text());
+    }
+}

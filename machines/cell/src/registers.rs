@@ -1,0 +1,146 @@
+//! What the host's software, the SPEs' and the chip agree on. What a core has is in crates/element; here is where it stands,
+//! what is the chip's own, and what the driver is asked.
+
+use chasqui_abi::header::{DeviceHeader, GuestStruct, INCLUDE_ABI, defines};
+use chasqui_element::{channel, event, hypervisor, opcode, privileged, problem};
+
+chasqui_abi::guest_constants! {
+    /// Number of the device, by which the kernel's driver knows it.
+    pub const DEVICE: u64 = 11;
+    /// Setting: SPEs.
+    pub const SETTING_SPES: u64 = 0;
+    /// Setting: bytes of a local store.
+    pub const SETTING_STORE_BYTES: u64 = 1;
+    /// Setting: bytes from one SPE to the next, seen from the device's begin. Its local store comes first, then its areas.
+    pub const SETTING_STRIDE: u64 = 2;
+    /// Setting: offset of problem state there.
+    pub const SETTING_PROBLEM: u64 = 3;
+    /// Setting: offset of the second privileged area.
+    pub const SETTING_PRIVILEGED: u64 = 4;
+    /// Setting: offset of the first privileged area.
+    pub const SETTING_HYPERVISOR: u64 = 5;
+    /// Setting: 1: the kernel gives the MFCs all translations.
+    pub const SETTING_SOFT_TLB: u64 = 6;
+
+    /// Of the device: registers of the chip's own, for the kernel, of 64 bits.
+    pub const CHIP: u64 = 0x1000_0000;
+    /// Stored: the process ends with what is wrong with this SPE.
+    pub const CHIP_REPORT: u64 = 0x0;
+    /// Stored: virtual address of the image that the next SPE has, for whoever looks at what it does.
+    pub const CHIP_IMAGE: u64 = 0x8;
+    /// Stored: its length [bytes], and the SPE in the upper 16 bits.
+    pub const CHIP_IMAGE_BYTES: u64 = 0x10;
+
+    /// Address at which SPE programs find their local store: they are linked there (firmware processors' memory).
+    pub const STORE_ADDRESS: u64 = 0x8000_0000;
+    /// Address of an SPE's channels.
+    pub const CHANNELS: u64 = 0x4000_0000;
+    /// From the channels: a load at this and 8 times a code stops the program with that code; it goes on behind the load (ours: the original has an instruction).
+    pub const STOP: u64 = 0x10_0000;
+    /// Codes of a stop.
+    pub const STOP_CODES: u64 = 0x4000;
+    /// Code of a stop: the program is over; its status is in the lowest 8 bits (as libspe has it).
+    pub const STOP_EXIT: u64 = 0x2000;
+    /// Code of a stop: the PPE is to serve a call, whose block is named by the word at CALL_PLACE.
+    pub const STOP_CALL: u64 = 0x2100;
+    /// From a program's entry: three words of 64 bits that it is started with.
+    pub const START_WORDS: u64 = 16;
+    /// From a program's entry: address in the local store of the block of the call that it asks for.
+    pub const CALL_PLACE: u64 = 40;
+    /// Call: writes bytes to a file. Arguments: file, address in the local store, length.
+    pub const CALL_WRITE: u64 = 1;
+
+    /// ioctl: takes an SPE. The result is its number.
+    pub const CONTROL_TAKE: u64 = 0x7101;
+    /// ioctl: gives the SPE of this number back.
+    pub const CONTROL_GIVE: u64 = 0x7102;
+    /// ioctl: says which image an SPE has (struct chasqui_cell_image).
+    pub const CONTROL_IMAGE: u64 = 0x7103;
+    /// ioctl: waits until one of the SPEs of this mask has something to say, and takes it. The result has the mask of those that have stopped, from WAIT_COMMANDS on of those whose MFC has at a command, from WAIT_ERRORS on of those whose program has made an error.
+    pub const CONTROL_WAIT: u64 = 0x7104;
+    /// ioctl: takes a word from the outbound interrupt mailbox of an SPE (struct chasqui_cell_word), and waits until there is one.
+    pub const CONTROL_READ: u64 = 0x7105;
+    /// ioctl: what an SPE does wrong is the program's affair from now on, not the process's end.
+    pub const CONTROL_KEEP: u64 = 0x7106;
+    /// ioctl: has pages present (struct chasqui_cell_pages).
+    pub const CONTROL_PIN: u64 = 0x7107;
+    /// ioctl: drops the commands of the SPE of this number and has its MFC go on.
+    pub const CONTROL_PURGE: u64 = 0x7108;
+    /// ioctl: whether signal registers collect bits (struct chasqui_cell_word: bits 0 and 1).
+    pub const CONTROL_SIGNALS: u64 = 0x7109;
+    /// ioctl: puts a word into the inbound mailbox of an SPE (struct chasqui_cell_word), and waits for room.
+    pub const CONTROL_MAILBOX_PUT: u64 = 0x710a;
+    /// ioctl: takes a word from the outbound mailbox of an SPE (struct chasqui_cell_word). The result is 1 if there was one.
+    pub const CONTROL_MAILBOX_TAKE: u64 = 0x710b;
+    /// Of CONTROL_WAIT: the first bit of the mask of SPEs whose MFC has stopped at a command.
+    pub const WAIT_COMMANDS: u64 = 8;
+    /// Of CONTROL_WAIT: the first bit of the mask of SPEs whose program has made an error.
+    pub const WAIT_ERRORS: u64 = 16;
+}
+
+chasqui_abi::guest_struct! {
+    /// The image that an SPE has.
+    pub struct CellImage {
+        /// Its virtual address.
+        pub address: u64,
+        /// Length [bytes].
+        pub bytes: u64,
+        /// The SPE.
+        pub spe: u64,
+    }
+}
+
+chasqui_abi::guest_struct! {
+    /// A word of an SPE's.
+    pub struct CellWord {
+        /// The SPE.
+        pub spe: u64,
+        /// The word.
+        pub value: u64,
+    }
+}
+
+chasqui_abi::guest_struct! {
+    /// Pages that are to be there.
+    pub struct CellPages {
+        /// Virtual address.
+        pub address: u64,
+        /// Length [bytes].
+        pub bytes: u64,
+        /// 1: they are written, too.
+        pub write: u64,
+    }
+}
+
+chasqui_abi::guest_struct! {
+    /// A call that an SPE program has the PPE serve, in its local store.
+    pub struct CellCall {
+        /// What, CALL_.
+        pub number: u32,
+        /// The result.
+        pub result: i32,
+        /// The arguments.
+        pub arguments: [u32; 4],
+    }
+}
+
+/// `registers.h`.
+pub static HEADER: DeviceHeader = DeviceHeader::new("CELL", "machines/cell/src/registers.rs", body);
+
+fn body() -> String {
+    [
+        INCLUDE_ABI.into(),
+        defines("CELL_", CONSTANTS),
+        defines("CELL_CHANNEL_", channel::CONSTANTS),
+        defines("CELL_EVENT_", event::CONSTANTS),
+        defines("CELL_PROBLEM_", problem::CONSTANTS),
+        defines("CELL_PRIVILEGED_", privileged::CONSTANTS),
+        defines("CELL_HYPERVISOR_", hypervisor::CONSTANTS),
+        defines("CELL_MFC_", opcode::CONSTANTS),
+        CellImage::definition(),
+        CellWord::definition(),
+        CellPages::definition(),
+        CellCall::definition(),
+    ]
+    .join("\n")
+}
