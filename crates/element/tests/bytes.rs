@@ -219,7 +219,7 @@ fn mixed(chip: &Chip) -> u64 {
 fn bytes_are_as_if_each_command_were_made_at_once() {
     let mut random = Random::for_test(31);
     let (mut met, mut mixed) = (0, 0);
-    for _ in 0..share(90) {
+    for _ in 0..share(150) {
         let (meets, mixes) = case(&mut random);
         (met, mixed) = (met + meets, mixed + mixes);
     }
