@@ -32,8 +32,8 @@ POLICY, STUDY = "ldtct", "A"
 # Sets and ways: those of table 5.4, for messages that all wait, and those of table 5.5.
 LARGER = ((16, 2), (32, 4), (64, 4), (128, 2), (128, 4))
 SMALLER = ((2, 1), (2, 2), (4, 2), (8, 2), (8, 4))
-# By r. With these caches CG's rank 0 begins to wait for messages at r = 1.04; a few hundredths
-# about that decide how many are early.
+# By r. With these caches CG's rank 0 begins to wait for messages between r = 1.03 and 1.035; a few
+# hundredths about that decide how many are early.
 SECTIONS = {
     "0": LARGER, "1": SMALLER, "1.023": LARGER, "1.03": SMALLER, "1.035": SMALLER, "1.04": SMALLER,
     "1.1": SMALLER,
