@@ -208,7 +208,7 @@ def test_the_exit_status_is_the_summarys(
         (["info", "--set", "ni.g=1"], "info --set: name the machine: chasqui info MACHINE"),
         (["info", "loggp", "--toml", "--json"], "--toml and --json: only one of them can be"),
         (["info", "loggp", "ni.g", "--toml"], "--toml prints the whole machine, not ni.g alone"),
-        (["nosuch"], "no command 'nosuch'; there are: cc, c++, fc, run"),
+        (["nosuch"], "no command 'nosuch'; there are: cc, c++, fc, spe-cc, run"),
     ],
 )
 def test_bad_arguments_are_one_line_and_status_2(
