@@ -65,8 +65,8 @@ VALUES += ["mpinp-modern/dpu"]  # test_mpinp_modern.py runs it
 WITHOUT_MPI = ("cell",)
 
 
-def machines() -> list[str]:
-    """Every machine and variant with MPI that differs for a single job."""
+def every_machine() -> list[str]:
+    """Every machine and variant of the catalogue that has MPI."""
     if not NEEDS["core"][1]:
         return ["loggp"]
     from chasqui import core
@@ -77,7 +77,12 @@ def machines() -> list[str]:
             continue
         variants = [f"{machine['name']}/{each['name']}" for each in machine["variants"]]
         found += variants or [machine["name"]]
-    return [machine for machine in found if machine not in (*SEVERAL_JOBS, *VALUES)]
+    return found
+
+
+def machines() -> list[str]:
+    """Every machine and variant with MPI that differs for a single job."""
+    return [machine for machine in every_machine() if machine not in (*SEVERAL_JOBS, *VALUES)]
 
 
 # What runs in them also runs in another variant, which is enough for sweeps over many options.

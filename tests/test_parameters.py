@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import pytest
 from conftest import Compiler
-from simulated import SWEEP, machines, two_at_a_time
+from simulated import SEVERAL_JOBS, SWEEP, every_machine, two_at_a_time
 
 from chasqui import core
 
@@ -77,7 +77,7 @@ FOUND = [
 
 
 def cases() -> Iterator[Case]:
-    for machine in machines():
+    for machine in every_machine():
         for each in core.parameters(machine):
             values = each["choices"] or each["range"] or []
             if each["type"] == "boolean":
@@ -90,9 +90,11 @@ def cases() -> Iterator[Case]:
 def wrong(case: Case, program: Path, directory: Path) -> str:
     """What went wrong, in words; nothing: it ran, or was refused."""
     command = [sys.executable, "-m", "chasqui", "run", "-q", "-np", "3", "--machine", case.machine]
-    command += ["--timeline", "0", "--set", case.setting, "--out", str(directory), "--"]
+    command += ["--timeline", "0", "--set", case.setting, "--out", str(directory)]
+    if case.machine in SEVERAL_JOBS:
+        command += ["--job", f"-np 3 {program}"]
     with subprocess.Popen(
-        [*command, str(program)], cwd=directory.parent, stdout=subprocess.PIPE,
+        [*command, "--", str(program)], cwd=directory.parent, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
         try:
