@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, Compiler
-from simulated import SWEEP, command, machines
+from simulated import SWEEP, command, every_machine, machines
 from test_determinism import VARIATIONS, check
+
+from chasqui import core
 
 pytestmark = pytest.mark.core
 
@@ -55,6 +57,15 @@ def run(
         for name, entry in group.items()
         if "value" in entry
     }
+
+
+@pytest.mark.parametrize(
+    "machine", [each for each in every_machine() if each.startswith("netcache/")]
+)
+def test_the_thesis_has_an_operating_system_on_every_node(machine: str) -> None:
+    """Khunjush, 7.2.1: all its policies are compared under one."""
+    found = {each["name"]: each["value"] for each in core.parameters(machine)}
+    assert found["node.software.kernel"] == "true"
 
 
 @pytest.mark.parametrize("machine", VARIANTS)
