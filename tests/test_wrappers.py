@@ -527,6 +527,37 @@ def test_a_program_whose_missing_functions_are_not_called(
     assert (done.returncode, done.stderr) == (0, "")
 
 
+FORTRAN_MISSING = """\
+program missing
+  use mpi
+  integer :: error
+  character(8) :: word
+  call MPI_Init(error)
+  call get_command_argument(1, word)
+  if (word == 'now') call nowhere(error)
+  print '(a)', 'so far'
+  call MPI_Finalize(error)
+end program
+"""
+
+
+@pytest.mark.gnu
+def test_a_fortran_program_whose_missing_subroutine_is_not_called(
+    chasqui: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "a.f90").write_text(FORTRAN_MISSING)
+    assert chasqui("fc", "a.f90", "-o", "a").returncode == 1
+    done = chasqui("fc", "--stub-missing", "a.f90", "-o", "a")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert done.stderr == "chasqui: stubs, which end the job: nowhere_\n"
+    done = chasqui("run", "-q", "-np", "2", "--", "./a")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "so far\n" * 2, "")
+    done = chasqui("run", "-q", "-np", "2", "--", "./a", "now")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "nowhere_: it was called, and is missing: the program was linked with" in done.stderr
+    assert "aborted: rank " in done.stderr
+
+
 def test_the_cache_is_where_the_user_wants_it(monkeypatch: pytest.MonkeyPatch) -> None:
     from chasqui.cache import cache_directory
 
