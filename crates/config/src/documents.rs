@@ -64,11 +64,56 @@ pub(crate) enum Base {
 pub(crate) fn read(value: Scalar, base: &Base) -> Result<Scalar, String> {
     let Scalar::Text(name) = &value else { return Ok(value) };
     if !name.ends_with(".toml") || name.contains('\n') {
-        return Ok(value);
+        return match mistaken_name(name, base) {
+            Some(mistake) => Err(mistake),
+            None => Ok(value),
+        };
     }
     let Base::Directory(directory) = base else {
         return Err(format!("a machine of the catalogue can't name the file {name:?}"));
     };
     let text = chasqui_files::read_to_string(&directory.join(Path::new(name)));
     text.map(Scalar::Text).map_err(|error| format!("the file {name:?} can't be read: {error}"))
+}
+
+/// What is wrong with `text` as a file's name, if it is meant as one: its syntax as TOML would be a riddle.
+fn mistaken_name(text: &str, base: &Base) -> Option<String> {
+    let is_there = match base {
+        Base::Directory(directory) => !text.is_empty() && directory.join(text).is_file(),
+        Base::Catalogue => false,
+    };
+    if is_there {
+        return Some(format!("the file {text:?}: its name must end in .toml"));
+    }
+    // Whatever TOML has on one line is one of these.
+    let line = text.trim();
+    let is_toml = line.is_empty() || line.contains(['=', '\n']) || line.starts_with(['[', '#']);
+    (!is_toml).then(|| {
+        format!("there is no file {text:?}, and it is no TOML either; the name of a file must end in .toml")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_does_not_end_in_toml_is_no_text() {
+        let directory = std::env::temp_dir().join(format!("chasqui-documents-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).expect("made");
+        std::fs::write(directory.join("ring.txt"), "switches = 1\n").expect("written");
+        let base = Base::Directory(directory.clone());
+        let found = |text: &str| read(Scalar::from(text), &base);
+        assert_eq!(found("ring.txt"), Err("the file \"ring.txt\": its name must end in .toml".to_string()));
+        for name in ["ring", "sub/ring.txt", "ring.toml.bak"] {
+            let text = format!(
+                "there is no file {name:?}, and it is no TOML either; the name of a file must end in .toml"
+            );
+            assert_eq!(found(name), Err(text));
+        }
+        for text in ["", "switches = 1", "a = 1\nb = 2", "[links]", "# none", " \n"] {
+            assert_eq!(found(text), Ok(Scalar::from(text)), "{text:?} is TOML");
+        }
+        std::fs::remove_dir_all(directory).expect("removed");
+    }
 }
