@@ -217,10 +217,13 @@ class Watch:
 
     def _print(self, now: Mapping[str, Any]) -> None:
         note = "  stopping" if self.signal else ""
-        line = (
-            f"simulated {simulated_time(now['time_ps'])}  "
-            f"{now['rate_mips']:.1f} M instr/s  {now['host_seconds']:.0f} s{note}"
-        )
+        if "writing" in now:
+            line = f"writing {now['writing']} messages"
+        else:
+            line = (
+                f"simulated {simulated_time(now['time_ps'])}  "
+                f"{now['rate_mips']:.1f} M instr/s  {now['host_seconds']:.0f} s{note}"
+            )
         # The cursor goes back to the line's start: whatever comes next overwrites it. A line that
         # wraps could not be erased.
         self.shown = self.show = draw(f"\x1b[K{line[: terminal_width() - 1]}\r")

@@ -13,4 +13,4 @@ pub use parquet::errors::ParquetError as TableError;
 pub use parquet::record::{Row, RowAccessor};
 pub use read::TableFile;
 pub use seal::is_whole;
-pub use write::{Group, Layout, Out, TableWriter};
+pub use write::{Column, Fill, Layout, Out, TableWriter};

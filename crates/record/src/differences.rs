@@ -107,56 +107,111 @@ differences! {
     use_span = "last_access - first_access", |m| between(m, Stage::FirstAccess, Stage::LastAccess);
 }
 
-fn mechanism_use(messages: &Messages, name: &'static str) -> MechanismUse {
-    let ours = || {
-        let described = messages.rows().iter().filter(|m| m.description.is_some());
-        described.filter(|m| messages.mechanism(m) == Some(name))
-    };
-    let lives = ours().filter_map(|m| between(m, Stage::Call, Stage::Done)).collect();
-    MechanismUse {
-        name,
-        messages: ours().count() as u64,
-        bytes: ours().filter_map(|m| Some(m.description?.bytes)).sum(),
-        end_to_end_ps: distribution(name, "", "", lives).mean_ps,
-    }
-}
-
 impl Messages {
     /// The mechanisms that messages travelled by, in the order of their numbers.
     pub fn by_mechanism(&self) -> Vec<MechanismUse> {
-        let uses = self.mechanism_names().map(|name| mechanism_use(self, name));
-        uses.filter(|each| each.messages > 0).collect()
+        #[derive(Clone, Copy, Default)]
+        struct Sums {
+            messages: u64,
+            bytes: u64,
+            received: i128,
+            end_to_end_ps: i128,
+        }
+        let names: Vec<_> = self.mechanism_names().collect();
+        let mut found = vec![Sums::default(); names.len()];
+        for message in self.rows() {
+            let (Some(description), Some(index)) = (message.description, self.mechanism_index(message))
+            else {
+                continue;
+            };
+            let sums = &mut found[index];
+            sums.messages += 1;
+            sums.bytes += description.bytes;
+            if let Some(ps) = between(message, Stage::Call, Stage::Done) {
+                sums.received += 1;
+                sums.end_to_end_ps += i128::from(ps);
+            }
+        }
+        let used = names.into_iter().zip(found).filter(|(_, sums)| sums.messages > 0);
+        used.map(|(name, Sums { messages, bytes, received, end_to_end_ps })| MechanismUse {
+            name,
+            messages,
+            bytes,
+            end_to_end_ps: end_to_end_ps.checked_div_euclid(received).unwrap_or(0) as i64,
+        })
+        .collect()
     }
 
-    /// What the stages' differences were: overhead, latency, gap, queueing, occupancy.
-    pub fn summary(&self) -> Vec<Distribution> {
-        summary(self.rows())
+    /// What the stages' differences were: overhead, latency, gap, queueing, occupancy. So many host threads work them
+    /// out.
+    pub fn summary(&self, threads: usize) -> Vec<Distribution> {
+        summary(self.rows(), threads.clamp(1, AT_ONCE))
     }
 }
 
-fn summary(rows: &[Message]) -> Vec<Distribution> {
-    let mut all: Vec<Distribution> = DIFFERENCES
-        .iter()
-        .map(|d| distribution(d.name, d.formula, d.doc, rows.iter().filter_map(d.of).collect()))
-        .collect();
-    all.push(distribution(
+/// Differences whose values are held at a time, by all host threads together: 8 bytes a message each, and so no more than
+/// joining the messages' halves took before.
+const AT_ONCE: usize = 8;
+/// Messages of which one difference after the other is taken while they are in the host's caches.
+const BLOCK: usize = 1 << 11;
+
+fn summary(rows: &[Message], threads: usize) -> Vec<Distribution> {
+    let of_thread = |thread: usize| {
+        let ours: Vec<_> = DIFFERENCES.iter().enumerate().skip(thread).step_by(threads).collect();
+        let mut found = vec![];
+        let mut values = vec![vec![]; AT_ONCE / threads];
+        for together in ours.chunks(values.len()) {
+            values.iter_mut().for_each(Vec::clear);
+            for block in rows.chunks(BLOCK) {
+                for ((_, difference), values) in together.iter().zip(&mut values) {
+                    values.extend(block.iter().filter_map(difference.of));
+                }
+            }
+            for ((at, d), values) in together.iter().zip(&mut values) {
+                found.push((*at, distribution(d.name, d.formula, d.doc, values)));
+            }
+        }
+        drop(values);
+        let gaps = [(0, send_gap as fn(&[Message]) -> Distribution), (threads - 1, receive_gap)];
+        let ours = gaps.iter().enumerate().filter(|(_, (whose, _))| *whose == thread);
+        found.extend(ours.map(|(at, (_, gap))| (DIFFERENCES.len() + at, gap(rows))));
+        found
+    };
+    let mut all = vec![];
+    std::thread::scope(|scope| {
+        let of_thread = &of_thread;
+        let others: Vec<_> = (1..threads).map(|thread| scope.spawn(move || of_thread(thread))).collect();
+        all.extend(of_thread(0));
+        all.extend(others.into_iter().flat_map(|other| other.join().expect("no difference panics")));
+    });
+    all.sort_by_key(|(at, _)| *at);
+    all.into_iter().map(|(_, distribution)| distribution).collect()
+}
+
+fn send_gap(rows: &[Message]) -> Distribution {
+    distribution(
         "send_gap",
         "inject - inject before it of the same source",
         "Gap between messages leaving a rank's NI; g is its least value under load.",
-        gaps(rows.iter().filter_map(|m| Some((m.id.source, m.time(Stage::Inject)?))).collect()),
-    ));
-    all.push(distribution(
+        &mut gaps(rows.iter().filter_map(|m| Some((m.id.source, m.time(Stage::Inject)?))).collect()),
+    )
+}
+
+fn receive_gap(rows: &[Message]) -> Distribution {
+    distribution(
         "receive_gap",
         "land - land before it at the same destination",
         "Gap between messages landing at a rank; g is its least value under load.",
-        gaps(rows.iter().filter_map(|m| Some((m.description?.destination, m.time(Stage::Land)?))).collect()),
-    ));
-    all
+        &mut gaps(
+            rows.iter().filter_map(|m| Some((m.description?.destination, m.time(Stage::Land)?))).collect(),
+        ),
+    )
 }
 
 /// Distances of the times of each rank, in the order of time.
 fn gaps(mut times: Vec<(u16, u64)>) -> Vec<i64> {
-    times.sort_unstable();
+    // They come in runs, those of a source, each mostly sorted: which this sort takes as they are.
+    times.sort();
     times.windows(2).filter(|w| w[0].0 == w[1].0).map(|w| (w[1].1 - w[0].1) as i64).collect()
 }
 
@@ -164,19 +219,47 @@ fn distribution(
     name: &'static str,
     formula: &'static str,
     doc: &'static str,
-    mut values: Vec<i64>,
+    values: &mut [i64],
 ) -> Distribution {
     let count = values.len() as u64;
     let mut found =
         Distribution { name, formula, doc, count, mean_ps: 0, min_ps: 0, median_ps: 0, max_ps: 0 };
-    if let (Some(min), Some(max)) = (values.iter().min(), values.iter().max()) {
-        (found.min_ps, found.max_ps) = (*min, *max);
-        let sum: i128 = values.iter().map(|v| i128::from(*v)).sum();
+    if !values.is_empty() {
+        let (mut min, mut max, mut sum) = (i64::MAX, i64::MIN, 0);
+        for &mut value in &mut *values {
+            (min, max, sum) = (min.min(value), max.max(value), sum + i128::from(value));
+        }
+        (found.min_ps, found.max_ps) = (min, max);
         found.mean_ps = sum.div_euclid(i128::from(count)) as i64;
-        let middle = (values.len() - 1) / 2;
-        found.median_ps = *values.select_nth_unstable(middle).1;
+        found.median_ps = median(values, (min, max));
     }
     found
+}
+
+/// Parts of equal width, of which one is found to hold the median before values are compared.
+const PARTS_LOG2: u32 = 11;
+
+/// The lower median of `values`, the least and greatest of which are `min` and `max`.
+fn median(values: &mut [i64], (min, max): (i64, i64)) -> i64 {
+    let width_log2 = (u64::BITS - max.abs_diff(min).leading_zeros()).saturating_sub(PARTS_LOG2);
+    let part = |value: i64| (value.abs_diff(min) >> width_log2) as usize;
+    let mut counts = [0usize; 1 << PARTS_LOG2];
+    values.iter().for_each(|value| counts[part(*value)] += 1);
+    let mut middle = (values.len() - 1) / 2;
+    let mut found = 0;
+    while counts[found] <= middle {
+        middle -= counts[found];
+        found += 1;
+    }
+    // Those of the part, which come to the front.
+    let mut count = 0;
+    for at in 0..values.len() {
+        if part(values[at]) == found {
+            values[count] = values[at];
+            count += 1;
+        }
+    }
+    *values[..count].select_nth_unstable(middle).1
 }
 
 #[cfg(test)]
@@ -227,7 +310,11 @@ mod tests {
             recorder.describe(id, 1, 0, 0, 8);
             stamps.iter().for_each(|(stage, ps)| recorder.stamp(id, *stage, *ps));
         }
-        let summary = Messages::of(vec![recorder]).summary();
+        let messages = Messages::of(vec![recorder]);
+        let summary = messages.summary(1);
+        for threads in 2..10 {
+            assert_eq!(messages.summary(threads), summary, "by {threads} host threads");
+        }
         // (name, count, mean rounded down, min, median = the lower, max)
         let expected = [
             ("send_call", 2, 23, 21, 21, 25),       // 35-10, 131-110
@@ -257,7 +344,7 @@ mod tests {
     #[test]
     fn medians_and_negative_values() {
         let of = |values: &[i64]| {
-            let d = distribution("x", "", "", values.to_vec());
+            let d = distribution("x", "", "", &mut values.to_vec());
             (d.count, d.mean_ps, d.min_ps, d.median_ps, d.max_ps)
         };
         assert_eq!(of(&[]), (0, 0, 0, 0, 0));
@@ -265,5 +352,21 @@ mod tests {
         assert_eq!(of(&[4, 1, 3, 2]), (4, 2, 1, 2, 4)); // the lower of 2 and 3
         assert_eq!(of(&[-5, 2]), (2, -2, -5, -5, 2)); // -1.5 rounded down
         assert_eq!(of(&[i64::MAX, i64::MAX]).1, i64::MAX, "the sum does not overflow");
+        assert_eq!(of(&[i64::MAX, i64::MIN, -3]), (3, -2, i64::MIN, -3, i64::MAX));
+    }
+
+    #[test]
+    fn the_median_is_that_of_the_sorted_values() {
+        let mut random = chasqui_random::Random::for_test(1);
+        for width_log2 in [0, 1, 10, 11, 12, 40, 63] {
+            for count in [1, 2, 3, 1_000, 4_001] {
+                let value = |_| random.below(1 << width_log2) as i64 - (1 << (width_log2 / 2));
+                let values: Vec<i64> = (0..count).map(value).collect();
+                let mut sorted = values.clone();
+                sorted.sort();
+                let found = distribution("x", "", "", &mut values.clone());
+                assert_eq!(found.median_ps, sorted[(count - 1) / 2], "{values:?}");
+            }
+        }
     }
 }

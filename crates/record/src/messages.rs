@@ -80,11 +80,16 @@ impl Messages {
 
     /// By what a message travelled; `None` when its number has no name.
     pub fn mechanism(&self, message: &Message) -> Option<&'static str> {
-        if message.protocol == Some(PROTOCOL_MEMORY) {
-            return Some(SHARED_MEMORY);
+        self.mechanism_names().nth(self.mechanism_index(message)?)
+    }
+
+    /// The place of a message's mechanism among [`Messages::mechanism_names`].
+    pub(crate) fn mechanism_index(&self, message: &Message) -> Option<usize> {
+        let named = self.mechanisms.len();
+        match message.protocol? {
+            PROTOCOL_MEMORY => Some(named),
+            number => Some(number.checked_sub(1)? as usize).filter(|index| *index < named),
         }
-        let index = message.protocol?.checked_sub(1)?;
-        self.mechanisms.get(index as usize).copied()
     }
 
     /// Names of mechanisms by which messages may have travelled, in the order of their numbers.

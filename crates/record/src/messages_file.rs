@@ -3,7 +3,7 @@
 use crate::messages::{Message, Messages};
 use crate::recorder::Description;
 use crate::stage::Stage;
-use chasqui_columns::{Bytes, Group, Layout, TableWriter};
+use chasqui_columns::{Bytes, Column, Layout, TableWriter};
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::Path;
@@ -14,8 +14,10 @@ const LAYOUT_VERSION: &str = "2";
 /// The column of words.
 const MECHANISM: &str = "mechanism";
 
-/// Rows of a group, which is built in memory.
+/// Rows of a group, which is encoded in memory.
 const GROUP_ROWS: usize = 1 << 20;
+/// Rows of a block, of which all columns are encoded while they are in the host's caches.
+const BLOCK_ROWS: usize = 1 << 11;
 
 impl Messages {
     /// Writes the records to `path`; [`crate::RunDirectory::write_messages`] does so atomically.
@@ -24,15 +26,15 @@ impl Messages {
     /// When the file can't be written.
     pub fn write_parquet(&self, path: impl AsRef<Path>) -> io::Result<()> {
         let mut file = io::BufWriter::new(std::fs::File::create(path)?);
-        self.write_parquet_to(&mut file)?;
+        self.write_parquet_to(&mut file, 1)?;
         file.flush()
     }
 
-    /// Writes the records as a Parquet file. The same records give the same bytes.
+    /// Writes the records as a Parquet file, by so many host threads. The same records give the same bytes.
     ///
     /// # Errors
     /// When `out` can't be written.
-    pub fn write_parquet_to(&self, out: &mut (dyn Write + Send)) -> io::Result<()> {
+    pub fn write_parquet_to(&self, out: &mut (dyn Write + Send), threads: usize) -> io::Result<()> {
         let layout = Layout {
             schema: &schema(),
             words: MECHANISM,
@@ -42,31 +44,52 @@ impl Messages {
             sealed: false,
         };
         let mut writer = TableWriter::new(out, &layout)?;
+        let words = Words { messages: self, names: self.mechanism_names().map(Bytes::from).collect() };
         for rows in self.rows().chunks(GROUP_ROWS) {
-            writer.group(|group| self.write_group(group, rows))?;
+            let blocks = rows.len().div_ceil(BLOCK_ROWS);
+            writer.group(threads, blocks, &|block, number, column| {
+                let begin = block * BLOCK_ROWS;
+                words.write_column(column, number, &rows[begin..rows.len().min(begin + BLOCK_ROWS)])
+            })?;
         }
         writer.close()
     }
+}
 
-    fn write_group(&self, group: &mut Group<'_, '_>, rows: &[Message]) -> io::Result<()> {
-        let each = |of: fn(&Message) -> i32| -> Vec<i32> { rows.iter().map(of).collect() };
-        group.int32(&each(|m| i32::from(m.id.source)), None)?;
-        group.int32(&each(|m| m.id.sequence as i32), None)?;
-        let described: [fn(Description) -> i32; 3] =
-            [|d| i32::from(d.destination), |d| d.tag, |d| i32::from(d.context)];
-        for of in described {
+/// The messages, and the words of the column [`MECHANISM`], each of which is made once.
+struct Words<'a> {
+    messages: &'a Messages,
+    names: Vec<Bytes>,
+}
+
+impl Words<'_> {
+    /// Gives the column with that number its values of `rows`, as [`schema`] has them.
+    fn write_column(&self, column: &mut Column<'_>, number: usize, rows: &[Message]) -> io::Result<()> {
+        let mut described = |of: fn(Description) -> i32| {
             let (values, present) = split(rows, |m| m.description.map(of));
-            group.int32(&values, Some(&present))?;
+            column.int32(&values, Some(&present))
+        };
+        match number {
+            0 => column.int32(&rows.iter().map(|m| i32::from(m.id.source)).collect::<Vec<_>>(), None),
+            1 => column.int32(&rows.iter().map(|m| m.id.sequence as i32).collect::<Vec<_>>(), None),
+            2 => described(|d| i32::from(d.destination)),
+            3 => described(|d| d.tag),
+            4 => described(|d| i32::from(d.context)),
+            5 => {
+                let (lengths, present) = split(rows, |m| m.description.map(|d| d.bytes as i64));
+                column.int64(&lengths, Some(&present))
+            }
+            6 => {
+                let (words, present) =
+                    split(rows, |m| Some(self.names[self.messages.mechanism_index(m)?].clone()));
+                column.bytes(&words, Some(&present))
+            }
+            _ => {
+                let stage = Stage::ALL[number - 7];
+                let (values, present) = split(rows, |m| m.time(stage).map(|ps| ps as i64));
+                column.int64(&values, Some(&present))
+            }
         }
-        let (lengths, present) = split(rows, |m| m.description.map(|d| d.bytes as i64));
-        group.int64(&lengths, Some(&present))?;
-        let (words, present) = split(rows, |m| self.mechanism(m).map(Bytes::from));
-        group.bytes(&words, Some(&present))?;
-        for stage in Stage::ALL {
-            let (values, present) = split(rows, |m| m.time(stage).map(|ps| ps as i64));
-            group.int64(&values, Some(&present))?;
-        }
-        Ok(())
     }
 }
 
@@ -122,7 +145,7 @@ mod tests {
     fn bytes(recorders: Vec<Recorder>) -> Vec<u8> {
         let mut out = Vec::new();
         let messages = Messages::of(recorders).with_mechanisms(&["stores", "rings", "blocks"]);
-        messages.write_parquet_to(&mut out).expect("memory can be written");
+        messages.write_parquet_to(&mut out, 1).expect("memory can be written");
         out
     }
 
@@ -167,6 +190,12 @@ mod tests {
         let mut turned = recorders();
         turned.reverse();
         assert_eq!(once, bytes(turned), "the order of the partitions");
+        for threads in [2, 3, 100] {
+            let mut by_several = Vec::new();
+            let messages = Messages::of(recorders()).with_mechanisms(&["stores", "rings", "blocks"]);
+            messages.write_parquet_to(&mut by_several, threads).expect("memory can be written");
+            assert_eq!(once, by_several, "{threads} host threads");
+        }
         let mut other = recorders();
         other[0].stamp(MessageId { source: 0, sequence: 9 }, Stage::Done, 1);
         assert_ne!(once, bytes(other), "one more stamp shows");

@@ -11,7 +11,9 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 use std::path::Path;
 
-use chasqui_columns::{Bytes, Group, Layout, Row, RowAccessor, TableError, TableFile, TableWriter, is_whole};
+use chasqui_columns::{
+    Bytes, Column, Layout, Row, RowAccessor, TableError, TableFile, TableWriter, is_whole,
+};
 
 use crate::recording::{RankEnd, Recorded, Recording, RecordingError};
 use crate::stage::MessageId;
@@ -90,7 +92,7 @@ impl Recording {
         let mut writer = TableWriter::new(out, &layout)?;
         let rows: Vec<FileRow<'_>> = self.rows().collect();
         for rows in rows.chunks(GROUP_ROWS) {
-            writer.group(|group| write_group(group, rows))?;
+            writer.group(1, 1, &|_, number, column| write_column(column, number, rows))?;
         }
         writer.close()
     }
@@ -236,22 +238,23 @@ struct FileRow<'a> {
     data: &'a [u8],
 }
 
-fn write_group(group: &mut Group<'_, '_>, rows: &[FileRow<'_>]) -> io::Result<()> {
-    let int32 = |of: fn(&FileRow<'_>) -> i32| -> Vec<i32> { rows.iter().map(of).collect() };
-    let kinds: Vec<Bytes> = rows.iter().map(|r| Bytes::from(r.kind)).collect();
-    let synchronous: Vec<bool> = rows.iter().map(|r| r.synchronous).collect();
-    let arrivals: Vec<i64> = rows.iter().map(|r| r.arrive_ps as i64).collect();
-    let data: Vec<Bytes> = rows.iter().map(|r| Bytes::from(r.data.to_vec())).collect();
-    group.bytes(&kinds, None)?;
-    group.int32(&int32(|r| i32::from(r.destination)), None)?;
-    group.int32(&int32(|r| i32::from(r.id.source)), None)?;
-    group.int32(&int32(|r| i32::from(r.context)), None)?;
-    group.int32(&int32(|r| r.tag), None)?;
-    group.int32(&int32(|r| r.id.sequence as i32), None)?;
-    group.boolean(&synchronous, None)?;
-    group.int64(&arrivals, None)?;
-    group.int32(&int32(|r| r.receive as i32), None)?;
-    group.bytes(&data, None)
+/// Gives the column of [`COLUMNS`] with that number its values.
+fn write_column(column: &mut Column<'_>, number: usize, rows: &[FileRow<'_>]) -> io::Result<()> {
+    let mut int32 =
+        |of: fn(&FileRow<'_>) -> i32| column.int32(&rows.iter().map(of).collect::<Vec<_>>(), None);
+    match COLUMNS[number] {
+        "destination" => int32(|r| i32::from(r.destination)),
+        "source" => int32(|r| i32::from(r.id.source)),
+        "context" => int32(|r| i32::from(r.context)),
+        "tag" => int32(|r| r.tag),
+        "sequence" => int32(|r| r.id.sequence as i32),
+        "receive" => int32(|r| r.receive as i32),
+        "synchronous" => column.boolean(&rows.iter().map(|r| r.synchronous).collect::<Vec<_>>(), None),
+        "arrive_ps" => column.int64(&rows.iter().map(|r| r.arrive_ps as i64).collect::<Vec<_>>(), None),
+        "kind" => column.bytes(&rows.iter().map(|r| Bytes::from(r.kind)).collect::<Vec<_>>(), None),
+        "data" => column.bytes(&rows.iter().map(|r| Bytes::from(r.data.to_vec())).collect::<Vec<_>>(), None),
+        other => unreachable!("{other} is no column"),
+    }
 }
 
 #[cfg(test)]

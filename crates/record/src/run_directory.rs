@@ -162,9 +162,9 @@ impl RunDirectory {
         self.write_with("stats.json", |out| stats.write_json(out))
     }
 
-    /// Writes `messages.parquet`.
-    pub fn write_messages(&self, messages: &Messages) -> Result<(), RunError> {
-        self.write_with("messages.parquet", |out| messages.write_parquet_to(out))
+    /// Writes `messages.parquet`, by so many host threads.
+    pub fn write_messages(&self, messages: &Messages, threads: usize) -> Result<(), RunError> {
+        self.write_with("messages.parquet", |out| messages.write_parquet_to(out, threads))
     }
 
     /// Writes `resolved.toml`.
@@ -300,7 +300,7 @@ mod tests {
             messages: 0,
             limited_by: "waiting".into(),
             ranks: vec![rank],
-            stages: Messages::of(vec![]).summary(),
+            stages: Messages::of(vec![]).summary(1),
             mechanisms: vec![],
             replay: None,
         }
@@ -313,7 +313,7 @@ mod tests {
         run.write_summary(&summary()).expect("written");
         run.write_host(&Host::default()).expect("written");
         run.write_stats(&StatisticsTree::new()).expect("written");
-        run.write_messages(&Messages::of(vec![])).expect("written");
+        run.write_messages(&Messages::of(vec![]), 1).expect("written");
         run.write_resolved("schema_version = 1\n").expect("written");
         run.stdout(0).expect("opened").finish().expect("written");
         run.stderr(12).expect("opened").finish().expect("written");

@@ -14,6 +14,7 @@ use chasqui_record::{
 
 use crate::calls;
 use crate::limits::limited_by;
+use crate::progress::Writing;
 use crate::request::{SIGHUP, SIGINT, SIGPIPE, SIGTERM};
 use crate::sandbox::{Limits, Reached};
 
@@ -91,8 +92,8 @@ impl<'a> Results<'a> {
         remains: &'a mut Remains,
         end: End,
         (machine, resolved): (&dyn Machine, &Resolved),
-        id: JobId,
-        job: &Job,
+        (id, job): (JobId, &Job),
+        writing: &Writing<'_>,
     ) -> Results<'a> {
         let Remains { nodes, fabric, peers } = remains;
         let broken_machine = broken_machine(nodes, fabric.as_ref());
@@ -102,6 +103,7 @@ impl<'a> Results<'a> {
         let recorders = nodes.iter_mut().flat_map(|node| node.take_recorders(id));
         let recorders = recorders.chain(peers.iter_mut().map(|peers| peers.take_recorder()));
         let messages = Messages::of(recorders.collect()).with_mechanisms(machine.mechanisms());
+        writing.show(messages.rows().len());
         let mut profiles: Vec<_> = nodes.iter_mut().flat_map(|node| node.take_profiles(id)).collect();
         // Ranks, then firmware.
         profiles.sort_by_key(Profile::whose);
@@ -135,7 +137,7 @@ impl<'a> Results<'a> {
             messages: messages.rows().len() as u64,
             limited_by: limited_by.text,
             ranks: processes.iter().map(|p| rank(p, end_of(p))).collect(),
-            stages: messages.summary(),
+            stages: messages.summary(writing.threads),
             mechanisms: messages.by_mechanism(),
             replay: None,
         };
@@ -145,11 +147,17 @@ impl<'a> Results<'a> {
     }
 
     /// Writes the files of the run directory. The small ones first: where the disk is full they are what is kept.
-    pub fn write(&self, directory: &RunDirectory, resolved: &Resolved, lost: &mut Lost) {
+    pub fn write(
+        &self,
+        directory: &RunDirectory,
+        resolved: &Resolved,
+        writing: &Writing<'_>,
+        lost: &mut Lost,
+    ) {
         lost.note(directory.write_summary(&self.summary));
         lost.note(directory.write_resolved(&resolved.to_toml()));
         lost.note(directory.write_stats(&self.statistics));
-        lost.note(directory.write_messages(&self.messages));
+        lost.note(directory.write_messages(&self.messages, writing.threads));
         if self.timeline {
             let ranks: Vec<_> = self.processes.iter().map(ProcessView::life).collect();
             let ends_ps: Vec<_> = self.summary.ranks.iter().map(|rank| rank.time_ps).collect();

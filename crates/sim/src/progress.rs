@@ -24,6 +24,9 @@ pub struct Progress {
     pub rate_mips: f64,
     /// Output that does not end its line stands on the terminal: a progress line would overwrite it.
     pub within_line: bool,
+    /// Messages whose records are being written, once the simulation is over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub writing: Option<u64>,
 }
 
 /// Called a few times a second, by any thread; returns the signal for which to stop.
@@ -139,17 +142,21 @@ impl<'a> Reporter<'a> {
 
     fn call(&self, calls: &mut Calls<'_>) {
         calls.last = Instant::now();
+        // As a write to the pipe has it for other commands (POSIX write(), EPIPE).
+        calls.signal = (calls.progress)(self.now(None)).or(self.streams.is_unread().then_some(SIGPIPE));
+    }
+
+    fn now(&self, writing: Option<u64>) -> Progress {
         let host_seconds = self.begin.elapsed().as_secs_f64();
         let instructions = self.streams.instructions();
-        let now = Progress {
+        Progress {
             time_ps: self.time_ps.load(Ordering::Relaxed),
             host_seconds,
             instructions,
             rate_mips: instructions as f64 / host_seconds / 1e6,
             within_line: self.streams.within_line(),
-        };
-        // As a write to the pipe has it for other commands (POSIX write(), EPIPE).
-        calls.signal = (calls.progress)(now).or(self.streams.is_unread().then_some(SIGPIPE));
+            writing,
+        }
     }
 
     fn calls(&self) -> MutexGuard<'_, Calls<'a>> {
@@ -164,6 +171,21 @@ impl<'a> Reporter<'a> {
     /// The limit that was reached.
     pub fn reached(&self) -> Option<Reached> {
         self.calls().reached
+    }
+}
+
+/// Writing the results, when the simulation is over.
+pub(crate) struct Writing<'a> {
+    pub reporter: &'a Reporter<'a>,
+    /// Host threads that may do so.
+    pub threads: usize,
+}
+
+impl Writing<'_> {
+    /// So many messages are written next. Nothing can stop that in order.
+    pub fn show(&self, messages: usize) {
+        let now = self.reporter.now(Some(messages as u64));
+        let _ = (self.reporter.calls().progress)(now);
     }
 }
 

@@ -23,7 +23,7 @@ use crate::collect::{End, Remains, Results};
 use crate::images::{firmware, kernel};
 use crate::input_error::{InputError, input};
 use crate::output::{JobOutput, Streams};
-use crate::progress::{OnProgress, Over, Reporter};
+use crate::progress::{OnProgress, Over, Reporter, Writing};
 use crate::replay;
 use crate::request::{Options, Request, SIGPIPE};
 use crate::room;
@@ -78,18 +78,20 @@ pub fn run(request: &Request, progress: OnProgress<'_>) -> Result<Report, InputE
     let built = build(machine, resolved, &work, threads.count()).inspect_err(|_| remove(request))?;
     let jobs = work.jobs;
     let simulation = Instant::now();
-    let (end, built) = simulate(built, jobs.len(), (threads, &plan.limits), &streams, progress);
+    let reporter = Reporter::new(&streams, progress, &plan.limits, built.engine.interrupt());
+    let (end, built) = simulate(built, jobs.len(), (threads, &plan.limits), &streams, &reporter);
     let simulation_s = simulation.elapsed().as_secs_f64();
     let together = (threads.count(), built.engine.steps_together());
     let (mut lost, unshown) = streams.finish();
     let unread = streams.is_unread() || end.signal == Some(SIGPIPE);
     let mut remains = Remains::of(built);
+    let writing = Writing { reporter: &reporter, threads: threads.count() };
     let mut summaries = vec![];
     let mut waits_for_messages = false;
     for ((id, job), directory) in (0..).map(JobId).zip(&jobs).zip(&directories) {
-        let mut results = Results::collect(&mut remains, end, (machine, resolved), id, job);
+        let mut results = Results::collect(&mut remains, end, (machine, resolved), (id, job), &writing);
         let driven = replay::finish(request, job, &mut results, directory, resolved, &mut lost);
-        results.write(directory, resolved, &mut lost);
+        results.write(directory, resolved, &writing, &mut lost);
         driven?;
         waits_for_messages |= results.is_waiting && results.summary.messages > 0;
         summaries.push(results.summary);
@@ -486,15 +488,14 @@ fn simulate(
     jobs: usize,
     (threads, limits): (Threads, &Limits),
     streams: &Streams,
-    progress: OnProgress<'_>,
+    reporter: &Reporter<'_>,
 ) -> (End, Built) {
     if let Some(end) = limits.time {
         built.engine.set_end(end);
     }
-    let reporter = Reporter::new(streams, progress, limits, built.engine.interrupt());
     reporter.look_at_limits();
     let ended = std::thread::scope(|scope| {
-        let _over = Over(&reporter);
+        let _over = Over(reporter);
         scope.spawn(|| reporter.look_now_and_then());
         let mut watch = |time| {
             streams.show_until(time);
