@@ -189,6 +189,21 @@ def test_small_delays_move_run_times_a_little(results: Path) -> None:
         least, greatest = (float(row[f"{end}_run_time_ns"]) for end in ("least", "greatest"))
         assert 0 < least < greatest < 1.2 * least
         assert float(row["spread_percent"]) == pytest.approx(100 * (greatest / least - 1), abs=1e-3)
+    by = {(r["program"], r["policy"], r["other"]): r for r in rows(results, "spread", "ratios")}
+    assert len(by) == len(found) * (len({row["policy"] for row in found}) - 1)
+    times = {
+        (row["program"], row["policy"]): [
+            float(row[f"{end}_run_time_ns"]) for end in ("least", "greatest")
+        ]
+        for row in found
+    }
+    for (program, policy, other), ratio in by.items():
+        least, greatest = float(ratio["least_ratio"]), float(ratio["greatest_ratio"])
+        # With the same change: within what any two changes would have.
+        assert times[program, other][0] / times[program, policy][1] <= least * 1.001
+        assert least <= greatest <= 1.001 * times[program, other][1] / times[program, policy][0]
+        back = by[program, other, policy]
+        assert least * float(back["greatest_ratio"]) == pytest.approx(1, abs=2e-3)
 
 
 def test_the_same_bits_with_injection(examples: Path, tmp_path: Path) -> None:

@@ -483,12 +483,12 @@ fn remove(request: &Request) {
 }
 
 /// Runs the jobs to their ends. One that breaks takes none of the others with it.
-fn simulate(
+fn simulate<'a>(
     mut built: Built,
     jobs: usize,
     (threads, limits): (Threads, &Limits),
     streams: &Streams,
-    reporter: &Reporter<'_>,
+    reporter: &'a Reporter<'a>,
 ) -> (End, Built) {
     if let Some(end) = limits.time {
         built.engine.set_end(end);
