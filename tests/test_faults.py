@@ -268,6 +268,40 @@ def test_an_interrupted_run_says_the_line(compile_c: Compiler, chasqui: Run) -> 
     assert re.search(r"rank 0, pc 0x\w+ \(main\+0x\w+, .*endless_line\.c:[34]\)", done.stderr)
 
 
+MISTAKEN = """\
+#include <mpi.h>
+
+int main(int argc, char **argv)
+{
+    int rank, data = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int tag = 1; rank == 0 && tag <= 5; tag++)
+        MPI_Send(&data, 1, MPI_INT, 1, tag, MPI_COMM_WORLD);
+    for (int tag = 1; rank == 1 && tag <= 9; tag += 8)
+        MPI_Recv(&data, 1, MPI_INT, 0, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Finalize();
+}
+"""
+
+
+@pytest.mark.parametrize("machine", ["loggp", "voyager", "netcache/ldtct", "mpinp", "mpinp/bip"])
+def test_a_deadlock_tells_of_messages_that_have_met_no_receive(
+    chasqui: Run, compile_c: Compiler, machine: str
+) -> None:
+    program = compile_c("mistaken", MISTAKEN)
+    done = chasqui("run", "-q", "-np", "2", "-m", machine, "--", program)
+    assert done.returncode == 125, done.stderr
+    of_rank_1 = done.stderr[done.stderr.index("rank 1 in MPI_Recv waits for") :].splitlines()[1:5]
+    found = [
+        re.search(r"^    no receive has met a message of 4 bytes from rank 0 with tag (\d)", line)
+        for line in of_rank_1[:3]
+    ]
+    assert [each and each[1] for each in found] == ["2", "3", "4"], done.stderr
+    assert re.search(r"in MPI_COMM_WORLD, sent at [\d.]+ us$", of_rank_1[0])
+    assert of_rank_1[3] == "    and 1 more"
+
+
 def test_a_comparison_shows_the_reason_in_one_line_and_below_it_whole(
     chasqui: Run, compile_c: Compiler, tmp_path: Path
 ) -> None:

@@ -5,6 +5,8 @@
 use chasqui_abi::{communicator, context, request};
 
 use crate::guest::{self, Memory};
+use crate::messages::Message;
+use crate::recorder::Description;
 
 /// `MPI_ANY_SOURCE` and `MPI_ANY_TAG` (`guest/include/mpi.h`).
 const ANY_SOURCE: i32 = -1;
@@ -125,6 +127,24 @@ fn owner(context: u16) -> &'static str {
     }
 }
 
+/// What a message of the program's own is, in words; `None`: it is one of the library's, or nothing is known of it.
+pub(crate) fn of_message(message: &Message) -> Option<String> {
+    let Description { context, tag, bytes, .. } = message.description?;
+    let name = name_without(context / context::EACH);
+    context.is_multiple_of(context::EACH).then(|| {
+        format!("a message of {bytes} bytes from rank {} with tag {tag} in {name}", message.id.source)
+    })
+}
+
+/// The name of a communicator that was given none.
+fn name_without(number: u16) -> String {
+    match number {
+        0 => "MPI_COMM_WORLD".into(),
+        1 => "MPI_COMM_SELF".into(),
+        number => format!("communicator {number}"),
+    }
+}
+
 /// A communicator, as the library has it in memory.
 struct Communicator {
     context: u16,
@@ -175,11 +195,9 @@ impl Communicator {
     fn name(&self) -> String {
         match (&self.name, self.context / context::EACH) {
             (Some(name), _) => name.clone(),
-            (None, 0) => "MPI_COMM_WORLD".into(),
             // The barrier of MPI_Finalize is MPI_COMM_WORLD's, whose ranks are the world's, with the context of MPI_COMM_SELF.
-            (None, 1) if self.world == 0 => "MPI_COMM_WORLD".into(),
-            (None, 1) => "MPI_COMM_SELF".into(),
-            (None, number) => format!("communicator {number}"),
+            (None, 1) if self.world == 0 => name_without(0),
+            (None, number) => name_without(number),
         }
     }
 

@@ -113,7 +113,8 @@ impl<'a> Results<'a> {
         let job_end = JobEnd::of(&processes, end);
         let found = broken_machine.as_ref().map_or(u64::MAX, |(at, _)| at.0);
         let time_ps = job_end.time.0.min(found);
-        let (outcome, exit_status, mut message) = verdict(&processes, &job_end, broken_machine, end);
+        let (outcome, exit_status, mut message) =
+            verdict((&processes, &messages), &job_end, broken_machine, end);
         let others_until = job_end.others_until(&processes);
         if let Some(forced) = forced(&processes, resolved) {
             message += &format!("\n  {forced}");
@@ -275,7 +276,7 @@ fn broken_machine(nodes: &[Box<NodePartition>], fabric: Option<&Fabric>) -> Opti
 
 /// How the run ended, the command's exit status, and what there is to say.
 fn verdict(
-    processes: &[ProcessView<'_>],
+    (processes, messages): (&[ProcessView<'_>], &Messages),
     job_end: &JobEnd,
     broken_machine: Option<(Time, String)>,
     end: End,
@@ -289,7 +290,8 @@ fn verdict(
         return match how {
             chasqui_node::Ended::Fault { text, .. } => {
                 // The others went on, perhaps until they waited for it.
-                let waiting = if job_end.stopped { String::new() } else { waiting(processes, job_end.time) };
+                let waiting =
+                    if job_end.stopped { String::new() } else { waiting(processes, messages, job_end.time) };
                 let text = [text.as_str(), &waiting].join("\n");
                 (Outcome::Fault, status_of(how), text.trim_end().to_string())
             }
@@ -326,7 +328,7 @@ fn verdict(
     }
     let status = processes.iter().filter_map(ProcessView::ended).map(|(_, how)| status_of(how)).max();
     let status = status.unwrap_or(0);
-    let waiting = waiting(processes, job_end.time);
+    let waiting = waiting(processes, messages, job_end.time);
     if end.ended == Ended::OutOfTime && !all_ended(processes) || is_out_of_time(processes) {
         return (Outcome::OutOfTime, OUT_OF_TIME, waiting);
     }
@@ -456,8 +458,11 @@ const END_DAYS: u64 = Time::END.0 / (24 * 3600 * 1_000_000_000_000);
 /// Ranks listed in a deadlock's report.
 const LISTED: usize = 16;
 
-/// Who waits for what, a line each.
-fn waiting(processes: &[ProcessView<'_>], end: Time) -> String {
+/// Messages that a rank has not received, of which the report tells.
+const UNMATCHED_LISTED: usize = 3;
+
+/// Who waits for what, and which messages to it have met no receive: a line each.
+fn waiting(processes: &[ProcessView<'_>], messages: &Messages, end: Time) -> String {
     let waits: Vec<_> = processes.iter().filter(|p| p.waits()).collect();
     if waits.is_empty() {
         return String::new();
@@ -471,8 +476,17 @@ fn waiting(processes: &[ProcessView<'_>], end: Time) -> String {
     if ended > 0 {
         text += &format!(", {ended} {} exited", if ended == 1 { "has" } else { "have" });
     }
+    let unmatched = messages.unmatched();
     for p in waits.iter().take(LISTED) {
         text += &format!("\n  {}{} waits for {}", p.rank(), in_call(p), p.waiting_for(&calls::name));
+        let found = u16::try_from(p.rank().0).ok().and_then(|rank| unmatched.get(&rank));
+        let found = found.map_or(&[][..], Vec::as_slice);
+        for (ps, message) in found.iter().take(UNMATCHED_LISTED) {
+            text += &format!("\n    no receive has met {message}, sent at {}", Time(*ps));
+        }
+        if found.len() > UNMATCHED_LISTED {
+            text += &format!("\n    and {} more", found.len() - UNMATCHED_LISTED);
+        }
     }
     if waits.len() > LISTED {
         text += &format!("\n  and {} more", waits.len() - LISTED);
