@@ -45,7 +45,7 @@ struct program {
     unsigned put_off_at; /* NICs where they do: bits; 0: all */
     unsigned places;      /* rings and tables of a NIC, where they are a cache; 0: 1 */
     bool shares_nic;      /* processes 0 and 1 have one NIC */
-    bool takes_turns;     /* the first two receives must get messages of different sources */
+    bool takes_turns;     /* the first two receives of any source must get messages of different ones */
     unsigned process_count;
     unsigned counts[PROCESSES_MAX];
     struct operation operations[OPERATIONS];
@@ -183,5 +183,6 @@ struct mutation mutation_at(unsigned index);
 void describe_mutation(struct mutation mutation, char *text, unsigned length);
 bool is_reached(struct mutation mutation);
 bool is_of_cache(struct mutation mutation); /* of a cache of channels */
+bool needs_probe(struct mutation mutation); /* and no program here has one */
 
 #endif

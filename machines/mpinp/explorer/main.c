@@ -207,7 +207,8 @@ int main(int argc, char **argv)
     is_verbose = verbose;
     if (failed == 0)
         for (unsigned i = 0; i < mutation_count; i++)
-            if ((only_mutation == -1 || only_mutation == (int)i) && (!is_cache || is_of_cache(mutation_at(i)))) {
+            if ((only_mutation == -1 || only_mutation == (int)i) && (!is_cache || is_of_cache(mutation_at(i))) &&
+                !needs_probe(mutation_at(i))) {
                 missed += run_mutation(i, only ? count : program_large_first, only);
                 taken++;
             }

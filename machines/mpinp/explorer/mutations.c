@@ -72,6 +72,19 @@ bool is_of_cache(struct mutation of)
 #endif
 }
 
+/* Rules that only programs which probe miss: those are left out where channels are a cache (runs_here). There a lease comes in
+ * the end to a channel that was asked while it was blocked, unless its table is full, which a process knows by a probe alone. */
+bool needs_probe(struct mutation of)
+{
+#ifdef PROTOCOL_CACHE
+    return of.kind == MUTATION_PART &&
+           (of.row == ROW_RECEIVE_probe_nothing || (of.row == ROW_SEND_request_head && of.part == PART_ACTION_2));
+#else
+    (void)of;
+    return false;
+#endif
+}
+
 void describe_mutation(struct mutation of, char *text, unsigned length)
 {
     if (of.kind == MUTATION_RULE) {

@@ -234,7 +234,7 @@ static const char *wrong_turns(const struct world *world)
 {
     unsigned found = 0, first = NOBODY;
     for (unsigned i = 0; i < OPERATIONS_MAX; i++) {
-        if (running->operations[i].kind != OP_RECEIVE)
+        if (running->operations[i].kind != OP_RECEIVE || running->operations[i].peer != NOBODY)
             continue;
         unsigned source = world->operations[i].partner / OPERATIONS_MAX;
         if (found++ == 0)
