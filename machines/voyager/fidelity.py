@@ -338,7 +338,8 @@ CLAIMS = (
         unit="GB/s",
         experiment="am",
         ours=lambda am: 32 * am.parameter("network.link_bandwidth", "MB/s") / 1000,
-        reason="Computed from the rate of a link: a k-ary n-tree has full bisection. No run measures it.",
+        reason="Computed from the rate of a link: a k-ary n-tree has full bisection. No run "
+        "measures it.",
     ),
     Ordering(
         row="A",
