@@ -79,28 +79,35 @@ def on(machine: str) -> list[Case]:
     ]
 
 
+class Programs:
+    """The programs, compiled with the warnings that the host's are compiled with: each when it is
+    first asked for, so that who needs another need not wait."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+
+    def __truediv__(self, name: str) -> Path:
+        program = self.place / name / name
+        with toolchain.locked(self.place / f"{name}.lock"):
+            if not program.exists():
+                with toolchain.appearing(program.parent) as building:
+                    compile_one(PLACE / f"{name}.c", building)
+        return program
+
+
 @pytest.fixture(scope="session")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs, compiled with the warnings that the host's are compiled with."""
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Programs:
     place = shared_place(tmp_path_factory, "guest-tests")
-    with toolchain.locked(place.with_suffix(".lock")):
-        if not place.exists():
-            with toolchain.appearing(place) as building:
-                compile_all(building)
-    return place
+    place.mkdir(exist_ok=True)
+    return Programs(place)
 
 
-def compile_all(place: Path) -> None:
-    """Every program, into this folder."""
+def compile_one(source: Path, place: Path) -> None:
     flags = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror"]
     # One looks behind MPI: at the library's packets.
     flags += [f"-I{ROOT / 'guest'}", f"-I{ROOT / 'guest' / 'include'}"]
-
-    def compile_one(source: Path) -> str:
-        done = command("cc", *flags, source, "-o", place / source.stem, directory=place)
-        return done.stderr if done.returncode else ""
-
-    assert "".join(two_at_a_time(compile_one, sorted(PLACE.glob("*.c")))) == ""
+    done = command("cc", *flags, source, "-o", place / source.stem, directory=place)
+    assert done.returncode == 0, done.stderr
 
 
 # On variants whose parts all are in others: what a program may begin with, and in turn a bit of
@@ -123,7 +130,7 @@ def is_run(machine: str, case: Case) -> bool:
         if is_run(machine, case)
     ],
 )
-def test_a_program(programs: Path, tmp_path: Path, machine: str, case: Case) -> None:
+def test_a_program(programs: Programs, tmp_path: Path, machine: str, case: Case) -> None:
     assert failures(programs, tmp_path, ["--machine", machine], case) == ""
 
 
@@ -143,7 +150,7 @@ SLEEPERS = {
 
 
 @pytest.mark.parametrize("name", SLEEPERS)
-def test_every_beginning_where_processes_sleep(programs: Path, tmp_path: Path, name: str) -> None:
+def test_every_beginning_where_processes_sleep(programs: Programs, tmp_path: Path, name: str) -> None:
     late = [name.rpartition("-")[2]] if "late" in name else []
     firsts = [
         case._replace(ranks=["3"], arguments=[*case.arguments, *late])
@@ -178,7 +185,7 @@ FEWER = {("datatypes", "4-by-slot-memory"): [SEED, "5"]}
 
 @pytest.mark.parametrize("sharing", SHARING)
 @pytest.mark.parametrize("machine", shared_nodes())
-def test_ranks_that_share_nodes(programs: Path, tmp_path: Path, machine: str, sharing: str) -> None:
+def test_ranks_that_share_nodes(programs: Programs, tmp_path: Path, machine: str, sharing: str) -> None:
     some = on(machine) if SWEEP else dealt(machine, sharing)
     words = ["--machine", machine, *SHARING[sharing]]
     assert "".join(failures(programs, tmp_path, words, case) for case in some) == ""
@@ -199,7 +206,7 @@ def dealt(machine: str, sharing: str) -> list[Case]:
     return found
 
 
-def failures(programs: Path, place: Path, machine: list[str], case: Case) -> str:
+def failures(programs: Programs, place: Path, machine: list[str], case: Case) -> str:
     """What goes wrong with `case` on a machine that these options choose."""
 
     def run(ranks: str) -> str:
@@ -214,7 +221,7 @@ def failures(programs: Path, place: Path, machine: list[str], case: Case) -> str
     return "".join(two_at_a_time(run, reversed(case.ranks)))
 
 
-def test_every_beginning_is_in_the_list(programs: Path, tmp_path: Path) -> None:
+def test_every_beginning_is_in_the_list(programs: Programs, tmp_path: Path) -> None:
     kinds = command("run", "-np", "1", "--", programs / "first", directory=tmp_path).stdout.split()
     listed = {case.arguments[0] for case in cases() if case.program == "first"}
     assert len(kinds) > 30

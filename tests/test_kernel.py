@@ -14,7 +14,7 @@ import pytest
 from conftest import ROOT, Compiler, Run
 from simulated import EXAMPLES, TRANSLATED, command, example
 from test_determinism import EXECUTED, THREADS, WINDOWS, check
-from test_guest_library import Case, failures, on, programs
+from test_guest_library import Case, Programs, failures, on, programs
 
 from chasqui import core, firmware
 
@@ -76,7 +76,7 @@ def test_the_same_bits(examples: Path, tmp_path: Path, name: str) -> None:
     "case",
     [pytest.param(case, id=" ".join([case.program, *case.arguments])) for case in on("voyager")],
 )
-def test_the_library(programs: Path, tmp_path: Path, case: Case) -> None:
+def test_the_library(programs: Programs, tmp_path: Path, case: Case) -> None:
     few = case._replace(ranks=case.ranks[-1:])
     assert failures(programs, tmp_path, ON, few) == ""
 

@@ -15,7 +15,7 @@ import pytest
 from conftest import ROOT, Compiler
 from simulated import EXAMPLES, SWEEP, command, example, machines, two_at_a_time
 from test_determinism import VARIATIONS, check
-from test_guest_library import HARD, SHARING, cases, failures, on, programs
+from test_guest_library import HARD, SHARING, Programs, cases, failures, on, programs
 from test_ni import ENDS, NI, RUNS, SEED
 from test_placement import ENDS as PROGRAM_THAT_ENDS
 from test_placement import HYBRID, REGION, VARIATIONS_OF_BITS, summary, together
@@ -62,7 +62,7 @@ def test_an_example(
         if SWEEP or number == (turn + turn // len(SHARING)) % len(SHARING)
     ],
 )
-def test_the_library(programs: Path, tmp_path: Path, machine: str, sharing: str) -> None:
+def test_the_library(programs: Programs, tmp_path: Path, machine: str, sharing: str) -> None:
     """Two ranks a node on some policies, four on others; of its tests another on each, by as many
     ranks as it may have."""
     some = on(machine)
