@@ -150,7 +150,9 @@ SLEEPERS = {
 
 
 @pytest.mark.parametrize("name", SLEEPERS)
-def test_every_beginning_where_processes_sleep(programs: Programs, tmp_path: Path, name: str) -> None:
+def test_every_beginning_where_processes_sleep(
+    programs: Programs, tmp_path: Path, name: str
+) -> None:
     late = [name.rpartition("-")[2]] if "late" in name else []
     firsts = [
         case._replace(ranks=["3"], arguments=[*case.arguments, *late])
@@ -185,7 +187,9 @@ FEWER = {("datatypes", "4-by-slot-memory"): [SEED, "5"]}
 
 @pytest.mark.parametrize("sharing", SHARING)
 @pytest.mark.parametrize("machine", shared_nodes())
-def test_ranks_that_share_nodes(programs: Programs, tmp_path: Path, machine: str, sharing: str) -> None:
+def test_ranks_that_share_nodes(
+    programs: Programs, tmp_path: Path, machine: str, sharing: str
+) -> None:
     some = on(machine) if SWEEP else dealt(machine, sharing)
     words = ["--machine", machine, *SHARING[sharing]]
     assert "".join(failures(programs, tmp_path, words, case) for case in some) == ""

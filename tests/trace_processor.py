@@ -62,7 +62,7 @@ def query(trace: Path, *queries: str) -> list[list[tuple[Any, ...]]]:
 @functools.cache
 def _server() -> subprocess.Popen[bytes]:
     """The process that answers; the first request starts it, and it ends with this one."""
-    command = ["node", TESTS / "trace_processor.cjs", ENGINE]
+    command: list[str | Path] = ["node", TESTS / "trace_processor.cjs", ENGINE]
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )
