@@ -107,8 +107,8 @@ HOMES = {
 
 
 @pytest.mark.parametrize(
-    ("room", "home", "mechanism", "machine"),
-    in_turn(["default", "small"], HOMES, ["auto", "all"], VARIANTS),
+    ("home", "room", "mechanism", "machine"),
+    in_turn(HOMES, ["default", "small"], ["auto", "all"], VARIANTS),
 )
 def test_mpi_messages_stay_in_order_wherever_their_queues_are(
     compile_c: Compiler, chasqui: Run, machine: str, mechanism: str, home: str, room: str
