@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Compiler
-from simulated import SWEEP
+from simulated import SWEEP, in_turn
 from test_isolation import ALONE, ENDING, NEIGHBOUR, ni_count, ni_counts, time_beside
 from test_jobs import TRAFFIC, run, summary
 from test_voyager_queues import HEADERS
@@ -209,13 +209,16 @@ int main(int argc, char **argv)
 """
 
 
-@pytest.mark.parametrize("machine", ["voyager", "voyager-modern"])
-@pytest.mark.parametrize(("per_node", "dies"), [(1, 0), (1, 1), (1, 2), (1, 3), (2, 2)])
+@pytest.mark.parametrize(
+    ("machine", "end"),
+    in_turn(["voyager", "voyager-modern"], [(1, 0), (1, 1), (1, 2), (1, 3), (2, 2)]),
+)
 def test_such_blocks_all_come_whoever_ends_amid_them(
-    compile_c: Compiler, tmp_path: Path, machine: str, per_node: int, dies: int
+    compile_c: Compiler, tmp_path: Path, machine: str, end: tuple[int, int]
 ) -> None:
     """However it is simulated. A rank that has a fault while it is its site's turn, or while that
     waits, keeps nobody waiting."""
+    per_node, dies = end
     several, traffic = compile_c("several", SEVERAL, HEADERS), compile_c("traffic", TRAFFIC)
     options = ["-m", machine, *ALONE, "--ranks-per-node", per_node]
     options += ["--set", f"node.harts={2 * per_node}", "--limit-time", "100 ms"]

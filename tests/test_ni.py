@@ -98,9 +98,11 @@ def lines() -> list[tuple[str, list[str]]]:
 def test_messages_come_whatever_the_lines_of_the_bus_are(
     examples: Path, tmp_path: Path, machine: str, sets: list[str]
 ) -> None:
-    """Blocks, descriptors and rings of more than a line, or of a part of one."""
+    """Blocks, descriptors and rings of more than a line, or of a part of one. In CI one of two
+    programs, in turn from node to node."""
+    turn = lines().index((machine, sets)) // 2
     words = [word for each in [*sets, "check.coherence=true"] for word in ("--set", each)]
-    for name in ("pingpong", "ring"):
+    for name in ("pingpong", "ring") if SWEEP else ("pingpong", "ring")[turn % 2 :][:1]:
         options = example(examples, name, machine)
         done = command("run", "-q", "--out", name, *words, *options, directory=tmp_path)
         assert done.returncode == 0, done.stderr

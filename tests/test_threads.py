@@ -101,8 +101,7 @@ def test_several_threads_in_mpi_of_glibc(chasqui: Run, program: Compiled, case: 
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("machine", MACHINES)
-@pytest.mark.parametrize("case", ["random", "collectives"])
+@pytest.mark.parametrize(("case", "machine"), in_turn(["random", "collectives"], MACHINES))
 def test_several_threads_in_mpi_have_the_same_bits(
     tmp_path: Path, program: Compiled, machine: str, case: str
 ) -> None:
