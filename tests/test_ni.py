@@ -100,7 +100,7 @@ def test_messages_come_whatever_the_lines_of_the_bus_are(
 ) -> None:
     """Blocks, descriptors and rings of more than a line, or of a part of one. In CI one of two
     programs, in turn from node to node."""
-    turn = lines().index((machine, sets)) // 2
+    turn = lines().index((machine, sets)) // 4  # two machines: all lengths of lines
     words = [word for each in [*sets, "check.coherence=true"] for word in ("--set", each)]
     for name in ("pingpong", "ring") if SWEEP else ("pingpong", "ring")[turn % 2 :][:1]:
         options = example(examples, name, machine)
