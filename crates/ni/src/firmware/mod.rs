@@ -16,7 +16,9 @@ use chasqui_counters::{Counters, Visitor, below, counters};
 use chasqui_engine::{Clock, Payload, Time};
 use chasqui_hart::{Execution, Halt, HaltAtMarks, Hart, State, Timing};
 use chasqui_linux::Elf;
-use chasqui_memory::{DEVICE_BASE, FlatMemory, PAGE_BYTES, Port, PortKind, PortParameters, Request, Slot, Stall, pte};
+use chasqui_memory::{
+    DEVICE_BASE, FlatMemory, PAGE_BYTES, Port, PortKind, PortParameters, Request, Slot, Stall, pte,
+};
 use chasqui_record::{Profile, Profiled};
 use chasqui_watch::{Symbols, Watch};
 
@@ -39,34 +41,13 @@ const SLICE_CYCLES: u64 = 1 << 20;
 /// So often it goes on at once where nothing else happens, before the engine is asked again.
 const STEPS_MAX: usize = 1 << 12;
 
-/// What a firmware processor is made from.
-pub struct FirmwareSpec {
+/// What a firmware processor is made from, with a program of the kind `Image`.
+#[derive(Clone)]
+pub struct SpecWith<Image> {
     /// What it is called in messages.
     pub name: &'static str,
     /// Its program.
-    pub image: Arc<Elf>,
-    /// Caches and buffers; without a second level.
-    pub port: PortParameters,
-    /// Costs of instructions.
-    pub timing: Timing,
-    /// Its clock.
-    pub clock: Clock,
-    /// Frequency of its `time` CSR.
-    pub timebase_hz: u64,
-    /// What executes its instructions.
-    pub execution: Execution,
-    /// Number of its node, if its cycles are to be counted ([`FirmwareProcessor::take_profile`]).
-    pub profiled: Option<u32>,
-    /// Marks that it executes are kept until the NI takes them ([`FirmwareProcessor::take_marks`]); else they say nothing.
-    pub keeps_marks: bool,
-}
-
-/// What a firmware processor is made from, but for its program: one that others put into its memory
-/// ([`FirmwareProcessor::stopped`]).
-#[derive(Clone)]
-pub struct ProcessorSpec {
-    /// What it is called in messages.
-    pub name: &'static str,
+    pub image: Image,
     /// Caches and buffers; without a second level.
     pub port: PortParameters,
     /// Costs of instructions.
@@ -83,11 +64,17 @@ pub struct ProcessorSpec {
     pub keeps_marks: bool,
 }
 
+/// What one is made from that begins with its program at once.
+pub type FirmwareSpec = SpecWith<Arc<Elf>>;
+/// What one is made from into whose memory others put programs ([`FirmwareProcessor::stopped`]).
+pub type ProcessorSpec = SpecWith<()>;
+
 impl FirmwareSpec {
     fn apart(self) -> (Arc<Elf>, ProcessorSpec) {
-        let FirmwareSpec { name, image, port, timing, clock, timebase_hz, execution, profiled, keeps_marks } =
+        let SpecWith { name, image, port, timing, clock, timebase_hz, execution, profiled, keeps_marks } =
             self;
-        let spec = ProcessorSpec { name, port, timing, clock, timebase_hz, execution, profiled, keeps_marks };
+        let spec =
+            SpecWith { name, image: (), port, timing, clock, timebase_hz, execution, profiled, keeps_marks };
         (image, spec)
     }
 }
