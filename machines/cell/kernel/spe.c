@@ -21,6 +21,9 @@ static struct spe {
     bool keeps; /* what it does wrong is the program's affair */
     bool has_fault; /* for the thread */
     bool has_stopped, has_wrong_command, has_error;
+    bool is_stuck; /* at a wrong command, until it is purged */
+    uint64_t wanted; /* interrupts of class 2 that somebody waits for, beside its stops */
+    uint64_t uses; /* times that it was given back: whoever waits for an earlier use is told */
 } spes[SPES_MAX];
 static struct queue waiters, server;
 
@@ -51,6 +54,7 @@ static void set_mask(uint64_t spe, unsigned class, uint64_t mask)
 static void wrong(uint64_t number, bool command)
 {
     struct spe *spe = &spes[number];
+    spe->is_stuck |= command;
     if (!spe->keeps) {
         ni_store(CHASQUI_CELL_CHIP + CHASQUI_CELL_CHIP_REPORT, number);
         return;
@@ -93,9 +97,13 @@ static bool bring(uint64_t address, bool write)
 static void serve_fault(uint64_t number)
 {
     uint64_t address = ni_load(hypervisor(number, CHASQUI_CELL_HYPERVISOR_DAR));
-    bool write = ni_load(hypervisor(number, CHASQUI_CELL_HYPERVISOR_DSISR)) & CHASQUI_CELL_HYPERVISOR_DSISR_PUT;
-    if (!bring(address, write)) {
-        wrong(number, true);
+    uint64_t why = ni_load(hypervisor(number, CHASQUI_CELL_HYPERVISOR_DSISR));
+    /* The process may have purged the command in the meantime. */
+    if (!why)
+        return;
+    if (!bring(address, why & CHASQUI_CELL_HYPERVISOR_DSISR_PUT)) {
+        if (ni_load(hypervisor(number, CHASQUI_CELL_HYPERVISOR_DSISR)))
+            wrong(number, true);
         return;
     }
     if (setting(CHASQUI_CELL_SETTING_SOFT_TLB)) {
@@ -121,12 +129,17 @@ static void serve(void *unused)
 
 /* --- interrupts ------------------------------------------------------------------------------------------ */
 
+/* Several may wait, for one thing each. */
+static void set_wanted(uint64_t number, uint64_t wanted)
+{
+    spes[number].wanted = wanted;
+    set_mask(number, 2, STOPS | wanted);
+}
+
 static void said(uint64_t number, uint64_t bits)
 {
-    if (bits & (CHASQUI_CELL_HYPERVISOR_MAILBOX | CHASQUI_CELL_HYPERVISOR_THRESHOLD)) {
-        /* Whoever waits for it asks again. */
-        set_mask(number, 2, STOPS);
-    }
+    /* Whoever waits for it asks again. */
+    set_wanted(number, spes[number].wanted & ~bits);
     if (bits & STOPS)
         spes[number].has_stopped = true;
     thread_wake_all(&waiters);
@@ -162,12 +175,26 @@ static void spe_interrupt(void)
 
 static bool is_taken(uint64_t number) { return number < count() && spes[number].is_taken; }
 
+/* Nothing is left of what it did, or was sent, before. */
+static void clean(uint64_t number)
+{
+    uint64_t control = privileged(number, CHASQUI_CELL_PRIVILEGED_MFC_CONTROL);
+    do
+        ni_store(control, CHASQUI_CELL_PRIVILEGED_CONTROL_PURGE | CHASQUI_CELL_PRIVILEGED_CONTROL_RESTART);
+    while (!(ni_load(control) & CHASQUI_CELL_PRIVILEGED_CONTROL_EMPTY));
+    ni_store(privileged(number, CHASQUI_CELL_PRIVILEGED_RESET), 1);
+    ni_store(privileged(number, CHASQUI_CELL_PRIVILEGED_CONFIGURATION), 0);
+    for (unsigned class = 0; class < CLASSES; class++)
+        ni_store(hypervisor(number, CHASQUI_CELL_HYPERVISOR_INT_STATUS + 8 * class), ~0ull);
+}
+
 static int64_t take(void)
 {
     for (uint64_t number = 0; number < count(); number++) {
         if (spes[number].is_taken)
             continue;
-        spes[number] = (struct spe){.is_taken = true};
+        spes[number] = (struct spe){.is_taken = true, .uses = spes[number].uses};
+        clean(number);
         ni_store(hypervisor(number, CHASQUI_CELL_HYPERVISOR_PAGE_TABLE), root());
         set_mask(number, 0, ERRORS);
         set_mask(number, 1, FAULTS);
@@ -181,6 +208,7 @@ static int64_t purge(uint64_t number)
 {
     if (!is_taken(number))
         return -EINVAL;
+    spes[number].is_stuck = false;
     ni_store(privileged(number, CHASQUI_CELL_PRIVILEGED_MFC_CONTROL),
              CHASQUI_CELL_PRIVILEGED_CONTROL_PURGE | CHASQUI_CELL_PRIVILEGED_CONTROL_RESTART);
     return 0;
@@ -190,11 +218,11 @@ static void stop(uint64_t number)
 {
     *problem(number, CHASQUI_CELL_PROBLEM_RUN_CONTROL) = 0;
     purge(number);
-    for (unsigned class = 0; class < CLASSES; class++) {
+    for (unsigned class = 0; class < CLASSES; class++)
         set_mask(number, class, 0);
-        ni_store(hypervisor(number, CHASQUI_CELL_HYPERVISOR_INT_STATUS + 8 * class), ~0ull);
-    }
     spes[number].is_taken = false;
+    spes[number].uses++;
+    thread_wake_all(&waiters);
 }
 
 static int64_t give(uint64_t number)
@@ -233,27 +261,46 @@ static int64_t news_of(uint64_t mask)
     return found;
 }
 
+/* How often any of `mask` was given back; 0: not all of them are the process's. */
+static uint64_t uses_of(uint64_t mask)
+{
+    uint64_t uses = 1;
+    for (uint64_t number = 0; number < 64; number++) {
+        if (!(mask >> number & 1))
+            continue;
+        if (!is_taken(number))
+            return 0;
+        uses += spes[number].uses;
+    }
+    return mask ? uses : 0;
+}
+
 static int64_t wait_for(uint64_t mask)
 {
-    for (uint64_t number = 0; number < 64; number++)
-        if ((mask >> number & 1) && !is_taken(number))
-            return -EINVAL;
-    if (!mask)
-        return -EINVAL;
-    for (;;) {
+    uint64_t uses = uses_of(mask);
+    while (uses && uses == uses_of(mask)) {
         int64_t found = news_of(mask);
         if (found)
             return found;
         thread_sleep(&waiters, "an SPE");
     }
+    return -EINVAL;
+}
+
+/* Waits for an interrupt of class 2. False: the SPE has been given back. */
+static bool sleep_for(uint64_t number, uint64_t interrupt, const char *what)
+{
+    uint64_t uses = spes[number].uses;
+    set_wanted(number, spes[number].wanted | interrupt);
+    thread_sleep(&waiters, what);
+    return spes[number].uses == uses;
 }
 
 static int64_t read_word(struct chasqui_cell_word *word)
 {
-    while (!(*problem(word->spe, CHASQUI_CELL_PROBLEM_MBOX_STAT) >> 16 & 0xff)) {
-        set_mask(word->spe, 2, STOPS | CHASQUI_CELL_HYPERVISOR_MAILBOX);
-        thread_sleep(&waiters, "an SPE's interrupt mailbox");
-    }
+    while (!(*problem(word->spe, CHASQUI_CELL_PROBLEM_MBOX_STAT) >> 16 & 0xff))
+        if (!sleep_for(word->spe, CHASQUI_CELL_HYPERVISOR_MAILBOX, "an SPE's interrupt mailbox"))
+            return -EINVAL;
     word->value = ni_load(privileged(word->spe, CHASQUI_CELL_PRIVILEGED_INTR_MBOX));
     return 1;
 }
@@ -268,10 +315,9 @@ static int64_t take_word(struct chasqui_cell_word *word)
 
 static int64_t put_word(const struct chasqui_cell_word *word)
 {
-    while (!(*problem(word->spe, CHASQUI_CELL_PROBLEM_MBOX_STAT) >> 8 & 0xff)) {
-        set_mask(word->spe, 2, STOPS | CHASQUI_CELL_HYPERVISOR_THRESHOLD);
-        thread_sleep(&waiters, "room in an SPE's mailbox");
-    }
+    while (!(*problem(word->spe, CHASQUI_CELL_PROBLEM_MBOX_STAT) >> 8 & 0xff))
+        if (!sleep_for(word->spe, CHASQUI_CELL_HYPERVISOR_THRESHOLD, "room in an SPE's mailbox"))
+            return -EINVAL;
     *problem(word->spe, CHASQUI_CELL_PROBLEM_IN_MBOX) = (uint32_t)word->value;
     return 0;
 }
@@ -318,6 +364,7 @@ static int64_t spe_control(uint64_t request, uint64_t argument)
     case CHASQUI_CELL_CONTROL_WAIT: return wait_for(argument);
     case CHASQUI_CELL_CONTROL_PIN: return pin(argument);
     case CHASQUI_CELL_CONTROL_PURGE: return purge(argument);
+    case CHASQUI_CELL_CONTROL_STUCK: return is_taken(argument) ? spes[argument].is_stuck : -EINVAL;
     case CHASQUI_CELL_CONTROL_KEEP:
         if (!is_taken(argument))
             return -EINVAL;
