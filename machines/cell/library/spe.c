@@ -62,8 +62,8 @@ static spe_context_ptr_t context_of(unsigned long number, unsigned flags)
 {
     uint64_t store_bytes = identification.settings[CHASQUI_CELL_SETTING_PROBLEM];
     size_t bytes = identification.regions[number].bytes;
-    volatile char *window = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, device,
-                                 (off_t)((1 + number) * CHASQUI_NI_REGION_STRIDE));
+    volatile char *window =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, device, (off_t)((1 + number) * CHASQUI_NI_REGION_STRIDE));
     if (window == (volatile char *)MAP_FAILED)
         return NULL;
     struct spe_context *context = malloc(sizeof *context);
@@ -178,7 +178,7 @@ int spe_program_load(spe_context_ptr_t context, const spe_program_handle_t *prog
     const char *elf = program->elf;
     const Elf64_Ehdr *header = program->elf;
     uint64_t size = spe_ls_size_get(context), base = CHASQUI_CELL_STORE_ADDRESS;
-    if (program->bytes < sizeof *header || memcmp(elf, ELFMAG, SELFMAG) ||
+    if (program->bytes < sizeof *header || memcmp(elf, ELFMAG, SELFMAG) != 0 ||
         header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_machine != EM_RISCV || header->e_phoff % 8 ||
         !is_within(header->e_phoff, header->e_phnum * sizeof(Elf64_Phdr), program->bytes)) {
         errno = ENOEXEC;
@@ -190,8 +190,7 @@ int spe_program_load(spe_context_ptr_t context, const spe_program_handle_t *prog
         if (segment->p_type != PT_LOAD || segment->p_memsz == 0)
             continue;
         if (segment->p_vaddr < base || !is_within(segment->p_vaddr - base, segment->p_memsz, size) ||
-            segment->p_filesz > segment->p_memsz ||
-            !is_within(segment->p_offset, segment->p_filesz, program->bytes)) {
+            segment->p_filesz > segment->p_memsz || !is_within(segment->p_offset, segment->p_filesz, program->bytes)) {
             errno = ENOEXEC;
             return -1;
         }
