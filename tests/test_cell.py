@@ -203,7 +203,8 @@ ODD = {
 def test_what_is_rare_comes_out_well(programs: dict[str, Path], tmp_path: Path, what: str) -> None:
     """Contexts one after the other; several threads that wait; a wrong command, and what is sent
     after it; images that are none; faults of what is purged; code that comes by DMA."""
-    assert run(tmp_path, programs["odd"], what, options=["--set", "node.harts=2"]) == ODD[what]
+    options = ["--set", "node.harts=2", "--set", "check.coherence=true"]
+    assert run(tmp_path, programs["odd"], what, options=options) == ODD[what]
 
 
 def test_profiles_name_the_functions_of_each_spe(programs: dict[str, Path], tmp_path: Path) -> None:

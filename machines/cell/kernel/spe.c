@@ -44,9 +44,22 @@ static uint64_t privileged(uint64_t spe, uint64_t offset) { return at(spe, CHASQ
 
 static uint64_t hypervisor(uint64_t spe, uint64_t offset) { return at(spe, CHASQUI_CELL_SETTING_HYPERVISOR) + offset; }
 
+/* A register is set behind what has been stored to memory. */
+static void set(uint64_t address, uint64_t value)
+{
+    __asm__ volatile("fence w, o" : : : "memory");
+    ni_store(address, value);
+}
+
+static void set_problem(uint64_t spe, uint64_t offset, uint32_t value)
+{
+    __asm__ volatile("fence w, o" : : : "memory");
+    *problem(spe, offset) = value;
+}
+
 static void set_mask(uint64_t spe, unsigned class, uint64_t mask)
 {
-    ni_store(hypervisor(spe, CHASQUI_CELL_HYPERVISOR_INT_MASK + 8 * class), mask);
+    set(hypervisor(spe, CHASQUI_CELL_HYPERVISOR_INT_MASK + 8 * class), mask);
 }
 
 /* --- what is wrong --------------------------------------------------------------------------------------- */
@@ -56,7 +69,7 @@ static void wrong(uint64_t number, bool command)
     struct spe *spe = &spes[number];
     spe->is_stuck |= command;
     if (!spe->keeps) {
-        ni_store(CHASQUI_CELL_CHIP + CHASQUI_CELL_CHIP_REPORT, number);
+        set(CHASQUI_CELL_CHIP + CHASQUI_CELL_CHIP_REPORT, number);
         return;
     }
     if (command)
@@ -107,10 +120,10 @@ static void serve_fault(uint64_t number)
         return;
     }
     if (setting(CHASQUI_CELL_SETTING_SOFT_TLB)) {
-        ni_store(hypervisor(number, CHASQUI_CELL_HYPERVISOR_TLB_VPN), address);
-        ni_store(hypervisor(number, CHASQUI_CELL_HYPERVISOR_TLB_RPN), entry_of(address));
+        set(hypervisor(number, CHASQUI_CELL_HYPERVISOR_TLB_VPN), address);
+        set(hypervisor(number, CHASQUI_CELL_HYPERVISOR_TLB_RPN), entry_of(address));
     }
-    ni_store(privileged(number, CHASQUI_CELL_PRIVILEGED_MFC_CONTROL), CHASQUI_CELL_PRIVILEGED_CONTROL_RESTART);
+    set(privileged(number, CHASQUI_CELL_PRIVILEGED_MFC_CONTROL), CHASQUI_CELL_PRIVILEGED_CONTROL_RESTART);
 }
 
 static void serve(void *unused)
@@ -152,7 +165,7 @@ static void of_line(uint32_t line)
     uint64_t status = hypervisor(number, CHASQUI_CELL_HYPERVISOR_INT_STATUS + 8 * class);
     uint64_t mask = ni_load(hypervisor(number, CHASQUI_CELL_HYPERVISOR_INT_MASK + 8 * class));
     uint64_t bits = ni_load(status) & mask;
-    ni_store(status, bits);
+    set(status, bits);
     if (class == 2) {
         said(number, bits);
     } else if (class == 1) {
@@ -180,12 +193,12 @@ static void clean(uint64_t number)
 {
     uint64_t control = privileged(number, CHASQUI_CELL_PRIVILEGED_MFC_CONTROL);
     do
-        ni_store(control, CHASQUI_CELL_PRIVILEGED_CONTROL_PURGE | CHASQUI_CELL_PRIVILEGED_CONTROL_RESTART);
+        set(control, CHASQUI_CELL_PRIVILEGED_CONTROL_PURGE | CHASQUI_CELL_PRIVILEGED_CONTROL_RESTART);
     while (!(ni_load(control) & CHASQUI_CELL_PRIVILEGED_CONTROL_EMPTY));
-    ni_store(privileged(number, CHASQUI_CELL_PRIVILEGED_RESET), 1);
-    ni_store(privileged(number, CHASQUI_CELL_PRIVILEGED_CONFIGURATION), 0);
+    set(privileged(number, CHASQUI_CELL_PRIVILEGED_RESET), 1);
+    set(privileged(number, CHASQUI_CELL_PRIVILEGED_CONFIGURATION), 0);
     for (unsigned class = 0; class < CLASSES; class++)
-        ni_store(hypervisor(number, CHASQUI_CELL_HYPERVISOR_INT_STATUS + 8 * class), ~0ull);
+        set(hypervisor(number, CHASQUI_CELL_HYPERVISOR_INT_STATUS + 8 * class), ~0ull);
 }
 
 static int64_t take(void)
@@ -195,7 +208,7 @@ static int64_t take(void)
             continue;
         spes[number] = (struct spe){.is_taken = true, .uses = spes[number].uses};
         clean(number);
-        ni_store(hypervisor(number, CHASQUI_CELL_HYPERVISOR_PAGE_TABLE), root());
+        set(hypervisor(number, CHASQUI_CELL_HYPERVISOR_PAGE_TABLE), root());
         set_mask(number, 0, ERRORS);
         set_mask(number, 1, FAULTS);
         set_mask(number, 2, STOPS);
@@ -209,14 +222,14 @@ static int64_t purge(uint64_t number)
     if (!is_taken(number))
         return -EINVAL;
     spes[number].is_stuck = false;
-    ni_store(privileged(number, CHASQUI_CELL_PRIVILEGED_MFC_CONTROL),
-             CHASQUI_CELL_PRIVILEGED_CONTROL_PURGE | CHASQUI_CELL_PRIVILEGED_CONTROL_RESTART);
+    set(privileged(number, CHASQUI_CELL_PRIVILEGED_MFC_CONTROL),
+        CHASQUI_CELL_PRIVILEGED_CONTROL_PURGE | CHASQUI_CELL_PRIVILEGED_CONTROL_RESTART);
     return 0;
 }
 
 static void stop(uint64_t number)
 {
-    *problem(number, CHASQUI_CELL_PROBLEM_RUN_CONTROL) = 0;
+    set_problem(number, CHASQUI_CELL_PROBLEM_RUN_CONTROL, 0);
     purge(number);
     for (unsigned class = 0; class < CLASSES; class++)
         set_mask(number, class, 0);
@@ -240,8 +253,8 @@ static int64_t set_image(uint64_t argument)
         return -EFAULT;
     if (!is_taken(image.spe) || image.bytes >> 48)
         return -EINVAL;
-    ni_store(CHASQUI_CELL_CHIP + CHASQUI_CELL_CHIP_IMAGE, image.address);
-    ni_store(CHASQUI_CELL_CHIP + CHASQUI_CELL_CHIP_IMAGE_BYTES, image.bytes | image.spe << 48);
+    set(CHASQUI_CELL_CHIP + CHASQUI_CELL_CHIP_IMAGE, image.address);
+    set(CHASQUI_CELL_CHIP + CHASQUI_CELL_CHIP_IMAGE_BYTES, image.bytes | image.spe << 48);
     return 0;
 }
 
@@ -318,7 +331,7 @@ static int64_t put_word(const struct chasqui_cell_word *word)
     while (!(*problem(word->spe, CHASQUI_CELL_PROBLEM_MBOX_STAT) >> 8 & 0xff))
         if (!sleep_for(word->spe, CHASQUI_CELL_HYPERVISOR_THRESHOLD, "room in an SPE's mailbox"))
             return -EINVAL;
-    *problem(word->spe, CHASQUI_CELL_PROBLEM_IN_MBOX) = (uint32_t)word->value;
+    set_problem(word->spe, CHASQUI_CELL_PROBLEM_IN_MBOX, (uint32_t)word->value);
     return 0;
 }
 
@@ -333,7 +346,7 @@ static int64_t of_word(uint64_t request, uint64_t argument)
     switch (request) {
     case CHASQUI_CELL_CONTROL_MAILBOX_PUT: return put_word(&word);
     case CHASQUI_CELL_CONTROL_SIGNALS:
-        ni_store(privileged(word.spe, CHASQUI_CELL_PRIVILEGED_CONFIGURATION), word.value);
+        set(privileged(word.spe, CHASQUI_CELL_PRIVILEGED_CONFIGURATION), word.value);
         return 0;
     case CHASQUI_CELL_CONTROL_READ: result = read_word(&word); break;
     default: result = take_word(&word); break;
@@ -387,11 +400,11 @@ static void spe_unmapped(uint64_t address, uint64_t bytes)
         if (!spes[number].is_taken)
             continue;
         if (pages > PAGES_EACH_MAX) {
-            ni_store(hypervisor(number, CHASQUI_CELL_HYPERVISOR_TLB_FLUSH), 0);
+            set(hypervisor(number, CHASQUI_CELL_HYPERVISOR_TLB_FLUSH), 0);
             continue;
         }
         for (uint64_t page = first; page < first + pages; page++)
-            ni_store(hypervisor(number, CHASQUI_CELL_HYPERVISOR_TLB_FORGET), page * PAGE_BYTES);
+            set(hypervisor(number, CHASQUI_CELL_HYPERVISOR_TLB_FORGET), page * PAGE_BYTES);
     }
 }
 
