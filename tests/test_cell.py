@@ -196,6 +196,9 @@ ODD = {
     + "".join(f"image {n}: -1, Exec format error\n" for n in range(1, 6)),
     "purged": "purged\n",
     "overlays": "ends: 0, reason 1, code 52\n",
+    "stops": "stopped with 11, ended 0 with 7\n",
+    "lines": "ends: 0, reason 1, code 1\nthe line is taken\n",
+    "lists": "ends: 0, reason 1, code 0\n",
 }
 
 

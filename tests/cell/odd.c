@@ -12,7 +12,7 @@
 SPE_EMBED(program, SPE_IMAGE)
 
 static spe_context_ptr_t context;
-static unsigned char memory[65536 + 128] __attribute__((aligned(128)));
+static unsigned char memory[65536 + 128] __attribute__((aligned(4096)));
 
 /* A context with the program in it, which is started with `what`. */
 static void begin(unsigned flags, unsigned long what)
@@ -159,13 +159,57 @@ static void overlays(void)
     end();
 }
 
+/* A program stops, and is run on from where it has. */
+static void stops(void)
+{
+    unsigned entry = SPE_DEFAULT_ENTRY;
+    spe_stop_info_t info;
+    begin(0, ~0ul);
+    int first = spe_context_run(context, &entry, 0, memory, (void *)6, &info);
+    int second = spe_context_run(context, &entry, 0, NULL, NULL, &info);
+    printf("stopped with %x, ended %d with %d\n", first, second, info.code);
+}
+
+static unsigned long cycles_of_load(const volatile unsigned char *at)
+{
+    unsigned long from, to;
+    __asm__ volatile("fence\n rdcycle %0" : "=r"(from) : : "memory");
+    (void)*at;
+    __asm__ volatile("fence\n rdcycle %0" : "=r"(to) : : "memory");
+    return to - from;
+}
+
+/* DMA and the PPE's caches: what the PPE has changed comes from there, and a put takes its line from it. */
+static void lines(void)
+{
+    begin(0, ~0ul);
+    spe_pin(memory, sizeof memory, 1);
+    for (unsigned i = 0; i < 1024; i += 128)
+        memory[i] = 1;
+    for (int i = 0; i < 4; i++)
+        (void)cycles_of_load(memory + 8192);
+    unsigned long before = cycles_of_load(memory + 8192);
+    spe_context_start(context, SPE_DEFAULT_ENTRY, memory, (void *)7);
+    end();
+    unsigned long after = cycles_of_load(memory + 8192);
+    printf("the line is %s\n", after > before + 100 ? "taken" : "still there");
+}
+
+static void lists(void)
+{
+    memory[0] = 5;
+    memory[16] = 6;
+    begin(0, 8);
+    end();
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*function)(void);
-    } all[] = {{"again", again}, {"mail", mail},     {"given", given},      {"stuck", stuck},
-               {"images", images}, {"purged", purged}, {"overlays", overlays}};
+    } all[] = {{"again", again},   {"mail", mail},         {"given", given}, {"stuck", stuck}, {"images", images},
+               {"purged", purged}, {"overlays", overlays}, {"stops", stops}, {"lines", lines}, {"lists", lists}};
     setvbuf(stdout, NULL, _IONBF, 0);
     for (size_t i = 0; argc > 1 && i < sizeof all / sizeof *all; i++)
         if (!strcmp(argv[1], all[i].name)) {

@@ -206,6 +206,8 @@ mod tests {
         assert_eq!(order(&[(GET, 1), (GETB, 1), (GET, 1)]), [vec![0], vec![1], vec![2]]);
         assert_eq!(order(&[(GET, 1), (GETB, 2), (GET, 1)]), [vec![0, 1, 2]], "another group");
         assert_eq!(order(&[(GET, 1), (opcode::SYNC, 1), (GET, 2), (GET, 1)]), [vec![0, 2], vec![1], vec![3]]);
+        // A queued write of a line has a fence of its own.
+        assert_eq!(order(&[(GET, 1), (opcode::PUTQLLUC, 1), (GET, 1)]), [vec![0, 2], vec![1]]);
     }
 
     #[test]
