@@ -33,6 +33,17 @@ BASES: dict[str, tuple[str, list[str], tuple[str, ...]]] = {
     "TLB": ("tlb", ["256", "4", "4"], ("miss", "hit", "")),
     "rings": ("rings", ["pairs", "6", "8"], ("slowest",)),
 }
+# The columns of results.csv.
+COLUMNS = (
+    "parameter",
+    "value",
+    *(
+        f"{name}: {label} [ns]"
+        for name, (_, _, labels) in BASES.items()
+        for label in labels
+        if label
+    ),
+)
 QUICK = ("get by SPE", "mailbox, direct")
 VARIED_QUICK = ("cell.eib.snoop", "node.dram.first_chunk")
 # No experiment uses it: floating point; what the kernel replaces, and the interconnect; what only
