@@ -7,19 +7,22 @@ Use this when machines/cell, crates/element, or how SPE programs are compiled ch
 from __future__ import annotations
 
 import json
+import re
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 from conftest import ROOT
 from simulated import command
 
-from chasqui import compiler, local_store
+from chasqui import compiler, core, local_store
 from chasqui.errors import InputError
 from chasqui.experiment import running
 
 pytestmark = pytest.mark.core
 
 PROGRAMS = ROOT / "tests" / "cell"
+NAMES = ("hello", "together", "wrong", "faults", "odd")
 # What must change no bit: skipping, the checker, the reference, windows, host threads.
 SAME = [
     ["--set", "check.spin_skip=false"],
@@ -45,7 +48,7 @@ def build(directory: Path, name: str) -> Path:
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     directory = tmp_path_factory.mktemp("cell")
-    return {name: build(directory, name) for name in ("hello", "together", "wrong", "faults")}
+    return {name: build(directory, name) for name in NAMES}
 
 
 def run(directory: Path, program: Path, *arguments: str, options: list[str] | None = None) -> str:
@@ -168,6 +171,45 @@ def test_a_full_queue_of_commands_is_waited_for(programs: dict[str, Path], tmp_p
     assert run(tmp_path, programs["wrong"], "9") == "reason 1, code 0\n"
 
 
+# By the number of odd.spe.c's errors: what is said. The program is run ahead, and the PPE sleeps.
+ODD_ERRORS = {0: "no access to 0x80040800", 1: "no access to 0x10 ", 2: "among its channels"}
+
+
+@pytest.mark.parametrize("number", sorted(ODD_ERRORS))
+def test_a_programs_own_errors_are_heard_whenever_they_come(
+    programs: dict[str, Path], tmp_path: Path, number: int
+) -> None:
+    words = ["run", "-q", "--machine", "cell", "-np", "1", "--"]
+    done = command(*words, programs["odd"], str(number), directory=tmp_path)
+    assert done.returncode != 0
+    assert "spe0: " in done.stderr
+    assert ODD_ERRORS[number] in done.stderr
+
+
+# What odd.c does, and prints.
+ODD = {
+    "again": "ends: 0, reason 1, code 0\nmailboxes 400, status 0, signal 0\n",
+    "mail": "heard: 1, 9\nwrote 5\nends: 0, reason 1, code 25\n",
+    "given": "waited: -1, errno 22\n",
+    "stuck": "entered 0, waited -1, errno 5\nentered 0, waited 0, status 2\nentered -1, errno 22\n",
+    "images": "image 0: 0, right\n"
+    + "".join(f"image {n}: -1, Exec format error\n" for n in range(1, 6)),
+    "purged": "purged\n",
+    "overlays": "ends: 0, reason 1, code 52\n",
+    "stops": "stopped with 11, ended 0 with 7\n",
+    "lines": "ends: 0, reason 1, code 1\nthe line is taken\n",
+    "lists": "ends: 0, reason 1, code 0\n",
+}
+
+
+@pytest.mark.parametrize("what", sorted(ODD))
+def test_what_is_rare_comes_out_well(programs: dict[str, Path], tmp_path: Path, what: str) -> None:
+    """Contexts one after the other; several threads that wait; a wrong command, and what is sent
+    after it; images that are none; faults of what is purged; code that comes by DMA."""
+    options = ["--set", "node.harts=2", "--set", "check.coherence=true"]
+    assert run(tmp_path, programs["odd"], what, options=options) == ODD[what]
+
+
 def test_profiles_name_the_functions_of_each_spe(programs: dict[str, Path], tmp_path: Path) -> None:
     run(tmp_path, programs["together"], options=["--profile"])
     folded = (tmp_path / "out" / "profile.folded").read_text()
@@ -189,6 +231,23 @@ def test_a_program_that_does_not_fit_is_refused_with_its_sizes(tmp_path: Path) -
     assert "zeroed data 300,0" in text
     assert text.endswith("which leaves 0 for the stack; at least 4,096 are needed")
     assert not (tmp_path / "large.elf").exists()
+
+
+def test_what_is_written_twice_is_the_same() -> None:
+    """The compiler's numbers and the experiments' are the machine's."""
+    machine = {each["name"]: each["value"] for each in core.parameters("cell")}
+    store_bytes, unit = machine["cell.element.store"].split()
+    assert (int(store_bytes) << 10, unit) == (local_store.STORE_BYTES, "KiB")
+    header = (local_store.FOLDER / "registers.h").read_text()
+    assert f"CELL_STORE_ADDRESS {local_store.ADDRESS:#x}ull" in header
+    script = (local_store.RUNTIME / "spu.ld").read_text()
+    assert f"    . = {local_store.ADDRESS + 128:#x};" in script
+    spec = (local_store.FOLDER / "experiments" / "_cell.py").read_text()
+    (tick,) = re.findall(r"TICK_NS = Fraction\((\d+), (\d+)\)", spec)
+    for name in ("node.core.timebase", "cell.spe.timebase", "cell.element.timebase"):
+        frequency, unit = machine[name].split()
+        assert unit == "MHz"
+        assert Fraction(int(tick[0]), int(tick[1])) == Fraction(1000, int(frequency)), name
 
 
 def test_mpi_has_no_device_here(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ SVG_BYTES_MAX = 200_000
 # Figures on each page that no table in docs is known to say: a number may only go down. Beside what
 # is still to be measured anew these are sizes, settings and years.
 UNCHECKED = {
+    "cell.md": 42,
     "mpinp.md": 53,
     "netcache/receive-overhead.md": 6,
     "netcache.md": 66,

@@ -10,7 +10,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_CELL_INTERFACE 0xc218263eu /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_CELL_INTERFACE 0x5bb2ff7cu /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 
@@ -46,6 +46,7 @@
 #define CHASQUI_CELL_CONTROL_SIGNALS 0x7109ull /* ioctl: whether signal registers collect bits (struct chasqui_cell_word: bits 0 and 1). */
 #define CHASQUI_CELL_CONTROL_MAILBOX_PUT 0x710aull /* ioctl: puts a word into the inbound mailbox of an SPE (struct chasqui_cell_word), and waits for room. */
 #define CHASQUI_CELL_CONTROL_MAILBOX_TAKE 0x710bull /* ioctl: takes a word from the outbound mailbox of an SPE (struct chasqui_cell_word). The result is 1 if there was one. */
+#define CHASQUI_CELL_CONTROL_STUCK 0x710cull /* ioctl: whether the MFC of the SPE of this number has stopped at a wrong command. The result is 1 if so. */
 #define CHASQUI_CELL_WAIT_COMMANDS 0x8ull /* Of CONTROL_WAIT: the first bit of the mask of SPEs whose MFC has stopped at a command. */
 #define CHASQUI_CELL_WAIT_ERRORS 0x10ull /* Of CONTROL_WAIT: the first bit of the mask of SPEs whose program has made an error. */
 
@@ -121,6 +122,7 @@
 #define CHASQUI_CELL_PRIVILEGED_MFC_CONTROL 0x3000ull /* Commands of the MFC: see the bits. */
 #define CHASQUI_CELL_PRIVILEGED_INTR_MBOX 0x4000ull /* Takes from the outbound interrupt mailbox; 0 if there is nothing. Read. */
 #define CHASQUI_CELL_PRIVILEGED_CONFIGURATION 0x4078ull /* Bit n: signal register n + 1 collects bits. */
+#define CHASQUI_CELL_PRIVILEGED_RESET 0x4080ull /* Written: channels and mailboxes are as at first (ours: a kernel of the original's sets counts and data of channels one by one). */
 #define CHASQUI_CELL_PRIVILEGED_CONTROL_EMPTY 0x4000ull /* Control, read: the queues are empty. */
 #define CHASQUI_CELL_PRIVILEGED_CONTROL_PURGE 0x8000ull /* Control, written: drops the commands of both queues. */
 #define CHASQUI_CELL_PRIVILEGED_CONTROL_RESTART 0x100000000ull /* Control, written: goes on where it has stopped. Read: it has stopped. */

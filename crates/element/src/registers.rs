@@ -162,6 +162,8 @@ pub mod privileged {
         pub const INTR_MBOX: u64 = 0x4000;
         /// Bit n: signal register n + 1 collects bits.
         pub const CONFIGURATION: u64 = 0x4078;
+        /// Written: channels and mailboxes are as at first (ours: a kernel of the original's sets counts and data of channels one by one).
+        pub const RESET: u64 = 0x4080;
         /// Control, read: the queues are empty.
         pub const CONTROL_EMPTY: u64 = 1 << 14;
         /// Control, written: drops the commands of both queues.

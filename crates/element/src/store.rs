@@ -10,11 +10,11 @@
 use chasqui_engine::Time;
 use chasqui_hart::Hart;
 use chasqui_memory::{DEVICE_BASE, FlatMemory, PAGE_BYTES, PortKind, Request, Slot, Snooped};
-use chasqui_ni::{DeviceAccess, Ended, LocalMemory, Taken};
+use chasqui_ni::{DeviceAccess, Ended, LocalMemory, Taken, table_bytes};
 
 /// A local store.
 pub struct LocalStore {
-    /// Beyond the local store there is a page for the processor's page table.
+    /// Beyond the local store there are pages for the processor's page table, which its program can't reach.
     memory: FlatMemory,
     bytes: u64,
     notice: Time,
@@ -30,7 +30,8 @@ impl LocalStore {
     pub fn new(bytes: u64, notice: Time) -> Result<LocalStore, String> {
         assert!(bytes.is_multiple_of(PAGE_BYTES), "{bytes} bytes");
         assert!(notice > Time::ZERO, "the processor would never be run");
-        let memory = FlatMemory::new(bytes + PAGE_BYTES).map_err(|e| format!("a local store: {e}"))?;
+        let memory =
+            FlatMemory::new(bytes + table_bytes(bytes)).map_err(|e| format!("a local store: {e}"))?;
         Ok(LocalStore { memory, bytes, notice, touched: Time::NEVER })
     }
 
@@ -59,6 +60,10 @@ impl LocalMemory for LocalStore {
 
     fn table(&self) -> u64 {
         self.bytes
+    }
+
+    fn reach(&self) -> Option<u64> {
+        Some(self.bytes)
     }
 
     fn horizon(&self, now: Time) -> Time {

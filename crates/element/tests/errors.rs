@@ -158,3 +158,16 @@ fn nothing_may_be_where_a_page_leads() {
     let found = fault(&mut chip, command(opcode::GET, 0, 1 << 40, 16, 0), Source::Core);
     assert_eq!(found.reason, Reason::NoTranslation);
 }
+
+/// A command that was dropped while something of it was under way makes no mistake any more: the MFC does not stop at it.
+#[test]
+fn what_was_purged_is_refused_in_silence() {
+    let mut chip = chip(2, &MfcParameters::default());
+    chip.map(PAGES, 1 << 30, USER);
+    assert!(chip.enter(0, command(opcode::GET, 0, PAGES, 16, 1), Source::Core));
+    chip.run_until(|chip| chip.data().count() == 1);
+    chip.mfcs[0].purge(Source::Core);
+    chip.run();
+    assert_eq!((chip.faults.len(), chip.mfcs[0].is_idle()), (0, true));
+    assert_eq!(chip.mfcs[0].tag_status(Source::Core), !0);
+}

@@ -267,7 +267,40 @@ fn a_full_queue_holds_the_program() {
     core.run();
     assert!(core.now > Time(1_000_000), "{}", core.now);
     assert_eq!((core.element.mfc.statistics.commands, core.element.mfc.room(Source::Core)), (17, 16));
-    assert!(core.element.mfc.statistics.full > 0);
+    // However often it is tried again.
+    assert_eq!(core.element.mfc.statistics.full, 1);
+}
+
+/// The local store ends, with the page table behind it: a program reaches neither by a load, nor by a store, nor by a jump, and
+/// what lies across the end is not there.
+#[test]
+fn a_program_reaches_nothing_beyond_its_local_store() {
+    const BYTES: i64 = 256 << 10;
+    let beyond = [
+        Insn { op: Op::Lui, rd: VALUE, imm: BYTES, ..NOTHING },
+        Insn { op: Op::Add, rd: VALUE, rs1: STORE, rs2: VALUE, ..NOTHING },
+    ];
+    for last in [
+        Insn { op: Op::Lw, rd: VALUE, rs1: VALUE, ..NOTHING },
+        Insn { op: Op::Sw, rs1: VALUE, ..NOTHING },
+        Insn { op: Op::Ld, rd: VALUE, rs1: VALUE, imm: -4, ..NOTHING },
+        Insn { op: Op::Jalr, rs1: VALUE, ..NOTHING },
+    ] {
+        let mut core = Core::new(Time(31_250), Time(1_000), &[beyond[0], beyond[1], last]);
+        let failed = loop {
+            match core.processor.run(core.now) {
+                Ok(at) => core.now = core.now.max(at.expect("it goes on")),
+                Err(text) => break text,
+            }
+        };
+        assert!(failed.contains("no access to 0x80040000"), "{failed}");
+    }
+    // The last bytes are there.
+    let last = Insn { op: Op::Ld, rd: VALUE, rs1: VALUE, imm: -8, ..NOTHING };
+    let end = [write(channel::WR_OUT_MBOX, VALUE), read(channel::RD_IN_MBOX)];
+    let mut core = Core::new(Time(31_250), Time(1_000), &[beyond[0], beyond[1], last, end[0], end[1]]);
+    core.run();
+    assert_eq!(core.element.read((Area::Problem, problem::OUT_MBOX, 4), false, core.now), Ok(0));
 }
 
 #[test]

@@ -488,3 +488,42 @@ fn counters_are_shown_below_their_parts() {
         "{seen:?}"
     );
 }
+
+/// The next program finds neither words, nor signals, events, questions or a status of the last one's.
+#[test]
+fn a_reset_leaves_nothing_of_the_last_program() {
+    let mut rig = Rig::new();
+    for (number, value) in [
+        (channel::WR_OUT_MBOX, 1),
+        (channel::WR_OUT_INTR_MBOX, 2),
+        (channel::WR_DEC, 77),
+        (channel::WR_EVENT_MASK, u64::from(u32::MAX)),
+        (channel::WR_TAG_MASK, 6),
+        (channel::WR_TAG_UPDATE, channel::TAG_UPDATE_IMMEDIATE),
+    ] {
+        assert_eq!(rig.write(number, value), ChannelWrite::Done, "{number}");
+    }
+    for (register, value) in [(problem::IN_MBOX, 3), (problem::SIG_NOTIFY_1, 4), (problem::NPC, 0x80)] {
+        rig.host_write(PROBLEM, register, value);
+    }
+    rig.host_write(Area::Privileged, privileged::CONFIGURATION, 3);
+    rig.element.stop_and_signal(0x2001, 0x100);
+    rig.host_write(Area::Privileged, privileged::RESET, 1);
+    let mut fresh = Rig::new();
+    for number in 0..32 {
+        let counts = [&mut rig, &mut fresh].map(|rig| rig.element.channel_count(number, Time::ZERO));
+        assert_eq!(counts[0], counts[1], "channel {number}");
+    }
+    for number in [channel::RD_DEC, channel::RD_EVENT_MASK, channel::RD_TAG_MASK, channel::RD_IN_MBOX] {
+        assert_eq!(rig.read(number), fresh.read(number), "channel {number}");
+    }
+    for register in
+        [problem::MBOX_STAT, problem::STATUS, problem::NPC, problem::SIG_NOTIFY_1, problem::OUT_MBOX]
+    {
+        let both =
+            [&mut rig, &mut fresh].map(|rig| rig.element.read((PROBLEM, register, 4), false, Time::ZERO));
+        assert_eq!(both[0], both[1], "{register:#x}");
+    }
+    let configuration = (Area::Privileged, privileged::CONFIGURATION, 8);
+    assert_eq!(rig.element.read(configuration, true, Time::ZERO), Ok(0));
+}

@@ -45,7 +45,7 @@ pub use dma::{DmaReader, DmaWriter, Portions, TagOf, Written};
 pub use doorbell::Doorbells;
 pub use firmware::{
     DeviceAccess, Ended, FIRMWARE_DEVICE, FIRMWARE_MEMORY, FirmwareMark, FirmwareProcessor, FirmwareSpec,
-    LocalMemory, PrivateMemory, ProcessorSpec, SharedSram, Taken,
+    LocalMemory, PrivateMemory, ProcessorSpec, SharedSram, SpecWith, Taken, table_bytes,
 };
 pub use io_bus::{
     Bridge, BridgeSpec, CardDma, CardDmaSpec, CardStep, FromHost, HostBlock, HostLoad, IoBus, IoBusSpec,

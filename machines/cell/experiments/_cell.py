@@ -1,24 +1,47 @@
-"""What the experiments on cell share: ticks, curves."""
+"""What the experiments on cell share: ticks, reports, curves."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from chasqui.experiment import Output
+from chasqui.experiment import Output, Report, Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-# Time base and decrementer, at 80 MHz (node.core.timebase, cell.element.timebase).
+# Time base and decrementer, at 80 MHz (node.core.timebase, cell.element.timebase; a test compares).
 TICK_NS = Fraction(25, 2)
+
+Row = TypeVar("Row", bound=tuple[Any, ...])
 
 
 def times_ns(output: Output) -> list[Fraction]:
     """The only line of the run."""
     (ticks,) = output.samples(0).values()
     return [each * TICK_NS for each in ticks]
+
+
+def report(
+    columns: Sequence[str],
+    found: Sequence[Row],
+    findings: Sequence[str],
+    draw: Callable[[Figure, Sequence[Row]], None],
+    *,
+    left: Sequence[int] = (0,),
+    size_inches: tuple[float, float] = (6.0, 4.0),
+) -> Report:
+    """Of rows: their table, and a picture of them. `left` are the columns of words."""
+    results = Table("results", columns, found)
+    return Report(
+        tables=[results],
+        text=results.text(left=left),
+        findings=findings,
+        draw=lambda figure: draw(figure, found),
+        size_inches=size_inches,
+    )
 
 
 def bytes_per_ns(size: int, time_ns: Fraction) -> Fraction:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from chasqui.experiment import Experiment, Output, Report, Run, Table
+from chasqui.experiment import Experiment, Output, Report, Run
 
 from . import _cell
 
@@ -51,14 +51,7 @@ def finding(found: Sequence[Row]) -> str:
 
 def report(outputs: Mapping[str, Output]) -> Report:
     found = rows(outputs)
-    results = Table("results", Row._fields, found)
-    return Report(
-        tables=[results],
-        text=results.text(left=()),
-        findings=[finding(found)],
-        draw=lambda figure: draw(figure, found),
-        size_inches=(6.0, 4.0),
-    )
+    return _cell.report(Row._fields, found, [finding(found)], draw, left=())
 
 
 def draw(figure: Figure, found: Sequence[Row]) -> None:

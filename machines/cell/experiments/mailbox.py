@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from chasqui.experiment import Experiment, Output, Report, Run, Table
+from chasqui.experiment import Experiment, Output, Report, Run
 
 from . import _cell
 
@@ -36,21 +36,22 @@ def runs(quick: bool) -> list[Run]:
     return [Run(way, "cell", 1, "mailbox", arguments=[way, str(tries)]) for way in WAYS]
 
 
-def report(outputs: Mapping[str, Output]) -> Report:
-    found = [Row(way, *_cell.times_ns(outputs[way])) for way in WAYS]
-    results = Table("results", Row._fields, found)
+def rows(outputs: Mapping[str, Output]) -> list[Row]:
+    return [Row(way, *_cell.times_ns(outputs[way])) for way in WAYS]
+
+
+def findings(found: Sequence[Row]) -> list[str]:
     library, direct = found
     ratio = library.round_trip_ns / direct.round_trip_ns
-    return Report(
-        tables=[results],
-        text=results.text(left=(0,)),
-        findings=[
-            f"A word there and back takes {float(direct.round_trip_ns):g} ns by problem state, and "
-            f"{float(ratio):.1f} times that by the library."
-        ],
-        draw=lambda figure: draw(figure, found),
-        size_inches=(6.0, 3.0),
-    )
+    return [
+        f"A word there and back takes {float(direct.round_trip_ns):g} ns by problem state, and "
+        f"{float(ratio):.1f} times that by the library."
+    ]
+
+
+def report(outputs: Mapping[str, Output]) -> Report:
+    found = rows(outputs)
+    return _cell.report(Row._fields, found, findings(found), draw, size_inches=(6.0, 3.0))
 
 
 def draw(figure: Figure, found: Sequence[Row]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from chasqui.experiment import Experiment, Output, Report, Run, Table
+from chasqui.experiment import Experiment, Output, Report, Run
 
 from . import _cell
 
@@ -65,21 +65,18 @@ def rows(outputs: Mapping[str, Output]) -> list[Row]:
     return found
 
 
-def report(outputs: Mapping[str, Output]) -> Report:
-    found = rows(outputs)
-    results = Table("results", Row._fields, found)
+def findings(found: Sequence[Row]) -> list[str]:
     first = found[0]
     share = float(first.saved_ns / first.single_ns)
-    return Report(
-        tables=[results],
-        text=results.text(left=()),
-        findings=[
-            f"With each word used {first.work} time, double buffering saves {share:.0%} of the "
-            f"time of a block."
-        ],
-        draw=lambda figure: draw(figure, found),
-        size_inches=(6.0, 4.0),
-    )
+    return [
+        f"With each word used {first.work} time, double buffering saves {share:.0%} of the "
+        f"time of a block."
+    ]
+
+
+def report(outputs: Mapping[str, Output]) -> Report:
+    found = rows(outputs)
+    return _cell.report(Row._fields, found, findings(found), draw, left=())
 
 
 def draw(figure: Figure, found: Sequence[Row]) -> None:

@@ -21,6 +21,9 @@ static struct spe {
     bool keeps; /* what it does wrong is the program's affair */
     bool has_fault; /* for the thread */
     bool has_stopped, has_wrong_command, has_error;
+    bool is_stuck; /* at a wrong command, until it is purged */
+    uint64_t wanted; /* interrupts of class 2 that somebody waits for, beside its stops */
+    uint64_t uses; /* times that it was given back: whoever waits for an earlier use is told */
 } spes[SPES_MAX];
 static struct queue waiters, server;
 
@@ -41,9 +44,22 @@ static uint64_t privileged(uint64_t spe, uint64_t offset) { return at(spe, CHASQ
 
 static uint64_t hypervisor(uint64_t spe, uint64_t offset) { return at(spe, CHASQUI_CELL_SETTING_HYPERVISOR) + offset; }
 
+/* A register is set behind what has been stored to memory. */
+static void set(uint64_t address, uint64_t value)
+{
+    __asm__ volatile("fence w, o" : : : "memory");
+    ni_store(address, value);
+}
+
+static void set_problem(uint64_t spe, uint64_t offset, uint32_t value)
+{
+    __asm__ volatile("fence w, o" : : : "memory");
+    *problem(spe, offset) = value;
+}
+
 static void set_mask(uint64_t spe, unsigned class, uint64_t mask)
 {
-    ni_store(hypervisor(spe, CHASQUI_CELL_HYPERVISOR_INT_MASK + 8 * class), mask);
+    set(hypervisor(spe, CHASQUI_CELL_HYPERVISOR_INT_MASK + 8 * class), mask);
 }
 
 /* --- what is wrong --------------------------------------------------------------------------------------- */
@@ -51,8 +67,9 @@ static void set_mask(uint64_t spe, unsigned class, uint64_t mask)
 static void wrong(uint64_t number, bool command)
 {
     struct spe *spe = &spes[number];
+    spe->is_stuck |= command;
     if (!spe->keeps) {
-        ni_store(CHASQUI_CELL_CHIP + CHASQUI_CELL_CHIP_REPORT, number);
+        set(CHASQUI_CELL_CHIP + CHASQUI_CELL_CHIP_REPORT, number);
         return;
     }
     if (command)
@@ -93,16 +110,20 @@ static bool bring(uint64_t address, bool write)
 static void serve_fault(uint64_t number)
 {
     uint64_t address = ni_load(hypervisor(number, CHASQUI_CELL_HYPERVISOR_DAR));
-    bool write = ni_load(hypervisor(number, CHASQUI_CELL_HYPERVISOR_DSISR)) & CHASQUI_CELL_HYPERVISOR_DSISR_PUT;
-    if (!bring(address, write)) {
-        wrong(number, true);
+    uint64_t why = ni_load(hypervisor(number, CHASQUI_CELL_HYPERVISOR_DSISR));
+    /* The process may have purged the command in the meantime. */
+    if (!why)
+        return;
+    if (!bring(address, why & CHASQUI_CELL_HYPERVISOR_DSISR_PUT)) {
+        if (ni_load(hypervisor(number, CHASQUI_CELL_HYPERVISOR_DSISR)))
+            wrong(number, true);
         return;
     }
     if (setting(CHASQUI_CELL_SETTING_SOFT_TLB)) {
-        ni_store(hypervisor(number, CHASQUI_CELL_HYPERVISOR_TLB_VPN), address);
-        ni_store(hypervisor(number, CHASQUI_CELL_HYPERVISOR_TLB_RPN), entry_of(address));
+        set(hypervisor(number, CHASQUI_CELL_HYPERVISOR_TLB_VPN), address);
+        set(hypervisor(number, CHASQUI_CELL_HYPERVISOR_TLB_RPN), entry_of(address));
     }
-    ni_store(privileged(number, CHASQUI_CELL_PRIVILEGED_MFC_CONTROL), CHASQUI_CELL_PRIVILEGED_CONTROL_RESTART);
+    set(privileged(number, CHASQUI_CELL_PRIVILEGED_MFC_CONTROL), CHASQUI_CELL_PRIVILEGED_CONTROL_RESTART);
 }
 
 static void serve(void *unused)
@@ -121,12 +142,17 @@ static void serve(void *unused)
 
 /* --- interrupts ------------------------------------------------------------------------------------------ */
 
+/* Several may wait, for one thing each. */
+static void set_wanted(uint64_t number, uint64_t wanted)
+{
+    spes[number].wanted = wanted;
+    set_mask(number, 2, STOPS | wanted);
+}
+
 static void said(uint64_t number, uint64_t bits)
 {
-    if (bits & (CHASQUI_CELL_HYPERVISOR_MAILBOX | CHASQUI_CELL_HYPERVISOR_THRESHOLD)) {
-        /* Whoever waits for it asks again. */
-        set_mask(number, 2, STOPS);
-    }
+    /* Whoever waits for it asks again. */
+    set_wanted(number, spes[number].wanted & ~bits);
     if (bits & STOPS)
         spes[number].has_stopped = true;
     thread_wake_all(&waiters);
@@ -139,7 +165,7 @@ static void of_line(uint32_t line)
     uint64_t status = hypervisor(number, CHASQUI_CELL_HYPERVISOR_INT_STATUS + 8 * class);
     uint64_t mask = ni_load(hypervisor(number, CHASQUI_CELL_HYPERVISOR_INT_MASK + 8 * class));
     uint64_t bits = ni_load(status) & mask;
-    ni_store(status, bits);
+    set(status, bits);
     if (class == 2) {
         said(number, bits);
     } else if (class == 1) {
@@ -162,13 +188,27 @@ static void spe_interrupt(void)
 
 static bool is_taken(uint64_t number) { return number < count() && spes[number].is_taken; }
 
+/* Nothing is left of what it did, or was sent, before. */
+static void clean(uint64_t number)
+{
+    uint64_t control = privileged(number, CHASQUI_CELL_PRIVILEGED_MFC_CONTROL);
+    do
+        set(control, CHASQUI_CELL_PRIVILEGED_CONTROL_PURGE | CHASQUI_CELL_PRIVILEGED_CONTROL_RESTART);
+    while (!(ni_load(control) & CHASQUI_CELL_PRIVILEGED_CONTROL_EMPTY));
+    set(privileged(number, CHASQUI_CELL_PRIVILEGED_RESET), 1);
+    set(privileged(number, CHASQUI_CELL_PRIVILEGED_CONFIGURATION), 0);
+    for (unsigned class = 0; class < CLASSES; class++)
+        set(hypervisor(number, CHASQUI_CELL_HYPERVISOR_INT_STATUS + 8 * class), ~0ull);
+}
+
 static int64_t take(void)
 {
     for (uint64_t number = 0; number < count(); number++) {
         if (spes[number].is_taken)
             continue;
-        spes[number] = (struct spe){.is_taken = true};
-        ni_store(hypervisor(number, CHASQUI_CELL_HYPERVISOR_PAGE_TABLE), root());
+        spes[number] = (struct spe){.is_taken = true, .uses = spes[number].uses};
+        clean(number);
+        set(hypervisor(number, CHASQUI_CELL_HYPERVISOR_PAGE_TABLE), root());
         set_mask(number, 0, ERRORS);
         set_mask(number, 1, FAULTS);
         set_mask(number, 2, STOPS);
@@ -181,20 +221,21 @@ static int64_t purge(uint64_t number)
 {
     if (!is_taken(number))
         return -EINVAL;
-    ni_store(privileged(number, CHASQUI_CELL_PRIVILEGED_MFC_CONTROL),
-             CHASQUI_CELL_PRIVILEGED_CONTROL_PURGE | CHASQUI_CELL_PRIVILEGED_CONTROL_RESTART);
+    spes[number].is_stuck = false;
+    set(privileged(number, CHASQUI_CELL_PRIVILEGED_MFC_CONTROL),
+        CHASQUI_CELL_PRIVILEGED_CONTROL_PURGE | CHASQUI_CELL_PRIVILEGED_CONTROL_RESTART);
     return 0;
 }
 
 static void stop(uint64_t number)
 {
-    *problem(number, CHASQUI_CELL_PROBLEM_RUN_CONTROL) = 0;
+    set_problem(number, CHASQUI_CELL_PROBLEM_RUN_CONTROL, 0);
     purge(number);
-    for (unsigned class = 0; class < CLASSES; class++) {
+    for (unsigned class = 0; class < CLASSES; class++)
         set_mask(number, class, 0);
-        ni_store(hypervisor(number, CHASQUI_CELL_HYPERVISOR_INT_STATUS + 8 * class), ~0ull);
-    }
     spes[number].is_taken = false;
+    spes[number].uses++;
+    thread_wake_all(&waiters);
 }
 
 static int64_t give(uint64_t number)
@@ -212,8 +253,8 @@ static int64_t set_image(uint64_t argument)
         return -EFAULT;
     if (!is_taken(image.spe) || image.bytes >> 48)
         return -EINVAL;
-    ni_store(CHASQUI_CELL_CHIP + CHASQUI_CELL_CHIP_IMAGE, image.address);
-    ni_store(CHASQUI_CELL_CHIP + CHASQUI_CELL_CHIP_IMAGE_BYTES, image.bytes | image.spe << 48);
+    set(CHASQUI_CELL_CHIP + CHASQUI_CELL_CHIP_IMAGE, image.address);
+    set(CHASQUI_CELL_CHIP + CHASQUI_CELL_CHIP_IMAGE_BYTES, image.bytes | image.spe << 48);
     return 0;
 }
 
@@ -233,27 +274,46 @@ static int64_t news_of(uint64_t mask)
     return found;
 }
 
+/* How often any of `mask` was given back; 0: not all of them are the process's. */
+static uint64_t uses_of(uint64_t mask)
+{
+    uint64_t uses = 1;
+    for (uint64_t number = 0; number < 64; number++) {
+        if (!(mask >> number & 1))
+            continue;
+        if (!is_taken(number))
+            return 0;
+        uses += spes[number].uses;
+    }
+    return mask ? uses : 0;
+}
+
 static int64_t wait_for(uint64_t mask)
 {
-    for (uint64_t number = 0; number < 64; number++)
-        if ((mask >> number & 1) && !is_taken(number))
-            return -EINVAL;
-    if (!mask)
-        return -EINVAL;
-    for (;;) {
+    uint64_t uses = uses_of(mask);
+    while (uses && uses == uses_of(mask)) {
         int64_t found = news_of(mask);
         if (found)
             return found;
         thread_sleep(&waiters, "an SPE");
     }
+    return -EINVAL;
+}
+
+/* Waits for an interrupt of class 2. False: the SPE has been given back. */
+static bool sleep_for(uint64_t number, uint64_t interrupt, const char *what)
+{
+    uint64_t uses = spes[number].uses;
+    set_wanted(number, spes[number].wanted | interrupt);
+    thread_sleep(&waiters, what);
+    return spes[number].uses == uses;
 }
 
 static int64_t read_word(struct chasqui_cell_word *word)
 {
-    while (!(*problem(word->spe, CHASQUI_CELL_PROBLEM_MBOX_STAT) >> 16 & 0xff)) {
-        set_mask(word->spe, 2, STOPS | CHASQUI_CELL_HYPERVISOR_MAILBOX);
-        thread_sleep(&waiters, "an SPE's interrupt mailbox");
-    }
+    while (!(*problem(word->spe, CHASQUI_CELL_PROBLEM_MBOX_STAT) >> 16 & 0xff))
+        if (!sleep_for(word->spe, CHASQUI_CELL_HYPERVISOR_MAILBOX, "an SPE's interrupt mailbox"))
+            return -EINVAL;
     word->value = ni_load(privileged(word->spe, CHASQUI_CELL_PRIVILEGED_INTR_MBOX));
     return 1;
 }
@@ -268,11 +328,10 @@ static int64_t take_word(struct chasqui_cell_word *word)
 
 static int64_t put_word(const struct chasqui_cell_word *word)
 {
-    while (!(*problem(word->spe, CHASQUI_CELL_PROBLEM_MBOX_STAT) >> 8 & 0xff)) {
-        set_mask(word->spe, 2, STOPS | CHASQUI_CELL_HYPERVISOR_THRESHOLD);
-        thread_sleep(&waiters, "room in an SPE's mailbox");
-    }
-    *problem(word->spe, CHASQUI_CELL_PROBLEM_IN_MBOX) = (uint32_t)word->value;
+    while (!(*problem(word->spe, CHASQUI_CELL_PROBLEM_MBOX_STAT) >> 8 & 0xff))
+        if (!sleep_for(word->spe, CHASQUI_CELL_HYPERVISOR_THRESHOLD, "room in an SPE's mailbox"))
+            return -EINVAL;
+    set_problem(word->spe, CHASQUI_CELL_PROBLEM_IN_MBOX, (uint32_t)word->value);
     return 0;
 }
 
@@ -287,7 +346,7 @@ static int64_t of_word(uint64_t request, uint64_t argument)
     switch (request) {
     case CHASQUI_CELL_CONTROL_MAILBOX_PUT: return put_word(&word);
     case CHASQUI_CELL_CONTROL_SIGNALS:
-        ni_store(privileged(word.spe, CHASQUI_CELL_PRIVILEGED_CONFIGURATION), word.value);
+        set(privileged(word.spe, CHASQUI_CELL_PRIVILEGED_CONFIGURATION), word.value);
         return 0;
     case CHASQUI_CELL_CONTROL_READ: result = read_word(&word); break;
     default: result = take_word(&word); break;
@@ -318,6 +377,7 @@ static int64_t spe_control(uint64_t request, uint64_t argument)
     case CHASQUI_CELL_CONTROL_WAIT: return wait_for(argument);
     case CHASQUI_CELL_CONTROL_PIN: return pin(argument);
     case CHASQUI_CELL_CONTROL_PURGE: return purge(argument);
+    case CHASQUI_CELL_CONTROL_STUCK: return is_taken(argument) ? spes[argument].is_stuck : -EINVAL;
     case CHASQUI_CELL_CONTROL_KEEP:
         if (!is_taken(argument))
             return -EINVAL;
@@ -340,11 +400,11 @@ static void spe_unmapped(uint64_t address, uint64_t bytes)
         if (!spes[number].is_taken)
             continue;
         if (pages > PAGES_EACH_MAX) {
-            ni_store(hypervisor(number, CHASQUI_CELL_HYPERVISOR_TLB_FLUSH), 0);
+            set(hypervisor(number, CHASQUI_CELL_HYPERVISOR_TLB_FLUSH), 0);
             continue;
         }
         for (uint64_t page = first; page < first + pages; page++)
-            ni_store(hypervisor(number, CHASQUI_CELL_HYPERVISOR_TLB_FORGET), page * PAGE_BYTES);
+            set(hypervisor(number, CHASQUI_CELL_HYPERVISOR_TLB_FORGET), page * PAGE_BYTES);
     }
 }
 

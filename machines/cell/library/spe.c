@@ -57,6 +57,25 @@ int spe_count(void) { return opened() < 0 ? -1 : (int)identification.settings[CH
 
 /* --- contexts -------------------------------------------------------------------------------------------- */
 
+/* The context of an SPE. */
+static spe_context_ptr_t context_of(unsigned long number, unsigned flags)
+{
+    uint64_t store_bytes = identification.settings[CHASQUI_CELL_SETTING_PROBLEM];
+    size_t bytes = identification.regions[number].bytes;
+    volatile char *window =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, device, (off_t)((1 + number) * CHASQUI_NI_REGION_STRIDE));
+    if (window == (volatile char *)MAP_FAILED)
+        return NULL;
+    struct spe_context *context = malloc(sizeof *context);
+    if (!context) {
+        munmap((void *)window, bytes);
+        return NULL;
+    }
+    *context = (struct spe_context){
+        .number = (unsigned)number, .flags = flags, .store = window, .problem = window + store_bytes};
+    return context;
+}
+
 spe_context_ptr_t spe_context_create(unsigned flags, void *gang)
 {
     (void)gang;
@@ -65,18 +84,11 @@ spe_context_ptr_t spe_context_create(unsigned flags, void *gang)
     long number = control(CHASQUI_CELL_CONTROL_TAKE, 0);
     if (number < 0)
         return NULL;
-    if ((flags & SPE_KEEP_ERRORS) && control(CHASQUI_CELL_CONTROL_KEEP, (unsigned long)number) < 0)
-        return NULL;
-    uint64_t store_bytes = identification.settings[CHASQUI_CELL_SETTING_PROBLEM];
-    size_t bytes = identification.regions[number].bytes;
-    volatile char *window = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, device,
-                                 (off_t)((1 + (uint64_t)number) * CHASQUI_NI_REGION_STRIDE));
-    if (window == (volatile char *)MAP_FAILED)
-        return NULL;
-    struct spe_context *context = malloc(sizeof *context);
-    if (context)
-        *context = (struct spe_context){
-            .number = (unsigned)number, .flags = flags, .store = window, .problem = window + store_bytes};
+    spe_context_ptr_t context = NULL;
+    if (!(flags & SPE_KEEP_ERRORS) || control(CHASQUI_CELL_CONTROL_KEEP, (unsigned long)number) == 0)
+        context = context_of((unsigned long)number, flags);
+    if (!context)
+        control(CHASQUI_CELL_CONTROL_GIVE, (unsigned long)number);
     return context;
 }
 
@@ -158,13 +170,17 @@ static int load(spe_context_ptr_t context, const char *elf, const Elf64_Phdr *se
     return result;
 }
 
+/* `bytes` from `first` on are among the `all` that there are. */
+static bool is_within(uint64_t first, uint64_t bytes, uint64_t all) { return first <= all && bytes <= all - first; }
+
 int spe_program_load(spe_context_ptr_t context, const spe_program_handle_t *program)
 {
     const char *elf = program->elf;
     const Elf64_Ehdr *header = program->elf;
     uint64_t size = spe_ls_size_get(context), base = CHASQUI_CELL_STORE_ADDRESS;
-    if (program->bytes < sizeof *header || memcmp(elf, ELFMAG, SELFMAG) || header->e_machine != EM_RISCV ||
-        header->e_phoff + header->e_phnum * sizeof(Elf64_Phdr) > program->bytes) {
+    if (program->bytes < sizeof *header || memcmp(elf, ELFMAG, SELFMAG) != 0 ||
+        header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_machine != EM_RISCV || header->e_phoff % 8 ||
+        !is_within(header->e_phoff, header->e_phnum * sizeof(Elf64_Phdr), program->bytes)) {
         errno = ENOEXEC;
         return -1;
     }
@@ -173,14 +189,18 @@ int spe_program_load(spe_context_ptr_t context, const spe_program_handle_t *prog
         const Elf64_Phdr *segment = &segments[i];
         if (segment->p_type != PT_LOAD || segment->p_memsz == 0)
             continue;
-        if (segment->p_vaddr < base || segment->p_vaddr - base > size ||
-            segment->p_memsz > size - (segment->p_vaddr - base) ||
-            segment->p_offset + segment->p_filesz > program->bytes) {
+        if (segment->p_vaddr < base || !is_within(segment->p_vaddr - base, segment->p_memsz, size) ||
+            segment->p_filesz > segment->p_memsz || !is_within(segment->p_offset, segment->p_filesz, program->bytes)) {
             errno = ENOEXEC;
             return -1;
         }
         if (load(context, elf, segment))
             return -1;
+    }
+    /* The words that it is started with lie behind its entry. */
+    if (header->e_entry < base || !is_within(header->e_entry - base, CHASQUI_CELL_CALL_PLACE + 8, size)) {
+        errno = ENOEXEC;
+        return -1;
     }
     context->entry = (unsigned)(header->e_entry - base);
     context->is_loaded = true;
@@ -267,6 +287,8 @@ static bool has_ended(spe_context_ptr_t context, unsigned *entry, spe_stop_info_
 {
     bool command = context->has_wrong_command, error = context->has_error, stop = context->has_stopped;
     context->has_wrong_command = context->has_error = context->has_stopped = false;
+    if (command || error)
+        *entry = *at(context, CHASQUI_CELL_PROBLEM_NPC);
     if (command)
         *info = (spe_stop_info_t){SPE_DMA_ERROR, 0};
     else if (error)
@@ -402,10 +424,26 @@ int spe_signal_collects(spe_context_ptr_t context, unsigned which)
 
 /* --- proxy DMA ------------------------------------------------------------------------------------------- */
 
+/* A program that keeps its SPEs' errors waits for no command of an MFC that has stopped at a wrong one. */
+static bool is_stuck(spe_context_ptr_t context)
+{
+    if (!(context->flags & SPE_KEEP_ERRORS) || control(CHASQUI_CELL_CONTROL_STUCK, context->number) <= 0)
+        return false;
+    errno = EIO;
+    return true;
+}
+
 static int enter(spe_context_ptr_t context, unsigned local, const volatile void *address, unsigned bytes, unsigned tag,
                  unsigned command)
 {
+    /* The register has 16 bits for each. */
+    if (bytes >> 16 || tag >> 16) {
+        errno = EINVAL;
+        return -1;
+    }
     do {
+        if (is_stuck(context))
+            return -1;
         *at(context, CHASQUI_CELL_PROBLEM_MFC_LSA) = local;
         *(volatile uint64_t *)(context->problem + CHASQUI_CELL_PROBLEM_MFC_EAH) = (uintptr_t)address;
         *at(context, CHASQUI_CELL_PROBLEM_MFC_SIZE_TAG) = bytes << 16 | tag;
@@ -454,6 +492,8 @@ int spe_mfcio_tag_status_read(spe_context_ptr_t context, unsigned mask, unsigned
         bool is_so = behaviour == SPE_TAG_IMMEDIATE || (behaviour == SPE_TAG_ANY ? *status != 0 : *status == mask);
         if (is_so)
             break;
+        if (is_stuck(context))
+            return -1;
         __asm__ volatile(".insn i 0x0f, 0, x0, x0, 0x010"); /* pause */
     }
     __asm__ volatile("fence" : : : "memory");

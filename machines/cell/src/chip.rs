@@ -46,6 +46,8 @@ struct Spe {
     transfers: Vec<Option<(Transfer, Granted)>>,
     /// What was wrong last, in words.
     trouble: Option<String>,
+    /// Its program has been run to an error of its own, which is made known then.
+    failed: Option<(Time, String)>,
     /// Names of the program's addresses.
     image: Option<Arc<Elf>>,
     /// Interrupt lines as the node has them.
@@ -133,6 +135,7 @@ impl Spes {
         loop {
             self.follow(spe, c);
             self.look_at_run(spe, c.now);
+            self.look_at_failure(spe, c.now);
             if !self.spes[spe].runs || !(self.access(spe, c.now) || self.run(spe, c)) {
                 break;
             }
@@ -149,6 +152,7 @@ impl Spes {
             of.runs = true;
             of.trouble = None;
             if of.stopped.take() != Some(npc) {
+                of.failed = None;
                 return processor.begin(now, FIRMWARE_MEMORY + u64::from(npc), of.image.clone());
             }
             if is_stop(processor.held()) {
@@ -162,18 +166,31 @@ impl Spes {
         }
     }
 
+    /// The program may have got to its error.
+    fn look_at_failure(&mut self, spe: usize, now: Time) {
+        let of = &mut self.spes[spe];
+        if of.runs
+            && let Some((_, text)) = of.failed.take_if(|(at, _)| *at <= now)
+        {
+            self.error(spe, &text, false);
+        }
+    }
+
     /// The access to a channel that is due, or waits, is made if that can be. False: there is none, or it waits.
     fn access(&mut self, spe: usize, now: Time) -> bool {
         let processor = &mut self.plan.processors[spe];
         let Some(access) = processor.takes_place(now).or(processor.held()) else { return false };
         let element = &mut self.plan.cores.elements[spe];
         let done = match access {
+            DeviceAccess::Load { address, bytes } if !is_channel(address, bytes) => {
+                return self.no_channel(spe, "a load from", address);
+            }
             DeviceAccess::Load { address, .. } if address >= registers::STOP => {
                 return self.stop(spe, address);
             }
-            DeviceAccess::Load { address, bytes } => {
+            DeviceAccess::Load { address, .. } => {
                 let number = address % channel::COUNTS / channel::ADDRESS_BYTES;
-                let value = if bytes != 4 || address >= 2 * channel::COUNTS {
+                let value = if address >= 2 * channel::COUNTS {
                     ChannelRead::Invalid
                 } else if address >= channel::COUNTS {
                     element.channel_count(number, now).map_or(ChannelRead::Invalid, ChannelRead::Value)
@@ -189,7 +206,7 @@ impl Spes {
             }
             DeviceAccess::Store { address, bytes, value } => {
                 let number = address / channel::ADDRESS_BYTES;
-                let written = if bytes == 4 && address < channel::COUNTS {
+                let written = if is_channel(address, bytes) && address < channel::COUNTS {
                     element.write_channel(number, value as u32, now)
                 } else {
                     ChannelWrite::Invalid
@@ -255,7 +272,13 @@ impl Spes {
         processor.memory.touched_at(touched);
         let goes_on = match processor.run(now) {
             Ok(goes_on) => goes_on,
-            Err(text) => return self.error(spe, &text, false),
+            Err(text) => {
+                // Whoever looks at its state sees it no sooner, and in an event that is visible.
+                let at = processor.time().max(now);
+                self.spes[spe].failed = Some((at, text));
+                c.at(at, ChipEvent::Access(spe).into());
+                return false;
+            }
         };
         let Some(at) = goes_on.map(|at| at.max(now)) else { return false };
         let access = processor.next_access().filter(|&access| access <= at);
@@ -342,6 +365,11 @@ impl Spes {
 /// The address in the local store.
 fn local(pc: u64) -> u32 {
     (pc - FIRMWARE_MEMORY) as u32
+}
+
+/// Channels have 32 bits, and are accessed as a whole.
+fn is_channel(address: u64, bytes: u32) -> bool {
+    bytes == 4 && address.is_multiple_of(channel::ADDRESS_BYTES)
 }
 
 fn is_stop(access: Option<DeviceAccess>) -> bool {

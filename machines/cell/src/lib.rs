@@ -98,6 +98,7 @@ fn spes(node: &NodeConfiguration, chip: &Chip, wire: Wire, profiled: bool) -> Re
     let processor = |name: &&'static str| {
         let spec = ProcessorSpec {
             name,
+            image: (),
             port: port.clone(),
             timing: chip.spe.timing(),
             clock: chip.spe.clock(),

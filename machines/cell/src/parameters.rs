@@ -67,6 +67,13 @@ impl Chip {
         if !store.is_multiple_of(PAGE_BYTES) || store > FIRMWARE_MEMORY {
             found.push(format!("cell.element.store: {} is not in whole pages", self.element.store));
         }
+        let (own, beside) = (self.spe.timebase, self.element.timebase);
+        if own != beside {
+            found.push(format!(
+                "cell.spe.timebase, cell.element.timebase: {own} and {beside}, of the program's clock and its \
+                 decrementer, which count the same ticks"
+            ));
+        }
         let train = u64::from(self.eib.train_bytes());
         let lines = [("node.l1i", node.l1i.line), ("node.l1d", node.l1d.line), ("node.l2", node.l2.line)];
         for (name, line) in lines {

@@ -72,6 +72,8 @@ chasqui_abi::guest_constants! {
     pub const CONTROL_MAILBOX_PUT: u64 = 0x710a;
     /// ioctl: takes a word from the outbound mailbox of an SPE (struct chasqui_cell_word). The result is 1 if there was one.
     pub const CONTROL_MAILBOX_TAKE: u64 = 0x710b;
+    /// ioctl: whether the MFC of the SPE of this number has stopped at a wrong command. The result is 1 if so.
+    pub const CONTROL_STUCK: u64 = 0x710c;
     /// Of CONTROL_WAIT: the first bit of the mask of SPEs whose MFC has stopped at a command.
     pub const WAIT_COMMANDS: u64 = 8;
     /// Of CONTROL_WAIT: the first bit of the mask of SPEs whose program has made an error.

@@ -98,7 +98,7 @@ counters! {
         walk_reads: "count";
         /// Times that it stopped.
         faults: "count";
-        /// Commands for which there was no room in their queue.
+        /// Commands for which there was no room in their queue when they came.
         full: "count";
     }
 }
@@ -250,13 +250,12 @@ impl Mfc {
     /// A command of `source` ([`Source::Core`] or [`Source::Proxy`]) is entered. False: there is no room, and nothing has
     /// happened.
     pub fn enter(&mut self, command: Command, source: Source, now: Time) -> bool {
-        let immediate = source == Source::Core && command.is_immediate();
-        let source = if immediate { Source::Atomic } else { source };
+        let source = Mfc::queue_of(command, source);
         if self.room(source) == 0 {
             self.statistics.full += 1;
             return false;
         }
-        if immediate {
+        if source == Source::Atomic {
             self.atomic = None;
         }
         let ready = self.clock.after(now, self.parameters.start.cycles());
@@ -264,6 +263,16 @@ impl Mfc {
         self.number += 1;
         self.queues[source as usize].push(entry);
         true
+    }
+
+    /// The queue of a command that `source` enters.
+    fn queue_of(command: Command, source: Source) -> Source {
+        if source == Source::Core && command.is_immediate() { Source::Atomic } else { source }
+    }
+
+    /// There is room for a command of `source`.
+    pub fn takes(&self, command: Command, source: Source) -> bool {
+        self.room(Mfc::queue_of(command, source)) > 0
     }
 
     /// Commands for which the queue of `source` has room.
@@ -382,6 +391,11 @@ impl Mfc {
         }
     }
 
+    /// Nothing is reserved, and no atomic command has ended.
+    pub fn forget_atomics(&mut self) {
+        (self.reserved, self.lost, self.atomic) = (None, false, None);
+    }
+
     /// Takes whether a reservation was lost to somebody else.
     pub fn take_lost(&mut self) -> bool {
         std::mem::take(&mut self.lost)
@@ -460,6 +474,9 @@ impl Mfc {
         let access = if transfer.kind.is_read() { Access::Read } else { Access::Write };
         if let Some(entry) = self.queues[source as usize].get(number) {
             entry.under_way -= 1;
+            if entry.is_dropped {
+                return self.drained(source, number, now);
+            }
             // It is not over before it is dropped.
             entry.phase = Phase::Begun;
             let fault = entry.fault(source, Reason::NoMemory, effective, access);

@@ -60,6 +60,8 @@ pub(super) struct Entry {
     pub under_way: u32,
     /// A conditional write whose reservation was lost.
     pub is_lost: bool,
+    /// It has been purged, and ends with what is under way.
+    pub is_dropped: bool,
 }
 
 impl Entry {
@@ -75,6 +77,7 @@ impl Entry {
             list: List::default(),
             under_way: 0,
             is_lost: false,
+            is_dropped: false,
         }
     }
 
@@ -155,7 +158,9 @@ impl Queue {
     /// Forgets those of which nothing is under way; the others end with what is.
     pub fn purge(&mut self) {
         self.entries.retain(|entry| entry.under_way > 0 || matches!(entry.phase, Phase::Ends(_)));
-        self.entries.iter_mut().filter(|e| e.under_way > 0).for_each(|e| e.phase = Phase::Drains);
+        for entry in self.entries.iter_mut().filter(|entry| entry.under_way > 0) {
+            (entry.phase, entry.is_dropped) = (Phase::Drains, true);
+        }
     }
 
     /// Bit t: a command of tag group t is in the queue.
@@ -201,6 +206,8 @@ mod tests {
         assert_eq!(order(&[(GET, 1), (GETB, 1), (GET, 1)]), [vec![0], vec![1], vec![2]]);
         assert_eq!(order(&[(GET, 1), (GETB, 2), (GET, 1)]), [vec![0, 1, 2]], "another group");
         assert_eq!(order(&[(GET, 1), (opcode::SYNC, 1), (GET, 2), (GET, 1)]), [vec![0, 2], vec![1], vec![3]]);
+        // A queued write of a line has a fence of its own.
+        assert_eq!(order(&[(GET, 1), (opcode::PUTQLLUC, 1), (GET, 1)]), [vec![0, 2], vec![1]]);
     }
 
     #[test]

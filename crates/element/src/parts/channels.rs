@@ -1,6 +1,7 @@
 //! The core's side: its channels.
 
 use chasqui_engine::Time;
+use chasqui_ni::Mailbox;
 
 use super::tags::Condition;
 use super::{Element, Staged};
@@ -69,6 +70,16 @@ impl Element {
 
     /// The core writes `value` to channel `number` ([`channel`]). A command that is entered goes on with [`Element::step`].
     pub fn write_channel(&mut self, number: u64, value: u32, now: Time) -> ChannelWrite {
+        // One that waits is made again until there is room: it is counted once.
+        let again = self.refused.take() == Some(number);
+        let written = self.write_now(number, value, again, now);
+        if written == ChannelWrite::Full {
+            self.refused = Some(number);
+        }
+        written
+    }
+
+    fn write_now(&mut self, number: u64, value: u32, again: bool, now: Time) -> ChannelWrite {
         let staged = &mut self.staged[0];
         match number {
             channel::WR_EVENT_MASK => self.event_mask = value,
@@ -81,7 +92,9 @@ impl Element {
             channel::MFC_TAG_ID => staged.tag = value,
             channel::MFC_CMD => {
                 let command = staged.command(value);
-                if !self.mfc.enter(command, Source::Core, now) {
+                if again && !self.mfc.takes(command, Source::Core)
+                    || !self.mfc.enter(command, Source::Core, now)
+                {
                     return ChannelWrite::Full;
                 }
                 self.was_full = self.mfc.room(Source::Core) == 0;
@@ -92,9 +105,9 @@ impl Element {
                 None => return ChannelWrite::Invalid,
             },
             channel::WR_LIST_STALL_ACK => self.mfc.resume(value, now),
-            channel::WR_OUT_MBOX => return put(self.outbound.put(value)),
+            channel::WR_OUT_MBOX => return put(&mut self.outbound, value, again),
             channel::WR_OUT_INTR_MBOX => {
-                let put = put(self.outbound_interrupt.put(value));
+                let put = put(&mut self.outbound_interrupt, value, again);
                 if put == ChannelWrite::Done {
                     self.interrupt(2, hypervisor::MAILBOX);
                 }
@@ -142,8 +155,9 @@ impl Element {
     }
 }
 
-fn put(result: Result<(), u32>) -> ChannelWrite {
-    if result.is_ok() { ChannelWrite::Done } else { ChannelWrite::Full }
+fn put(mailbox: &mut Mailbox<u32>, value: u32, again: bool) -> ChannelWrite {
+    let is_done = !(again && mailbox.is_full()) && mailbox.put(value).is_ok();
+    if is_done { ChannelWrite::Done } else { ChannelWrite::Full }
 }
 
 impl Staged {

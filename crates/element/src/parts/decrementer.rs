@@ -40,6 +40,11 @@ impl Decrementer {
         self.passes = Some(self.since + u64::from(value) + 1);
     }
 
+    /// It is as at first.
+    pub fn forget(&mut self) {
+        (self.from, self.since, self.passes) = (0, 0, None);
+    }
+
     /// Its value.
     pub fn value(&self, now: Time) -> u32 {
         self.from.wrapping_sub((self.timebase(now) - self.since) as u32)

@@ -232,6 +232,7 @@ impl Element {
                     signal.mode = if collects { SignalMode::Collect } else { SignalMode::Overwrite };
                 }
             }
+            privileged::RESET => self.reset(),
             _ => return Err(Refusal::NoRegister),
         }
         Ok(())

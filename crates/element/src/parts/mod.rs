@@ -89,6 +89,8 @@ pub struct Element {
     command_status: u64,
     /// The core's queue had no room.
     was_full: bool,
+    /// The channel that the program waits to write.
+    refused: Option<u64>,
     interrupts: [InterruptClass; 3],
     /// Virtual page of the kernel's next translation.
     page: u64,
@@ -114,11 +116,28 @@ impl Element {
             queries: [TagQuery::default(); 2],
             command_status: problem::CMD_ENTERED,
             was_full: false,
+            refused: None,
             interrupts: [InterruptClass::default(); 3],
             page: 0,
             known_stalled: 0,
             run: Run::default(),
         }
+    }
+
+    /// Its next program finds nothing of the last one's, or of what was sent to that. The commands of the MFC are apart
+    /// ([`Mfc::purge`]).
+    fn reset(&mut self) {
+        for mailbox in [&mut self.inbound, &mut self.outbound, &mut self.outbound_interrupt] {
+            while mailbox.take().is_some() {}
+        }
+        self.signals = Default::default();
+        self.decrementer.forget();
+        (self.events, self.event_mask) = (0, 0);
+        (self.staged, self.queries) = Default::default();
+        self.command_status = problem::CMD_ENTERED;
+        self.refused = None;
+        self.run = Run::default();
+        self.mfc.forget_atomics();
     }
 
     /// What follows at the MFC ([`Mfc::step`]), with what the program and the host see of it.

@@ -16,7 +16,9 @@ use chasqui_counters::{Counters, Visitor, below, counters};
 use chasqui_engine::{Clock, Payload, Time};
 use chasqui_hart::{Execution, Halt, HaltAtMarks, Hart, State, Timing};
 use chasqui_linux::Elf;
-use chasqui_memory::{DEVICE_BASE, FlatMemory, Port, PortKind, PortParameters, Request, Slot, Stall, pte};
+use chasqui_memory::{
+    DEVICE_BASE, FlatMemory, PAGE_BYTES, Port, PortKind, PortParameters, Request, Slot, Stall, pte,
+};
 use chasqui_record::{Profile, Profiled};
 use chasqui_watch::{Symbols, Watch};
 
@@ -30,6 +32,8 @@ pub const FIRMWARE_MEMORY: u64 = 0x8000_0000;
 pub const FIRMWARE_DEVICE: u64 = 0x4000_0000;
 /// What an entry of a root page table maps (Sv39) [bytes].
 const GIGAPAGE: u64 = 1 << 30;
+/// What a page of the lowest tables maps [bytes].
+const MEGAPAGE: u64 = 512 * PAGE_BYTES;
 /// Firmware that executes so many instructions without an access to its device is taken to hang.
 const INSTRUCTIONS_MAX: u64 = 100_000_000;
 /// Instructions that are run at once, about: so often it is looked whether firmware hangs.
@@ -37,34 +41,13 @@ const SLICE_CYCLES: u64 = 1 << 20;
 /// So often it goes on at once where nothing else happens, before the engine is asked again.
 const STEPS_MAX: usize = 1 << 12;
 
-/// What a firmware processor is made from.
-pub struct FirmwareSpec {
+/// What a firmware processor is made from, with a program of the kind `Image`.
+#[derive(Clone)]
+pub struct SpecWith<Image> {
     /// What it is called in messages.
     pub name: &'static str,
     /// Its program.
-    pub image: Arc<Elf>,
-    /// Caches and buffers; without a second level.
-    pub port: PortParameters,
-    /// Costs of instructions.
-    pub timing: Timing,
-    /// Its clock.
-    pub clock: Clock,
-    /// Frequency of its `time` CSR.
-    pub timebase_hz: u64,
-    /// What executes its instructions.
-    pub execution: Execution,
-    /// Number of its node, if its cycles are to be counted ([`FirmwareProcessor::take_profile`]).
-    pub profiled: Option<u32>,
-    /// Marks that it executes are kept until the NI takes them ([`FirmwareProcessor::take_marks`]); else they say nothing.
-    pub keeps_marks: bool,
-}
-
-/// What a firmware processor is made from, but for its program: one that others put into its memory
-/// ([`FirmwareProcessor::stopped`]).
-#[derive(Clone)]
-pub struct ProcessorSpec {
-    /// What it is called in messages.
-    pub name: &'static str,
+    pub image: Image,
     /// Caches and buffers; without a second level.
     pub port: PortParameters,
     /// Costs of instructions.
@@ -81,11 +64,17 @@ pub struct ProcessorSpec {
     pub keeps_marks: bool,
 }
 
+/// What one is made from that begins with its program at once.
+pub type FirmwareSpec = SpecWith<Arc<Elf>>;
+/// What one is made from into whose memory others put programs ([`FirmwareProcessor::stopped`]).
+pub type ProcessorSpec = SpecWith<()>;
+
 impl FirmwareSpec {
     fn apart(self) -> (Arc<Elf>, ProcessorSpec) {
-        let FirmwareSpec { name, image, port, timing, clock, timebase_hz, execution, profiled, keeps_marks } =
+        let SpecWith { name, image, port, timing, clock, timebase_hz, execution, profiled, keeps_marks } =
             self;
-        let spec = ProcessorSpec { name, port, timing, clock, timebase_hz, execution, profiled, keeps_marks };
+        let spec =
+            SpecWith { name, image: (), port, timing, clock, timebase_hz, execution, profiled, keeps_marks };
         (image, spec)
     }
 }
@@ -142,6 +131,11 @@ pub trait LocalMemory {
     fn memory(&mut self) -> &mut FlatMemory;
     /// Address of the page for the page table, which the stack begins below.
     fn table(&self) -> u64;
+    /// Bytes that the processor may use, whole pages, if that is not everything: then [`table_bytes`] from
+    /// [`LocalMemory::table`] on are for the page table, which is out of its program's reach.
+    fn reach(&self) -> Option<u64> {
+        None
+    }
     /// Until then, seen from `now`, nobody can ask for what is not known yet.
     fn horizon(&self, now: Time) -> Time;
     /// Takes what the hart's port has asked for at `cycle`.
@@ -229,7 +223,8 @@ impl<M: LocalMemory> FirmwareProcessor<M> {
         assert!(!spec.port.l2.present, "transactions with a second level are not dealt with");
         assert!(M::KINDS.contains(&spec.port.kind), "{:?} before such memory", spec.port.kind);
         let root = memory.table();
-        map(memory.memory(), root);
+        let reach = memory.reach();
+        map(memory.memory(), root, reach);
         FirmwareProcessor {
             hart: hart(&spec, FIRMWARE_MEMORY, &mut memory),
             image: None,
@@ -280,6 +275,11 @@ impl<M: LocalMemory> FirmwareProcessor<M> {
     /// The instruction that it executes next, or that waits.
     pub fn pc(&self) -> u64 {
         self.hart.state.pc
+    }
+
+    /// When that is, as far as it has been run.
+    pub fn time(&self) -> Time {
+        self.hart.now()
     }
 
     /// The function of the instruction that it executes next, or that waits, and its place there, with file and line, if they
@@ -496,14 +496,26 @@ fn hart<M: LocalMemory>(spec: &ProcessorSpec, pc: u64, memory: &mut M) -> Hart {
     hart
 }
 
-/// Writes the page table: memory and device, a gigabyte each.
-fn map(memory: &mut FlatMemory, root: u64) {
-    let entry = |physical: u64, rights: u64| physical >> 12 << 10 | rights | pte::V | pte::U;
-    let pages = [
-        (FIRMWARE_MEMORY, entry(0, pte::R | pte::W | pte::X)),
-        (FIRMWARE_DEVICE, entry(DEVICE_BASE, pte::R | pte::W)),
-    ];
-    for (address, entry) in pages {
-        memory.write(root + address / GIGAPAGE * 8, 8, entry).expect("the table lies in memory");
+/// Bytes of the page table of a processor that may use `reach` bytes of its memory: a page of each level above, and one for
+/// each 512 pages.
+pub fn table_bytes(reach: u64) -> u64 {
+    (2 + reach.div_ceil(MEGAPAGE)) * PAGE_BYTES
+}
+
+/// Writes the page table: memory and device, a gigabyte each; or of memory `reach` bytes.
+fn map(memory: &mut FlatMemory, root: u64, reach: Option<u64>) {
+    let mut write = |address: u64, entry| memory.write(address, 8, entry).expect("the table lies in memory");
+    let entry = |physical: u64, rights: u64| physical >> 12 << 10 | rights | pte::V;
+    let all = pte::R | pte::W | pte::X | pte::U;
+    write(root + FIRMWARE_DEVICE / GIGAPAGE * 8, entry(DEVICE_BASE, pte::R | pte::W | pte::U));
+    let place = root + FIRMWARE_MEMORY / GIGAPAGE * 8;
+    let Some(reach) = reach else { return write(place, entry(0, all)) };
+    let (middle, lowest) = (root + PAGE_BYTES, root + 2 * PAGE_BYTES);
+    write(place, entry(middle, 0));
+    for part in 0..reach.div_ceil(MEGAPAGE) {
+        write(middle + part * 8, entry(lowest + part * PAGE_BYTES, 0));
+    }
+    for page in 0..reach / PAGE_BYTES {
+        write(lowest + page * 8, entry(page * PAGE_BYTES, all));
     }
 }
