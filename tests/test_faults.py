@@ -91,10 +91,18 @@ WORLD = "in MPI_COMM_WORLD"
 # case: (MPI call of rank 1, what it waits for, the mark of its line)
 CASES = {
     "r": ("MPI_Recv", f"a message from rank 0 with tag 5 {WORLD} (receive posted at ", "take"),
-    "a": ("MPI_Wait", "a message from any rank with any tag in row (receive posted at ", "wait"),
-    "n": ("MPI_Recv", "a message from rank 0 with tag 9 in row, where that is rank 1 (rec", "row"),
+    "a": (
+        "MPI_Wait",
+        "a message from any rank with any tag in row (communicator 2) (receive posted at ",
+        "wait",
+    ),
+    "n": (
+        "MPI_Recv",
+        "a message from rank 0 with tag 9 in row (communicator 2), where that is rank 1 (rec",
+        "row",
+    ),
     "p": ("MPI_Probe", f"a message from rank 0 with tag 7 {WORLD}", "probe"),
-    "m": ("MPI_Mprobe", "a message from any rank with tag 7 in row", "mprobe"),
+    "m": ("MPI_Mprobe", "a message from any rank with tag 7 in row (communicator 2)", "mprobe"),
     "w": (
         "MPI_Waitsome",
         "some of its requests: "
@@ -300,6 +308,55 @@ def test_a_deadlock_tells_of_messages_that_have_met_no_receive(
     assert [each and each[1] for each in found] == ["2", "3", "4"], done.stderr
     assert re.search(r"in MPI_COMM_WORLD, sent at [\d.]+ us$", of_rank_1[0])
     assert of_rank_1[3] == "    and 1 more"
+
+
+LIKELY = """\
+#include <mpi.h>
+
+int main(int argc, char **argv)
+{
+    int rank, data = 0, is_there;
+    MPI_Status status;
+    MPI_Message message;
+    MPI_Comm rows;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_dup(MPI_COMM_WORLD, &rows);
+    MPI_Comm_set_name(rows, "rows");
+    if (rank > 0) {
+        MPI_Send(&data, 1, MPI_INT, 0, 8, MPI_COMM_WORLD);
+        MPI_Send(&data, 1, MPI_INT, 0, 80, rows);
+        return MPI_Finalize();
+    }
+    if (argc > 1)
+        MPI_Improbe(3, 9, rows, &is_there, &message, &status);
+    MPI_Recv(&data, 1, MPI_INT, 3, 8, rows, &status);
+}
+"""
+
+
+def test_messages_that_are_most_like_what_is_awaited_are_told_first(
+    chasqui: Run, compile_c: Compiler
+) -> None:
+    program = compile_c("likely", LIKELY)
+    for words, unless in {(): "", ("p",): " (unless a matched probe has taken it)"}.items():
+        done = chasqui("run", "-q", "-np", "4", "--", program, *words)
+        lines = done.stderr.splitlines()
+        [at] = [i for i, line in enumerate(lines) if line.startswith("  rank 0 in MPI_Recv waits")]
+        assert "from rank 3 with tag 8 in rows (communicator " in lines[at]
+        found = [
+            re.search(r"no receive has met a .* from rank (\d) with tag (\d+) in (.*?), sent", line)
+            for line in lines[at + 1 : at + 4]
+        ]
+        assert [each and (each[1], each[2]) for each in found] == [
+            ("3", "8"),
+            ("3", "80"),
+            ("1", "8"),
+        ]
+        assert all(line.endswith(f" us{unless}") for line in lines[at + 1 : at + 4])
+        assert found[1]
+        assert f"rows ({found[1][3]})" in lines[at], "the same communicator"
+        assert lines[at + 4] == "    and 3 more"
 
 
 def test_a_comparison_shows_the_reason_in_one_line_and_below_it_whole(

@@ -150,6 +150,32 @@ def test_a_line_longer_than_any_buffer(chatter: Path, tmp_path: Path) -> None:
     assert lines[1].startswith("chasqui: simulated time")
 
 
+def test_the_progress_line_says_that_results_are_written(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from chasqui import simulation
+
+    drawn: list[str] = []
+
+    def draw(text: str) -> bool:
+        drawn.append(text)
+        return True
+
+    monkeypatch.setattr(simulation, "draw", draw)
+    monkeypatch.setattr(simulation, "terminal_width", lambda: 80)
+    monkeypatch.setattr(simulation, "PROGRESS_AFTER_S", -1.0)
+    watch = simulation.Watch(show=True)
+    watch(json.dumps({"within_line": False, "writing": 1234567}))
+    assert "writing messages: 1,234,567" in drawn[-1]
+    read_end, write_end = os.pipe()
+    os.write(write_end, bytes([signal.SIGINT]))
+    os.close(write_end)
+    watch._listen(read_end)
+    os.close(read_end)
+    said = "chasqui: the results are being written; press Ctrl-C again to kill"
+    assert capsys.readouterr().err.strip() == said
+
+
 def test_quiet_shows_the_programs_output_alone(chatter: Path, tmp_path: Path) -> None:
     seen = at_terminal(tmp_path, "run", "-q", chatter, "2", "1000000")
     assert seen.text == "line 0 of the program\r\nline 1 of the program\r\n"

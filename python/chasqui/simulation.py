@@ -206,9 +206,11 @@ class Watch:
         self.signal: int | None = None  # that asked to stop
         self.started = time.monotonic()
         self.shown = False
+        self.is_over = False  # the simulation: its results are being written
 
     def __call__(self, report: str) -> int | None:
         """The core's progress callback; a signal asks it to stop."""
+        self.is_over = self.is_over or '"writing"' in report
         if self.show and time.monotonic() - self.started > PROGRESS_AFTER_S:
             now = json.loads(report)
             if not now["within_line"]:
@@ -218,7 +220,7 @@ class Watch:
     def _print(self, now: Mapping[str, Any]) -> None:
         note = "  stopping" if self.signal else ""
         if "writing" in now:
-            line = f"writing {now['writing']} messages"
+            line = f"writing messages: {now['writing']:,}"
         else:
             line = (
                 f"simulated {simulated_time(now['time_ps'])}  "
@@ -247,7 +249,8 @@ class Watch:
             again = "press Ctrl-C again"
             if self.signal != signal.SIGINT:
                 again = f"{signal.Signals(self.signal).name} was received, send it again"
-            say(f"{start}chasqui: stopping; {again} to kill")
+            what = "the results are being written" if self.is_over else "stopping"
+            say(f"{start}chasqui: {what}; {again} to kill")
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:

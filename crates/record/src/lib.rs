@@ -27,6 +27,7 @@ mod stage;
 mod statistics;
 mod summary;
 mod timeline;
+mod unmatched;
 mod waiting;
 mod whole_file;
 

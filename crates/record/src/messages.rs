@@ -1,12 +1,9 @@
 //! Every message of a run, whole.
 
-use std::collections::BTreeMap;
-
 use chasqui_abi::mark::PROTOCOL_MEMORY;
 
 use crate::recorder::{Description, NO_PROTOCOL, ReceiveRow, Recorder, SendRow};
 use crate::stage::{MessageId, NEVER, SEND_STAGES, STAGES, Stage, keep};
-use crate::waiting;
 
 /// The record of one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,23 +95,6 @@ impl Messages {
     /// Names of mechanisms by which messages may have travelled, in the order of their numbers.
     pub(crate) fn mechanism_names(&self) -> impl Iterator<Item = &'static str> {
         self.mechanisms.iter().copied().chain([SHARED_MEMORY])
-    }
-
-    /// Of each world rank: what of the program's own messages to it was sent and has met no receive, with the time [ps] of the
-    /// call that sends, in words. In the order of senders, then of sending.
-    pub fn unmatched(&self) -> BTreeMap<u16, Vec<(u64, String)>> {
-        let mut found = BTreeMap::<u16, Vec<_>>::new();
-        for message in &self.rows {
-            let (Some(description), Some(ps)) = (message.description, message.time(Stage::Call)) else {
-                continue;
-            };
-            if message.time(Stage::Match).is_none()
-                && let Some(text) = waiting::of_message(message)
-            {
-                found.entry(description.destination).or_default().push((ps, text));
-            }
-        }
-        found
     }
 
     /// The messages.
@@ -265,26 +245,6 @@ mod tests {
             .map(|m| (m.name, m.messages, m.bytes, m.end_to_end_ps))
             .collect();
         assert_eq!(found, [("rings", 1, 10, 0), ("stores", 2, 20, 20)]);
-    }
-
-    #[test]
-    fn what_has_met_no_receive_is_told_by_receiver() {
-        let mut recorder = Recorder::new(0, 1);
-        // Destination, context, tag; whether it has met a receive.
-        let sent = [(1, 0, 7, false), (2, 8, -3, false), (1, 0, 8, true), (1, 9, 5, false)];
-        for (sequence, (destination, context, tag, is_matched)) in (1..).zip(sent) {
-            recorder.describe(id(0, sequence), destination, tag, context, 4);
-            recorder.stamp(id(0, sequence), Stage::Call, u64::from(sequence));
-            if is_matched {
-                recorder.stamp(id(0, sequence), Stage::Match, 9);
-            }
-        }
-        let found = Messages::of(vec![recorder]).unmatched();
-        let of = |name, tag| format!("a message of 4 bytes from rank 0 with tag {tag} in {name}");
-        let number = 8 / chasqui_abi::context::EACH;
-        let other = if number == 1 { "MPI_COMM_SELF".to_string() } else { format!("communicator {number}") };
-        let expected = [(1, vec![(1, of("MPI_COMM_WORLD", 7))]), (2, vec![(2, of(&other, -3))])];
-        assert_eq!(found, BTreeMap::from(expected), "but that of the library's own");
     }
 
     #[test]

@@ -5,8 +5,6 @@
 use chasqui_abi::{communicator, context, request};
 
 use crate::guest::{self, Memory};
-use crate::messages::Message;
-use crate::recorder::Description;
 
 /// `MPI_ANY_SOURCE` and `MPI_ANY_TAG` (`guest/include/mpi.h`).
 const ANY_SOURCE: i32 = -1;
@@ -127,17 +125,8 @@ fn owner(context: u16) -> &'static str {
     }
 }
 
-/// What a message of the program's own is, in words; `None`: it is one of the library's, or nothing is known of it.
-pub(crate) fn of_message(message: &Message) -> Option<String> {
-    let Description { context, tag, bytes, .. } = message.description?;
-    let name = name_without(context / context::EACH);
-    context.is_multiple_of(context::EACH).then(|| {
-        format!("a message of {bytes} bytes from rank {} with tag {tag} in {name}", message.id.source)
-    })
-}
-
 /// The name of a communicator that was given none.
-fn name_without(number: u16) -> String {
+pub(crate) fn name_without(number: u16) -> String {
     match number {
         0 => "MPI_COMM_WORLD".into(),
         1 => "MPI_COMM_SELF".into(),
@@ -194,7 +183,9 @@ impl Communicator {
 
     fn name(&self) -> String {
         match (&self.name, self.context / context::EACH) {
-            (Some(name), _) => name.clone(),
+            (Some(name), number) if *name == name_without(number) => name.clone(),
+            // Its messages are known by the number (`unmatched`).
+            (Some(name), number) => format!("{name} ({})", name_without(number)),
             // The barrier of MPI_Finalize is MPI_COMM_WORLD's, whose ranks are the world's, with the context of MPI_COMM_SELF.
             (None, 1) if self.world == 0 => name_without(0),
             (None, number) => name_without(number),
@@ -281,7 +272,13 @@ mod tests {
         for (context, ranks, name, (source, of, tag), expected) in [
             (0, &[][..], "", (3, 0, 7), "a message from rank 3 with tag 7 in MPI_COMM_WORLD"),
             (0, &[], "", (0xffff, 0, ANY_TAG), "a message from any rank with any tag in MPI_COMM_WORLD"),
-            (8, &row, "row", (3, 8, 7), "a message from rank 3 with tag 7 in row, where that is rank 1"),
+            (
+                8,
+                &row,
+                "row",
+                (3, 8, 7),
+                "a message from rank 3 with tag 7 in row (communicator 2), where that is rank 1",
+            ),
             (
                 8,
                 &row,
@@ -334,7 +331,7 @@ mod tests {
         let envelope =
             chasqui_abi::Envelope { context: 8, destination: 4, tag: 6, bytes: 100, ..Default::default() };
         words.put(REQUEST + request::ENVELOPE, &envelope.to_bytes());
-        let expected = "rank 4 to take its message of 100 bytes with tag 6 in row, where that is rank 2";
+        let expected = "rank 4 to take its message of 100 bytes with tag 6 in row (communicator 2), where that is rank 2";
         assert_eq!(of_request(REQUEST, &mut words.read()).as_deref(), Some(expected));
     }
 
@@ -352,10 +349,10 @@ mod tests {
             of("MPI_Probe", [2, 7, world]).as_deref(),
             Some("a message from rank 2 with tag 7 in MPI_COMM_WORLD")
         );
-        let row = "a message from any rank with tag 1 in row";
+        let row = "a message from any rank with tag 1 in row (communicator 2)";
         assert_eq!(of("MPI_Mprobe", [any, 1, COMM]).as_deref(), Some(row));
         assert_eq!(of("MPI_Recv", [2, 7, world]), None);
-        let one = "a message from rank 3 with tag 7 in row, where that is rank 1";
+        let one = "a message from rank 3 with tag 7 in row (communicator 2), where that is rank 1";
         let mut words = Words(words.0.clone());
         for at in [1, 3, 4, 5, 6, 7] {
             words.put(HANDLES + 8 * at, &REQUEST.to_le_bytes());

@@ -8,8 +8,8 @@ use chasqui_network::Fabric;
 use chasqui_node::{NodePartition, ProcessView, Region};
 use chasqui_placement::{JobId, Rank};
 use chasqui_record::{
-    Busy, CallSummary, Limit, LinkLife, Lost, MessageId, Messages, Outcome, Profile, RankSummary,
-    RunDirectory, SUMMARY_VERSION, StatisticsTree, Summary, Timeline,
+    Busy, CallSummary, Limit, LinkLife, Lost, Message, MessageId, Messages, Outcome, Profile, RankSummary,
+    RunDirectory, SUMMARY_VERSION, Stage, StatisticsTree, Summary, Timeline,
 };
 
 use crate::calls;
@@ -476,22 +476,53 @@ fn waiting(processes: &[ProcessView<'_>], messages: &Messages, end: Time) -> Str
     if ended > 0 {
         text += &format!(", {ended} {} exited", if ended == 1 { "has" } else { "have" });
     }
-    let unmatched = messages.unmatched();
+    let (unmatched, unless) = (messages.unmatched(), unless(processes, end));
     for p in waits.iter().take(LISTED) {
-        text += &format!("\n  {}{} waits for {}", p.rank(), in_call(p), p.waiting_for(&calls::name));
+        let waits = p.waiting_for(&calls::name);
+        text += &format!("\n  {}{} waits for {waits}", p.rank(), in_call(p));
         let found = u16::try_from(p.rank().0).ok().and_then(|rank| unmatched.get(&rank));
-        let found = found.map_or(&[][..], Vec::as_slice);
-        for (ps, message) in found.iter().take(UNMATCHED_LISTED) {
-            text += &format!("\n    no receive has met {message}, sent at {}", Time(*ps));
-        }
-        if found.len() > UNMATCHED_LISTED {
-            text += &format!("\n    and {} more", found.len() - UNMATCHED_LISTED);
-        }
+        text += &found.map_or(String::new(), |found| unmet(found, &waits, &unless));
     }
     if waits.len() > LISTED {
         text += &format!("\n  and {} more", waits.len() - LISTED);
     }
     text
+}
+
+/// Messages that have met no receive, a line each: first those that are most like what the rank `waits` for.
+fn unmet(found: &[&Message], waits: &str, unless: &str) -> String {
+    let unlike = |message: &&&Message| {
+        let tag = message.description.map_or(0, |description| description.tag);
+        let is_from = waits.contains(&format!("from rank {} ", message.id.source));
+        (!is_from, !waits.contains(&format!("with tag {tag} in ")))
+    };
+    let mut first: Vec<&&Message> = found.iter().collect();
+    first.sort_by_key(unlike);
+    let line = |message: &&Message| {
+        let sent = Time(message.time(Stage::Call)?);
+        Some(format!("\n    no receive has met {}, sent at {sent}{unless}", message.in_words()?))
+    };
+    let mut text: String = first.into_iter().take(UNMATCHED_LISTED).filter_map(line).collect();
+    if found.len() > UNMATCHED_LISTED {
+        text += &format!("\n    and {} more", found.len() - UNMATCHED_LISTED);
+    }
+    text
+}
+
+/// What else may have become of a message that has met no receive, in this program.
+fn unless(processes: &[ProcessView<'_>], end: Time) -> String {
+    let called = |wanted: &[&str]| {
+        let of = |p: &ProcessView<'_>| CallSummary::of(p.life(), end.0, &calls::name);
+        processes.iter().any(|p| of(p).iter().any(|call| wanted.contains(&call.name.as_str())))
+    };
+    let mut reasons = vec![];
+    if called(&["MPI_Cancel"]) {
+        reasons.push("it was cancelled");
+    }
+    if called(&["MPI_Mprobe", "MPI_Improbe"]) {
+        reasons.push("a matched probe has taken it");
+    }
+    if reasons.is_empty() { String::new() } else { format!(" (unless {})", reasons.join(", or ")) }
 }
 
 /// Where the ranks are that have not ended, a line each.

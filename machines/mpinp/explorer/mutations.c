@@ -72,8 +72,8 @@ bool is_of_cache(struct mutation of)
 #endif
 }
 
-/* Rules that only programs which probe miss: those are left out where channels are a cache (runs_here). There a lease comes in
- * the end to a channel that was asked while it was blocked, unless its table is full, which a process knows by a probe alone. */
+/* Rules that no program misses where channels are a cache, since those that probe are left out (runs_here): no other reaches
+ * probe_nothing, and the one that misses request_head's make_ready elsewhere knows by a probe that the table is full. */
 bool needs_probe(struct mutation of)
 {
 #ifdef PROTOCOL_CACHE

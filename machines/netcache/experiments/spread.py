@@ -43,7 +43,7 @@ ROUTERS = {
     "router-105": Change(["network.routing_delay=105 ns"]),
 }
 LINKS = {f"link-{ns}": Change([f"network.link_latency={ns} ns"]) for ns in (190, 195, 205, 210)}
-# The stack begins below the arguments: 48 and 112 bytes lower, no whole lines.
+# The stack begins below the arguments: 48 and 112 bytes lower.
 STACKS = {f"stack-{length}": Change(padding=length) for length in (32, 96)}
 CODE = {"code-64": Change(flags=["-falign-functions=64"])}
 # On 64 ranks fewer, since these take long.
