@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from chasqui import core, firmware
 from chasqui.errors import InputError
+from chasqui.parallel import side_by_side
 from chasqui.text import broken_pipe, is_unread
 
 ELF_EXECUTABLE = b"\x7fELF"
@@ -90,19 +90,17 @@ def run_all(
         folder, path = test
         return Result(folder, str(path), _verdict(path, settings))
 
-    results = []
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        try:
-            for result in pool.map(one, tests):
-                results.append(result)
-                progress(len(results), len(tests))
-                if is_unread():
-                    raise broken_pipe()
-        except BaseException:
-            # What runs ends soon: instructions are limited. What waits is not begun.
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-    return results
+    results: dict[tuple[str, Path], Result] = {}
+
+    def take(test: tuple[str, Path], result: Result) -> None:
+        results[test] = result
+        progress(len(results), len(tests))
+        if is_unread():
+            raise broken_pipe()
+
+    # What runs ends soon: instructions are limited.
+    side_by_side(one, tests, len(os.sched_getaffinity(0)), take)
+    return [results[test] for test in tests]
 
 
 def _verdict(program: Path, settings: Settings) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 from chasqui import core, loggp, messages, simulation, stopping, toolchain
 from chasqui.errors import InputError
 from chasqui.loggp import Figures, Sample, SizeFigures
+from chasqui.parallel import side_by_side
 
 Progress = Callable[[int, int], None]
 
@@ -124,19 +124,26 @@ def _measure(
     def one(size: int) -> SizeFigures:
         return measure_size(each_job, size, plans[size], directory / str(size), lambda: stop)
 
-    found: list[SizeFigures] = []
+    found: dict[int, SizeFigures] = {}
+
+    def take(size: int, figures: SizeFigures) -> None:
+        found[size] = figures
+        progress(len(found), len(sizes))
+
+    def end(signal: int) -> None:
+        nonlocal stop
+        stop = signal
+
     # The longest first: they take longest.
-    with ThreadPoolExecutor(simulation.host_processors()) as pool:
-        try:
-            for each in pool.map(one, sorted(sizes, reverse=True)):
-                found.append(each)
-                progress(len(found), len(sizes))
-        except BaseException as error:
-            stop = stopping.signal_of(error)
-            pool.shutdown(cancel_futures=True)
-            raise
+    longest_first = sorted(sizes, reverse=True)
+    side_by_side(one, longest_first, simulation.host_processors(), take, end)
     clock = clock_period_ps((directory / str(sizes[0]) / "resolved.toml").read_text())
-    return Measurement(machine, loggp.summarise(found), clock, directory if keep else None)
+    return Measurement(
+        machine,
+        loggp.summarise([found[size] for size in longest_first]),
+        clock,
+        directory if keep else None,
+    )
 
 
 def job(machine: str, sets: Sequence[str] = ()) -> simulation.Job:

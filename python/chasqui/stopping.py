@@ -4,7 +4,10 @@ is closed). All keep what there is; the exit status says which it was.
 
 from __future__ import annotations
 
+import contextlib
 import signal
+import threading
+from collections.abc import Callable, Iterator
 from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -61,6 +64,21 @@ def begin() -> None:
     in a script's background, to which the shell says to ignore it."""
     for number in wanted():
         signal.signal(number, _raise)
+
+
+@contextlib.contextmanager
+def told(tell: Callable[[int], None]) -> Iterator[None]:
+    """Meanwhile they end nothing by an exception, wherever that would be: `tell` gets the number.
+    In other threads than the main one nothing is done: none hears signals."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, lambda number, _: tell(number)) for number in wanted()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def end() -> None:

@@ -17,7 +17,6 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from io import StringIO
@@ -27,7 +26,7 @@ from typing import Any
 
 import chasqui
 import chasqui.experiment
-from chasqui import cache, compiler, core, local_store, simulation, stopping, toolchain
+from chasqui import cache, compiler, core, local_store, simulation, toolchain
 from chasqui.errors import InputError
 from chasqui.experiment import (
     Beside,
@@ -40,6 +39,7 @@ from chasqui.experiment import (
     Table,
     cell,
 )
+from chasqui.parallel import side_by_side
 from chasqui.text import filled
 
 FLAGS = ("-O2", "-std=gnu11", "-pthread")
@@ -321,18 +321,21 @@ def run_all(
                 raise RunFailed(f"{name}: {text}; the run is in {place}")
         return Output(run, place / "job0" if run.beside else place, result.summary)
 
+    found: dict[str, Output] = {}
+
+    def take(run: Run, output: Output) -> None:
+        found[run.name] = output
+        progress(len(found), len(runs))
+
+    def end(signal: int) -> None:
+        nonlocal stop
+        stop = signal
+
     # A recording is whole before what it drives begins.
     stages = [[run for run in runs if not run.replay], [run for run in runs if run.replay]]
-    with ThreadPoolExecutor(jobs) as pool:
-        try:
-            for stage in stages:
-                for run, output in zip(stage, pool.map(one, stage), strict=True):
-                    outputs[run.name] = output
-                    progress(len(outputs), len(runs))
-        except BaseException as error:
-            stop = stopping.signal_of(error)
-            pool.shutdown(cancel_futures=True)
-            raise
+    for stage in stages:
+        side_by_side(one, stage, jobs, take, end)
+        outputs.update((run.name, found[run.name]) for run in stage)
     return outputs
 
 
