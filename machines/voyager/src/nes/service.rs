@@ -383,7 +383,7 @@ impl Nes {
     fn service_load(&mut self, c: &mut Context<'_, '_>, address: u64) -> Option<u64> {
         let service = self.service_mut();
         Some(match address {
-            sp::EVENT => return self.next_event(),
+            sp::EVENT => return self.next_event(c.now),
             sp::RESULT => return service.result.take(),
             sp::ACCESS_VALUE => service.accesses.current().and_then(|a| a.value).unwrap_or(0),
             sp::SETTING_BASIC_QUEUES..SETTINGS_END => service.settings.get(address),
@@ -513,7 +513,8 @@ impl Nes {
     }
 
     /// The next event: that of the access that the firmware has begun to deal with, or the one whose turn it is.
-    fn next_event(&mut self) -> Option<u64> {
+    fn next_event(&mut self, now: Time) -> Option<u64> {
+        self.service_mut().turns.is_over(now);
         if !self.may_have_event() {
             return None;
         }
@@ -522,6 +523,8 @@ impl Nes {
         let service = self.service.as_mut().expect("the firmware runs");
         service.turns = turns;
         let (kind, event, job) = next?;
+        job.inspect(|job| service.turns.begin(*job, now));
+        let job = job.unwrap_or(JobId(0));
         match kind {
             sp::KIND_ACCESS => service.accesses.begin(job, self.shared.homes.is_held(job)),
             sp::KIND_MISS => self.receiver.missed.show(job),
@@ -537,11 +540,11 @@ impl Nes {
     }
 
     /// The event of the access that the firmware has begun to deal with, its kind, and its job: it may be heard of again.
-    fn begun(&self) -> Option<(u64, u64, JobId)> {
+    fn begun(&self) -> Option<(u64, u64, Option<JobId>)> {
         let accesses = &self.service.as_ref()?.accesses;
         let job = accesses.current_job()?;
         accesses.begun(job, self.shared.homes.is_held(job))?;
-        Some((sp::KIND_ACCESS, self.event_of(sp::KIND_ACCESS, job)?, job))
+        Some((sp::KIND_ACCESS, self.event_of(sp::KIND_ACCESS, job)?, Some(job)))
     }
 
     /// There may be an event: looked for whenever anything happens in the NES, and mostly there is none.

@@ -1,9 +1,10 @@
 //! Whose turn it is (ours).
 //!
-//! Of what the firmware hears next: kinds go in turn; of accesses and missed packets, which are jobs', the jobs
-//! do, and each job's own kinds: so no job's, and no kind, waits for ever for others. Of what a unit sends next: jobs go in
+//! Of what the firmware hears next: kinds go in turn; of accesses and missed packets, which are jobs', those of the job for
+//! which it has taken least time, and each job's own kinds in turn: so no job's, and no kind, waits for ever for others. Of what a unit sends next: jobs go in
 //! turn, and each job's processes or slots: so one with more of them has no more turns.
 
+use chasqui_engine::Time;
 use chasqui_ni::Turns;
 use chasqui_placement::JobId;
 
@@ -21,6 +22,12 @@ pub(super) struct EventTurns {
     jobs: Turns,
     /// Of each job: its kinds.
     of_job: Vec<Turns>,
+    /// What the firmware has taken for jobs: a clock that each event sets to its job's time [ps], and that of each job, at
+    /// which its next event begins, or later. So a job whose events take long has fewer of them, and none saves time up.
+    clock: u64,
+    times: Vec<u64>,
+    /// The job of the event that the firmware deals with, and since when.
+    serves: Option<(JobId, Time)>,
 }
 
 impl EventTurns {
@@ -30,29 +37,53 @@ impl EventTurns {
             site: Turns::new(OF_JOBS..=sp::KIND_OVER),
             jobs: Turns::new(0..=jobs as u64 - 1),
             of_job: vec![Turns::new(sp::KIND_ACCESS..=OF_JOBS); jobs],
+            clock: 0,
+            times: vec![0; jobs],
+            serves: None,
         }
     }
 
-    /// The kind whose turn it is among those for which `event` gives something, what it gives, and the job if it is a job's.
-    pub fn next<E>(&mut self, event: impl Fn(u64, JobId) -> Option<E>) -> Option<(u64, E, JobId)> {
+    /// The firmware is done with the last event.
+    pub fn is_over(&mut self, now: Time) {
+        if let Some((job, since)) = self.serves.take() {
+            self.times[job.index()] += now.0 - since.0;
+        }
+    }
+
+    /// It deals with an event of `job`'s.
+    pub fn begin(&mut self, job: JobId, now: Time) {
+        self.clock = self.begins(job);
+        self.times[job.index()] = self.clock;
+        self.serves = Some((job, now));
+    }
+
+    fn begins(&self, job: JobId) -> u64 {
+        self.times[job.index()].max(self.clock)
+    }
+
+    /// The kind whose turn it is among those for which `event` gives something, what it gives, and the job if it is a job's:
+    /// of jobs the one for which the firmware has taken least time.
+    pub fn next<E>(&mut self, event: impl Fn(u64, JobId) -> Option<E>) -> Option<(u64, E, Option<JobId>)> {
         let of_job = |job: u64| {
             let mut turns = self.of_job[job as usize].clone();
             let (kind, event) = turns.next(|kind| event(kind, JobId(job as u32)))?;
             Some((kind, event, turns))
         };
+        let ready = (0..self.times.len() as u64).filter(|job| of_job(*job).is_some());
+        let least = ready.map(|job| self.begins(JobId(job as u32))).min();
         let mut jobs = self.jobs.clone();
-        let first = jobs.next(of_job);
+        let first = jobs.next(|job| of_job(job).filter(|_| Some(self.begins(JobId(job as u32))) == least));
         let (kind, found) = self.site.next(|kind| match kind {
             OF_JOBS => first.as_ref().map(|_| None),
             kind => event(kind, JobId(0)).map(Some),
         })?;
         if let Some(event) = found {
-            return Some((kind, event, JobId(0)));
+            return Some((kind, event, None));
         }
         let (job, (kind, event, turns)) = first?;
         self.jobs = jobs;
         self.of_job[job as usize] = turns;
-        Some((kind, event, JobId(job as u32)))
+        Some((kind, event, Some(JobId(job as u32))))
     }
 }
 
@@ -119,7 +150,14 @@ mod tests {
     /// Kinds and jobs of the next events where there always are those of `ready`.
     fn heard(turns: &mut EventTurns, count: usize, ready: &[(u64, u32)]) -> Vec<(u64, u32)> {
         let event = |kind, job: JobId| ready.contains(&(kind, job.0)).then_some(());
-        (0..count).filter_map(|_| turns.next(event)).map(|(kind, (), job)| (kind, job.0)).collect()
+        let mut heard = vec![];
+        for _ in 0..count {
+            turns.is_over(Time::ZERO);
+            let Some((kind, (), job)) = turns.next(event) else { break };
+            job.inspect(|job| turns.begin(*job, Time::ZERO));
+            heard.push((kind, job.map_or(0, |job| job.0)));
+        }
+        heard
     }
 
     #[test]
@@ -137,6 +175,34 @@ mod tests {
         let kinds = heard(&mut EventTurns::new(3), 12, &ready);
         let at = |kind| (0..12).filter(|&i| kinds[i].0 == kind).collect::<Vec<_>>();
         assert_eq!((at(sp::KIND_LAUNCHED), at(sp::KIND_OVER)), (vec![1, 4, 7, 10], vec![2, 5, 8, 11]));
+    }
+
+    #[test]
+    fn a_job_whose_events_take_long_has_fewer_of_them() {
+        let mut turns = EventTurns::new(2);
+        let mut now = Time::ZERO;
+        let mut taken = [0; 2];
+        let mut serve = |count: usize, ready: &[u32]| {
+            let mut events = [0u32; 2];
+            for _ in 0..count {
+                turns.is_over(now);
+                let event =
+                    |kind, job: JobId| (kind == sp::KIND_ACCESS && ready.contains(&job.0)).then_some(());
+                let (_, (), job) = turns.next(event).expect("there is one");
+                let job = job.expect("it is a job's");
+                turns.begin(job, now);
+                let takes = [100, 300][job.index()];
+                now = Time(now.0 + takes);
+                events[job.index()] += 1;
+                taken[job.index()] += takes;
+            }
+            (events, taken)
+        };
+        assert_eq!(serve(4000, &[0, 1]).0, [3000, 1000]);
+        // A job that had nothing has saved nothing up.
+        serve(1000, &[1]);
+        let (events, _) = serve(400, &[0, 1]);
+        assert!(events[0].abs_diff(300) <= 3, "{events:?}");
     }
 
     #[test]
