@@ -607,8 +607,10 @@ fn a_document_that_can_not_be_read_is_refused() {
     let found = run(&mine, &[]).expect_err("refused");
     let expected = format!("{mine}:3: texts.graph: the file \"none.toml\" can't be read: ");
     assert!(found.contains(&expected), "{found}");
-    let found = run("wired", &["texts.graph=7"]).expect("a text, for all that is known here");
-    assert_eq!(found.parameter("texts.graph").expect("there").value.plain(), "7");
+    let found = run("wired", &["texts.graph=links = 7"]).expect("TOML, for all that is known here");
+    assert_eq!(found.parameter("texts.graph").expect("there").value.plain(), "links = 7");
+    let found = run("wired", &["texts.graph=7"]).expect_err("neither a file's name nor TOML");
+    assert!(found.contains("--set texts.graph=7: texts.graph: there is no file \"7\""), "{found}");
     let found = run("wired", &["texts.graph=none.toml"]).expect_err("refused");
     assert!(found.contains("--set texts.graph=none.toml: texts.graph: the file \"none.toml\""), "{found}");
 }
