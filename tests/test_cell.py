@@ -142,21 +142,27 @@ MISTAKES = {
 PROGRAM_MISTAKES = {4: "spe0: ", 5: "among its channels", 8: "illegal instruction"}
 
 
+def failure(place: Path, program: Path, number: int) -> str:
+    """What is said of a run that the error of this number ends."""
+    words = ["run", "-q", "--machine", "cell", "-np", "1", "--"]
+    done = command(*words, program, str(number), directory=place)
+    assert done.returncode != 0
+    assert "spe0: " in done.stderr
+    return done.stderr
+
+
 @pytest.mark.parametrize("number", sorted(MISTAKES | PROGRAM_MISTAKES))
 def test_mistakes_are_said_with_spe_pc_and_command(
     programs: dict[str, Path], tmp_path: Path, number: int
 ) -> None:
-    words = ["run", "-q", "--machine", "cell", "-np", "1", "--"]
-    done = command(*words, programs["wrong"], str(number), directory=tmp_path)
-    assert done.returncode != 0
-    assert (MISTAKES | PROGRAM_MISTAKES)[number] in done.stderr
-    assert "spe0: " in done.stderr
+    said = failure(tmp_path, programs["wrong"], number)
+    assert (MISTAKES | PROGRAM_MISTAKES)[number] in said
     # The line of a channel's access is that of the header's function.
-    assert "(main+" in done.stderr
-    assert "wrong.spe.c:" in done.stderr or ".h:" in done.stderr
+    assert "(main+" in said
+    assert "wrong.spe.c:" in said or ".h:" in said
     if number in MISTAKES:
-        assert "DMA command" in done.stderr
-        assert "its program is at pc 0x8000" in done.stderr
+        assert "DMA command" in said
+        assert "its program is at pc 0x8000" in said
 
 
 @pytest.mark.parametrize(("number", "reason"), [(1, 4), (3, 4), (8, 3)])
@@ -179,11 +185,7 @@ ODD_ERRORS = {0: "no access to 0x80040800", 1: "no access to 0x10 ", 2: "among i
 def test_a_programs_own_errors_are_heard_whenever_they_come(
     programs: dict[str, Path], tmp_path: Path, number: int
 ) -> None:
-    words = ["run", "-q", "--machine", "cell", "-np", "1", "--"]
-    done = command(*words, programs["odd"], str(number), directory=tmp_path)
-    assert done.returncode != 0
-    assert "spe0: " in done.stderr
-    assert ODD_ERRORS[number] in done.stderr
+    assert ODD_ERRORS[number] in failure(tmp_path, programs["odd"], number)
 
 
 # What odd.c does, and prints.

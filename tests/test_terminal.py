@@ -485,30 +485,40 @@ def test_a_signal_is_heard_between_runs_wherever_it_comes() -> None:
     before = signal.getsignal(signal.SIGINT)
     ended: list[int] = []
     begun: list[int] = []
+    left: list[int] = []
+    whole: list[int] = []
+    late = time.monotonic() + 20
 
     def work(item: int) -> int:
         begun.append(item)
         if item == 2:
             os.kill(os.getpid(), signal.SIGINT)
-        while item == 3 and not ended:
+        while item == 3 and not ended and time.monotonic() < late:
             time.sleep(0.01)
-        time.sleep(0.2 if item > 3 else 0)
+        if ended:
+            os.kill(os.getpid(), signal.SIGINT)  # the second, while what runs is waited for
+        time.sleep(0.2 if item > 3 or ended else 0)
+        left.append(item)
         return item * item
 
     def take(item: int, square: int) -> None:
         assert square == item * item
         if item == 1:
             os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(0.05)  # nothing is raised here
+            time.sleep(0.05)
+            whole.append(item)  # nothing is raised here
 
     for items in ([1, 3, 4, 5, 6, 7, 8], [0, 2, 3, 5, 6, 7, 8], [2]):
-        ended.clear()
-        begun.clear()
+        for each in (ended, begun, left):
+            each.clear()
         with pytest.raises(stopping.Interrupted) as stop:
             side_by_side(work, items, 2, take, ended.append)
         assert (stop.value.status, ended) == (130, [signal.SIGINT])
         assert len(begun) < 7, "what waits is not begun"
+        assert sorted(left) == sorted(begun), "what runs has ended"
         assert signal.getsignal(signal.SIGINT) is before
+    assert whole == [1]
+    ended.clear()
     side_by_side(work, [0, 4, 5], 2, lambda *_: None)
     with pytest.raises(ZeroDivisionError):
         side_by_side(lambda item: 1 // item, [1, 0, 2], 2, lambda *_: None)

@@ -21,7 +21,8 @@ def side_by_side(
     end: Callable[[int], None] = lambda _: None,
 ) -> None:
     """`take` gets each item with what `work` made of it, as they become ready. The first error, or
-    a signal, is raised here when what runs has ended, to which `end` is told the signal."""
+    a signal, is raised here when what runs has ended, to which `end` is told the signal (that of
+    Ctrl-C, if it is an error). Further signals change nothing: what runs ends soon."""
     signals: list[int] = []
     ready: SimpleQueue[Future[B] | None] = SimpleQueue()
 
@@ -29,25 +30,25 @@ def side_by_side(
         signals.append(number)
         ready.put(None)  # what waits goes on
 
-    def raise_heard() -> None:
+    def raise_heard(error: BaseException | None = None) -> None:
         if signals:
-            raise stopping.Interrupted(stopping.status(signals[0]))
+            raise stopping.Interrupted(stopping.status(signals[0])) from error
 
-    with ThreadPoolExecutor(workers) as pool:
+    # An exception where the pool holds a lock would leave it locked, or would leave what runs
+    # behind: until all has ended, signals are heard only.
+    with stopping.told(hear), ThreadPoolExecutor(workers) as pool:
         try:
-            # An exception where the pool holds a lock would leave it locked, and the command could
-            # not end.
-            with stopping.told(hear):
-                running = {pool.submit(work, item): item for item in items}
-                for future in running:
-                    future.add_done_callback(ready.put)
-                for _ in running:
-                    done = ready.get()
-                    raise_heard()
-                    assert done
-                    take(running[done], done.result())
-            raise_heard()
+            running = {pool.submit(work, item): item for item in items}
+            for future in running:
+                future.add_done_callback(ready.put)
+            for _ in running:
+                done = ready.get()
+                raise_heard()
+                assert done
+                take(running[done], done.result())
         except BaseException as error:
             end(stopping.signal_of(error))
             pool.shutdown(cancel_futures=True)
+            raise_heard(error)
             raise
+    raise_heard()
