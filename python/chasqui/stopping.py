@@ -73,8 +73,10 @@ def told(tell: Callable[[int], None]) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, lambda number, _: tell(number)) for number in wanted()}
+    before = {number: signal.getsignal(number) for number in wanted()}
     try:
+        for number in before:
+            signal.signal(number, lambda number, _: tell(number))
         yield
     finally:
         for number, handler in before.items():

@@ -63,6 +63,10 @@ pub(crate) enum Base {
 /// That the file can't be read, and why.
 pub(crate) fn read(value: Scalar, base: &Base) -> Result<Scalar, String> {
     let Scalar::Text(name) = &value else { return Ok(value) };
+    // No name that ends so is TOML, but a comment may end in one.
+    if document::parse(name, "").is_ok() {
+        return Ok(value);
+    }
     if !name.ends_with(".toml") || name.contains('\n') {
         return match mistaken_name(name, base) {
             Some(mistake) => Err(mistake),
@@ -79,15 +83,14 @@ pub(crate) fn read(value: Scalar, base: &Base) -> Result<Scalar, String> {
 /// What is wrong with `text` as a file's name, if it is meant as one: its syntax as TOML would be a riddle.
 fn mistaken_name(text: &str, base: &Base) -> Option<String> {
     let is_there = match base {
-        Base::Directory(directory) => !text.is_empty() && directory.join(text).is_file(),
+        Base::Directory(directory) => directory.join(text).exists(),
         Base::Catalogue => false,
     };
     if is_there {
-        return Some(format!("the file {text:?}: its name must end in .toml"));
+        return Some(format!("{text:?} is no file whose name ends in .toml"));
     }
     // Whatever TOML has on one line is one of these.
-    let line = text.trim();
-    let is_toml = line.is_empty() || line.contains(['=', '\n']) || line.starts_with(['[', '#']);
+    let is_toml = text.contains(['=', '\n']) || text.trim().starts_with('[');
     (!is_toml).then(|| {
         format!("there is no file {text:?}, and it is no TOML either; the name of a file must end in .toml")
     })
@@ -104,14 +107,19 @@ mod tests {
         std::fs::write(directory.join("ring.txt"), "switches = 1\n").expect("written");
         let base = Base::Directory(directory.clone());
         let found = |text: &str| read(Scalar::from(text), &base);
-        assert_eq!(found("ring.txt"), Err("the file \"ring.txt\": its name must end in .toml".to_string()));
+        std::fs::create_dir_all(directory.join("folder")).expect("made");
+        for name in ["ring.txt", "folder"] {
+            assert_eq!(found(name), Err(format!("{name:?} is no file whose name ends in .toml")));
+        }
         for name in ["ring", "sub/ring.txt", "ring.toml.bak"] {
             let text = format!(
                 "there is no file {name:?}, and it is no TOML either; the name of a file must end in .toml"
             );
             assert_eq!(found(name), Err(text));
         }
-        for text in ["", "switches = 1", "a = 1\nb = 2", "[links]", "# none", " \n"] {
+        for text in
+            ["", "switches = 1", "a = 1\nb = 2", "[links]", "# none", " \n", "# ring.toml", "a = 1 # b.toml"]
+        {
             assert_eq!(found(text), Ok(Scalar::from(text)), "{text:?} is TOML");
         }
         std::fs::remove_dir_all(directory).expect("removed");

@@ -519,11 +519,17 @@ impl Nes {
             return None;
         }
         let mut turns = std::mem::take(&mut self.service_mut().turns);
-        let next = self.begun().or_else(|| turns.next(|kind, job| self.event_of(kind, job)));
+        let begun = self.begun();
+        let is_again = begun.is_some();
+        let next = begun.or_else(|| turns.next(|kind, job| self.event_of(kind, job)));
         let service = self.service.as_mut().expect("the firmware runs");
         service.turns = turns;
         let (kind, event, job) = next?;
-        job.inspect(|job| service.turns.begin(*job, now));
+        match job {
+            Some(job) if is_again => service.turns.again(job, now),
+            Some(job) => service.turns.begin(job, now),
+            None => {}
+        }
         let job = job.unwrap_or(JobId(0));
         match kind {
             sp::KIND_ACCESS => service.accesses.begin(job, self.shared.homes.is_held(job)),

@@ -1,8 +1,8 @@
 //! Whose turn it is (ours).
 //!
 //! Of what the firmware hears next: kinds go in turn; of accesses and missed packets, which are jobs', those of the job for
-//! which it has taken least time, and each job's own kinds in turn: so no job's, and no kind, waits for ever for others. Of what a unit sends next: jobs go in
-//! turn, and each job's processes or slots: so one with more of them has no more turns.
+//! which it has taken least time, and each job's own kinds in turn: so no job's, and no kind, waits for ever for others. Of
+//! what a unit sends next: jobs go in turn, and each job's processes or slots: so one with more of them has no more turns.
 
 use chasqui_engine::Time;
 use chasqui_ni::Turns;
@@ -24,6 +24,8 @@ pub(super) struct EventTurns {
     of_job: Vec<Turns>,
     /// What the firmware has taken for jobs: a clock that each event sets to its job's time [ps], and that of each job, at
     /// which its next event begins, or later. So a job whose events take long has fewer of them, and none saves time up.
+    /// A job is charged for all that the firmware does from an event of its own to the next look for one, also if that is
+    /// a launch of another's; what follows an event of the site is charged to none.
     clock: u64,
     times: Vec<u64>,
     /// The job of the event that the firmware deals with, and since when.
@@ -50,10 +52,16 @@ impl EventTurns {
         }
     }
 
-    /// It deals with an event of `job`'s.
+    /// It deals with an event of `job`'s, whose turn it is.
     pub fn begin(&mut self, job: JobId, now: Time) {
         self.clock = self.begins(job);
         self.times[job.index()] = self.clock;
+        self.again(job, now);
+    }
+
+    /// It goes on with one of `job`'s that it has begun before. The clock stands: this is no turn, and other jobs are owed as
+    /// much as before.
+    pub fn again(&mut self, job: JobId, now: Time) {
         self.serves = Some((job, now));
     }
 
@@ -177,32 +185,75 @@ mod tests {
         assert_eq!((at(sp::KIND_LAUNCHED), at(sp::KIND_OVER)), (vec![1, 4, 7, 10], vec![2, 5, 8, 11]));
     }
 
+    /// Firmware that hears of accesses of two jobs. One of job 1 takes three times as long.
+    struct Served {
+        turns: EventTurns,
+        now: Time,
+        /// So much of an event, of four parts, when it is heard of again.
+        again: u64,
+        /// What an event of the site takes that comes before that.
+        site: u64,
+    }
+
+    impl Served {
+        /// What it takes for each job, and how many events of each, of so many in all; those of `ready` always have one.
+        fn serve(&mut self, count: usize, ready: &[u32]) -> [[u64; 2]; 2] {
+            let event = |kind, job: JobId| (kind == sp::KIND_ACCESS && ready.contains(&job.0)).then_some(());
+            let mut found = [[0; 2]; 2];
+            for _ in 0..count {
+                self.turns.is_over(self.now);
+                let job = self.turns.next(event).and_then(|(_, (), job)| job).expect("it is a job's");
+                let takes = [100, 300][job.index()];
+                self.turns.begin(job, self.now);
+                self.now.0 += takes * (4 - self.again) / 4;
+                self.turns.is_over(self.now);
+                self.now.0 += self.site;
+                self.turns.again(job, self.now);
+                self.now.0 += takes * self.again / 4;
+                found[0][job.index()] += takes;
+                found[1][job.index()] += 1;
+            }
+            found
+        }
+    }
+
     #[test]
     fn a_job_whose_events_take_long_has_fewer_of_them() {
+        for (again, site) in [(0, 0), (0, 500), (1, 0), (3, 500), (4, 0)] {
+            let mut served = Served { turns: EventTurns::new(2), now: Time::ZERO, again, site };
+            let all = [[300_000; 2], [3000, 1000]];
+            assert_eq!(served.serve(4000, &[0, 1]), all, "{again} parts again, {site}");
+            // A job that had nothing has saved nothing up.
+            served.serve(1000, &[1]);
+            let [_, events] = served.serve(400, &[0, 1]);
+            assert!(events[0].abs_diff(300) <= 3, "{events:?}, {again} parts again, {site}");
+        }
+    }
+
+    /// Job 1 is owed a turn. That job 0's event is heard of again, however long that takes, leaves it so.
+    #[test]
+    fn an_event_heard_of_again_costs_others_nothing() {
         let mut turns = EventTurns::new(2);
-        let mut now = Time::ZERO;
-        let mut taken = [0; 2];
-        let mut serve = |count: usize, ready: &[u32]| {
-            let mut events = [0u32; 2];
-            for _ in 0..count {
-                turns.is_over(now);
-                let event =
-                    |kind, job: JobId| (kind == sp::KIND_ACCESS && ready.contains(&job.0)).then_some(());
-                let (_, (), job) = turns.next(event).expect("there is one");
-                let job = job.expect("it is a job's");
-                turns.begin(job, now);
-                let takes = [100, 300][job.index()];
-                now = Time(now.0 + takes);
-                events[job.index()] += 1;
-                taken[job.index()] += takes;
-            }
-            (events, taken)
-        };
-        assert_eq!(serve(4000, &[0, 1]).0, [3000, 1000]);
-        // A job that had nothing has saved nothing up.
-        serve(1000, &[1]);
-        let (events, _) = serve(400, &[0, 1]);
-        assert!(events[0].abs_diff(300) <= 3, "{events:?}");
+        let event = |job: u32| move |kind, of: JobId| (kind == sp::KIND_ACCESS && of.0 == job).then_some(());
+        for (job, from, to) in [(1, 0, 10), (0, 10, 40)] {
+            turns.next(event(job)).expect("there is one");
+            turns.begin(JobId(job), Time(from));
+            turns.is_over(Time(to));
+        }
+        // Job 1 has had 10 and job 0 has had 30.
+        turns.again(JobId(0), Time(40));
+        turns.is_over(Time(100));
+        let both = |kind, _: JobId| (kind == sp::KIND_ACCESS).then_some(());
+        let mut order = vec![];
+        let mut now = 100;
+        for _ in 0..9 {
+            let job = turns.next(both).and_then(|(_, (), job)| job).expect("it is a job's");
+            turns.begin(job, Time(now));
+            now += 10;
+            turns.is_over(Time(now));
+            order.push(job.0);
+        }
+        assert_eq!(order, [1, 1, 1, 1, 1, 1, 1, 1, 0]);
     }
 
     #[test]
