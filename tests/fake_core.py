@@ -181,7 +181,15 @@ class FakeCore(types.ModuleType):
             "instructions": 1_000_000,
             "messages": 3,
             "ranks": [
-                {"rank": rank, "status": 0, "time_ps": time_ps, "mpi_ps": time_ps // 5}
+                {
+                    "rank": rank,
+                    "status": 0,
+                    "time_ps": time_ps,
+                    "mpi_ps": time_ps // 5,
+                    "shares": {"computing_ps": time_ps},
+                    "waits": [],
+                    "calls": [],
+                }
                 for rank in range(request["ranks"])
             ],
             "stages": STAGES,

@@ -260,7 +260,13 @@ def calls(init_us: int, finalize_us: int, end_us: int) -> list[dict[str, object]
     """Of a rank that was in MPI_Init and MPI_Finalize for so long, and 10 us in MPI_Recv."""
     times = [("MPI_Init", init_us, init_us), ("MPI_Finalize", finalize_us, end_us)]
     return [
-        {"name": name, "count": 1, "time_ps": time * 10**6, "left_ps": left * 10**6}
+        {
+            "name": name,
+            "count": 1,
+            "time_ps": time * 10**6,
+            "waiting_ps": 0,
+            "left_ps": left * 10**6,
+        }
         for name, time, left in [*times, ("MPI_Recv", 10, end_us - finalize_us)]
     ]
 
@@ -275,6 +281,7 @@ def test_compare_ranks_machines_by_the_time_between_init_and_finalize(
             {
                 "rank": rank, "status": 0, "time_ps": end_us * 10**6,
                 "mpi_ps": (init + 10 + finalize_us) * 10**6,
+                "shares": {"computing_ps": end_us * 10**6}, "waits": [],
                 "calls": calls(init, finalize_us, end_us),
             }
             for rank, init in enumerate(inits_us)

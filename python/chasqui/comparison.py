@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from chasqui import simulation, stopping
+from chasqui import shares, simulation, stopping
 from chasqui.errors import InputError
 from chasqui.simulation import main_part_ps
 from chasqui.text import PS_PER_NS
@@ -57,6 +57,14 @@ class Row:
         """By what the messages travelled, where the machine has a choice: name -> {messages, …}."""
         found = self.result.summary.get("mechanisms") or [] if self.result else []
         return {each["name"]: each for each in found}
+
+    def shares(self) -> dict[str, float]:
+        """Where its ranks' time went: name -> part of it."""
+        return shares.of(self.result.summary) if self.result else {}
+
+    def call_shares(self) -> dict[str, float]:
+        """The same of MPI's software, by the call."""
+        return shares.of_calls(self.result.summary) if self.result else {}
 
     def mean_ns(self, stage: str) -> float | None:
         """Mean time of a part of the messages' lives."""
@@ -148,6 +156,8 @@ def as_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
             "messages": summary.get("messages"),
             "latency_ns": row.mean_ns("latency"),
             "instructions": summary.get("instructions"),
+            "shares": row.shares(),
+            "call_shares": row.call_shares(),
             "stages_ns": {name: row.mean_ns(name) for name in stage_names(rows)},
             "mechanisms": [
                 {

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from chasqui import core, firmware, stopping
+from chasqui import core, firmware, shares, stopping
 from chasqui.errors import STATUS_LOST, InputError
 from chasqui.text import (
     STATUS_UNWRITTEN,
@@ -453,6 +453,7 @@ def report(result: Result) -> list[str]:
         lines.append(f"replay          {replayed(summary['replay'])}")
     if summary.get("limited_by"):
         lines.append(f"limited by      {summary['limited_by']}")
+    lines += shares.lines(summary)
     if summary.get("advice"):
         lines.append(f"advice          {summary['advice']}")
     lines.append(f"run directory   {result.directory}")

@@ -4,7 +4,7 @@
 //! joins them to [`Messages`] when the run ends. [`RankLife`] turns a rank's marks
 //! ([`chasqui_abi::mark`]) into stamps. [`RunDirectory`] writes the results.
 //!
-//! Reading order: `stage.rs`, `recorder.rs`, `rank_life.rs` (and `waiting.rs`), `messages.rs`, `messages_file.rs`, `differences.rs`,
+//! Reading order: `stage.rs`, `recorder.rs`, `rank_life.rs` (and `waiting.rs`, `waits.rs`), `messages.rs`, `messages_file.rs`, `differences.rs`,
 //! `statistics.rs`, `profile/mod.rs`, `run_directory.rs`; for recordings `kept.rs`, `recording.rs`, `recording_file.rs`.
 //!
 //! Invariant: what is written depends on the stamps alone, not on the order in which partitions
@@ -29,6 +29,7 @@ mod summary;
 mod timeline;
 mod unmatched;
 mod waiting;
+mod waits;
 mod whole_file;
 
 pub use differences::{Distribution, MechanismUse};
@@ -41,5 +42,8 @@ pub use recording::{RankEnd, Recorded, Recording, RecordingError, Unrecordable};
 pub use run_directory::{Lost, RunDirectory, RunError, Stream};
 pub use stage::{MessageId, STAGES, Stage};
 pub use statistics::StatisticsTree;
-pub use summary::{CallSummary, Host, Limit, Outcome, RankSummary, ReplaySummary, SUMMARY_VERSION, Summary};
+pub use summary::{
+    CallSummary, Host, Limit, Outcome, RankSummary, ReplaySummary, SUMMARY_VERSION, Shares, Summary,
+};
 pub use timeline::{Busy, LinkLife, Timeline};
+pub use waits::{PeerWaits, Wait, WaitParts, waits_by_peer};

@@ -6,6 +6,7 @@ use crate::kept::{Keep, Kept};
 use crate::recorder::Recorder;
 use crate::stage::{MessageId, Stage};
 use crate::waiting;
+use crate::waits::Wait;
 use chasqui_abi::{ENVELOPE_NUMBERED_HERE, Envelope, mark};
 use chasqui_config::Duration;
 use rustc_hash::FxHashMap;
@@ -103,6 +104,9 @@ struct ThreadLife {
     waiting: u64,
     /// When [ps] it began to wait; `None`: it does not.
     waits_since: Option<u64>,
+    /// The message, of its own or not, for which it waits, as far as is known: that of the request on which it is blocked, or
+    /// the last one that it matched meanwhile.
+    awaited: Option<(MessageId, bool)>,
 }
 
 impl ThreadLife {
@@ -134,6 +138,7 @@ pub struct RankLife {
     kept: Kept,
     unexpected: u64,
     copied_aside: u64,
+    waits: Vec<Wait>,
 }
 
 impl RankLife {
@@ -155,6 +160,7 @@ impl RankLife {
             kept: Kept::default(),
             unexpected: 0,
             copied_aside: 0,
+            waits: Vec::new(),
         }
     }
 
@@ -196,8 +202,12 @@ impl RankLife {
             },
             mark::DONE => self.complete(recorder, hart, value, now_ps),
             mark::BLOCKED => {
+                if value != 0 && !self.requests.contains_key(&value) {
+                    let own = waiting::sent_by(value, memory).filter(|id| id.source == self.rank);
+                    self.threads[hart].awaited = own.map(|id| (id, true));
+                }
+                self.set_waiting(hart, value != 0, now_ps);
                 self.threads[hart].blocked = value;
-                self.waits(hart, value != 0, now_ps);
             }
             mark::PROTOCOL => match self.threads[hart].sending {
                 Some(id) => recorder.protocol(id, value as u32),
@@ -205,7 +215,7 @@ impl RankLife {
             },
             mark::WAITING => {
                 self.threads[hart].waiting = value;
-                self.waits(hart, value != 0, now_ps);
+                self.set_waiting(hart, value != 0, now_ps);
             }
             mark::QUEUED => match guest::envelope(value, memory).and_then(|e| self.message_of(&e)) {
                 Some(id) => {
@@ -277,12 +287,22 @@ impl RankLife {
     }
 
     /// The thread begins to wait, or goes on waiting; or it does so no longer, as `waits` says.
-    fn waits(&mut self, hart: usize, waits: bool, now_ps: u64) {
+    fn set_waiting(&mut self, hart: usize, waits: bool, now_ps: u64) {
         let thread = &mut self.threads[hart];
         if waits {
             thread.waits_since.get_or_insert(now_ps);
-        } else if let (Some(since_ps), Some(current)) = (thread.waits_since.take(), thread.current) {
-            self.totals[usize::from(current.number)].waiting_ps += now_ps.saturating_sub(since_ps);
+            return;
+        }
+        let awaited = thread.awaited.take();
+        let (Some(since_ps), Some(current)) = (thread.waits_since.take(), thread.current) else { return };
+        let call = &mut self.totals[usize::from(current.number)];
+        call.waiting_ps += now_ps.saturating_sub(since_ps);
+        let received = self.requests.get(&thread.blocked).and_then(|request| request.message);
+        if let Some((message, is_send)) = received.map(|id| (id, false)).or(awaited)
+            && now_ps > since_ps
+        {
+            let wait = Wait { call: current.number, message, is_send, since_ps, until_ps: now_ps };
+            self.waits.push(wait);
         }
     }
 
@@ -301,7 +321,7 @@ impl RankLife {
         } else if self.timeline_max > 0 {
             self.timeline_left_out += 1;
         }
-        self.waits(hart, false, now_ps);
+        self.set_waiting(hart, false, now_ps);
         let thread = &mut self.threads[hart];
         thread.current = None;
         thread.nested.clear();
@@ -392,6 +412,10 @@ impl RankLife {
         }
         let (call_ps, call_serial) = self.threads[hart].here(now_ps);
         let unposted = Request { post_ps: None, call_ps, call_serial, message: None, number: 0 };
+        let thread = &mut self.threads[hart];
+        if thread.waits_since.is_some() && thread.awaited.is_none_or(|(_, is_send)| !is_send) {
+            thread.awaited = Some((id, false));
+        }
         let request = self.requests.entry(address).or_insert(unposted);
         request.message = Some(id);
         self.kept.take(id, request.number);
@@ -475,6 +499,11 @@ impl RankLife {
     /// Number and entry [ps] of the MPI call that the thread on hart `hart` is in.
     pub fn current_call(&self, hart: usize) -> Option<(u32, u64)> {
         self.threads[hart].current.map(|c| (u32::from(c.number), c.enter_ps))
+    }
+
+    /// Its waits that a message ended, in the order of their ends.
+    pub fn waits(&self) -> &[Wait] {
+        &self.waits
     }
 
     /// Messages that came before their receive was posted.

@@ -284,6 +284,8 @@ mod tests {
             mpi_ps: 20,
             unexpected: 0,
             copied_aside: 0,
+            shares: crate::Shares::default(),
+            waits: vec![],
             calls: vec![],
         };
         Summary {

@@ -2,6 +2,7 @@
 
 use crate::differences::{Distribution, MechanismUse};
 use crate::rank_life::RankLife;
+use crate::waits::{PeerWaits, WaitParts};
 use serde::Serialize;
 
 /// Version of the layout of `summary.json`.
@@ -135,8 +136,74 @@ pub struct RankSummary {
     pub unexpected: u64,
     /// Those of them whose data the library copied aside, and so copied twice.
     pub copied_aside: u64,
+    /// Where its threads' time went.
+    pub shares: Shares,
+    /// The ranks for which it waited longest in MPI calls, `MPI_Init` not counted, and what those waits were for.
+    pub waits: Vec<PeerWaits>,
     /// The MPI calls it made, by number.
     pub calls: Vec<CallSummary>,
+}
+
+macro_rules! shares {
+    ($( $(#[$doc:meta])+ $share:ident; )+) => {
+        /// Where the time of a rank's threads went, up to its end, in parts [ps] that add up to that time on each hart that a
+        /// thread of it has been on.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+        pub struct Shares {
+            $( $(#[$doc])+ pub $share: u64, )+
+            /// In them, waiting for a message.
+            #[serde(flatten)]
+            pub waiting: WaitParts,
+            /// In them, waiting, and no message ended it: not before the run ended, or none that was seen.
+            pub waiting_otherwise_ps: u64,
+        }
+
+        impl Shares {
+            /// In MPI calls other than `MPI_Init`, waiting [ps].
+            pub fn waiting_ps(&self) -> u64 {
+                self.waiting.all() + self.waiting_otherwise_ps
+            }
+
+            /// All of it [ps].
+            pub fn all(&self) -> u64 {
+                0 $( + self.$share )+ + self.waiting_ps()
+            }
+
+            /// Another rank's, too.
+            pub fn add(&mut self, other: Shares) {
+                $( self.$share += other.$share; )+
+                self.waiting.add(other.waiting);
+                self.waiting_otherwise_ps += other.waiting_otherwise_ps;
+            }
+        }
+    };
+}
+
+shares! {
+    /// Executing outside of MPI calls; hits of the caches are part of it, of the L2 too.
+    computing_ps;
+    /// There, waiting for lines of data.
+    data_cache_ps;
+    /// For lines of instructions.
+    instruction_cache_ps;
+    /// For entries of page tables.
+    page_tables_ps;
+    /// For room for stores.
+    stores_ps;
+    /// For uncached loads.
+    uncached_ps;
+    /// In system calls and page faults, where the machine charges for them; a kernel's instructions are computing.
+    system_software_ps;
+    /// Waiting for another thread.
+    other_threads_ps;
+    /// Sleeping.
+    asleep_ps;
+    /// While others had its hart, outside of MPI calls.
+    other_jobs_ps;
+    /// In `MPI_Init`.
+    mpi_init_ps;
+    /// In other MPI calls, working; `calls` says in which.
+    mpi_software_ps;
 }
 
 /// Use of one MPI call by a rank.
@@ -148,6 +215,8 @@ pub struct CallSummary {
     pub count: u64,
     /// Time [ps] within.
     pub time_ps: u64,
+    /// The part of it in which its thread could go on only when something came.
+    pub waiting_ps: u64,
     /// When [ps] it last returned; 0: it has not.
     pub left_ps: u64,
 }
@@ -161,6 +230,7 @@ impl CallSummary {
             name: name(number as u32).into(),
             count: t.count,
             time_ps: t.time_ps,
+            waiting_ps: t.waiting_ps,
             left_ps: t.left_ps,
         })
         .collect()

@@ -5,6 +5,7 @@
 use chasqui_abi::{communicator, context, request};
 
 use crate::guest::{self, Memory};
+use crate::stage::MessageId;
 
 /// `MPI_ANY_SOURCE` and `MPI_ANY_TAG` (`guest/include/mpi.h`).
 const ANY_SOURCE: i32 = -1;
@@ -88,6 +89,14 @@ pub(crate) fn of_request(address: u64, memory: Memory<'_>) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// The message that the request at `address` sends; `None`: it is complete, or is no send.
+pub(crate) fn sent_by(address: u64, memory: Memory<'_>) -> Option<MessageId> {
+    let at = |offset: u64| address.checked_add(offset);
+    let [complete, kind] = guest::bytes(at(request::COMPLETE)?, memory)?;
+    let is_open_send = complete == 0 && kind == request::SEND;
+    is_open_send.then(|| MessageId::of(&guest::envelope(at(request::ENVELOPE)?, memory)?))?
 }
 
 /// Whether the request at `address` is a receive of a nonblocking collective.

@@ -17,6 +17,7 @@ use crate::limits::limited_by;
 use crate::progress::Writing;
 use crate::request::{SIGHUP, SIGINT, SIGPIPE, SIGTERM};
 use crate::sandbox::{Limits, Reached};
+use crate::shares;
 
 /// What it exits with after a deadlock.
 const DEADLOCK: i32 = 125;
@@ -123,7 +124,8 @@ impl<'a> Results<'a> {
             message += &format!("\n{}", went_on(until));
         }
         let end_of = |p: &ProcessView<'_>| job_end.of_rank(p).map_or(time_ps, |at| at.0);
-        let limited_by = limited_by(&processes, time_ps, end_of);
+        let ranks: Vec<_> = processes.iter().map(|p| rank(p, end_of(p), &messages)).collect();
+        let limited_by = limited_by(&processes, &ranks, time_ps);
         let summary = Summary {
             schema_version: SUMMARY_VERSION,
             machine: resolved.name().to_string(),
@@ -137,7 +139,7 @@ impl<'a> Results<'a> {
             instructions: processes.iter().map(ProcessView::instructions).sum(),
             messages: messages.rows().len() as u64,
             limited_by: limited_by.text,
-            ranks: processes.iter().map(|p| rank(p, end_of(p))).collect(),
+            ranks,
             stages: messages.summary(writing.threads),
             mechanisms: messages.by_mechanism(),
             replay: None,
@@ -216,8 +218,9 @@ impl JobEnd {
 }
 
 /// Of a process that ended then, or was ended.
-fn rank(p: &ProcessView<'_>, time_ps: u64) -> RankSummary {
+fn rank(p: &ProcessView<'_>, time_ps: u64, messages: &Messages) -> RankSummary {
     let calls = CallSummary::of(p.life(), time_ps, &calls::name);
+    let (shares, waits) = shares::shares(p, time_ps, messages);
     RankSummary {
         rank: p.rank().0,
         node: p.node().0,
@@ -228,6 +231,8 @@ fn rank(p: &ProcessView<'_>, time_ps: u64) -> RankSummary {
         mpi_ps: calls.iter().map(|call| call.time_ps).sum(),
         unexpected: p.life().unexpected(),
         copied_aside: p.life().copied_aside(),
+        shares,
+        waits,
         calls,
     }
 }

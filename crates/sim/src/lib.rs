@@ -19,6 +19,7 @@ mod request;
 mod room;
 mod run;
 mod sandbox;
+mod shares;
 mod trace_window;
 
 pub use catalogue::{CATALOGUE, Catalogue, describe, faults, machines, warm_up};

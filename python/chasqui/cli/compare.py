@@ -15,11 +15,14 @@ from chasqui.errors import InputError
 if TYPE_CHECKING:
     from chasqui.comparison import Row
 
+# Of the ranks' time: less is not in the table.
+SHARE_SHOWN = 0.0005
+
 HELP = """Runs PROGRAM on each MACHINE and prints one table: simulated time between MPI_Init and
 MPI_Finalize, speed-up against the first machine and share of MPI calls in that time, the time of
-the whole run, messages, their mean latency [ns]. Further tables have the mean time of messages in
-each stage [ns], the mechanisms that carried them (on machines with several), and the run
-directories.
+the whole run, messages, their mean latency [ns]. Further tables have where the ranks' time went
+from their start to their end, the mean time of messages in each stage [ns], the mechanisms that
+carried them (on machines with several), and the run directories.
 
 The time between them is from when the last rank leaves MPI_Init until the last one enters
 MPI_Finalize. What a machine takes to connect its ranks and to clear its buffers is in the whole run
@@ -159,6 +162,7 @@ def report(rows: list[Row]) -> list[str]:
         )
     lines = [table(header, cells, left=(0, 7), columns=stdout_columns())]
     lines += [f"{row.machine}: {row.reason}" for row in rows if row.reason and "\n" in row.reason]
+    lines += _shares(rows)
     names = comparison.stage_names(rows)
     ran = [row for row in rows if row.stages()]
     if names and ran:
@@ -177,6 +181,29 @@ def report(rows: list[Row]) -> list[str]:
     lines.append("")
     lines += [f"run directory {path} ({machine})" for machine, path in comparison.directories(rows)]
     return lines
+
+
+def _shares(rows: list[Row]) -> list[str]:
+    """Where the ranks' time went on each machine, in parts that add up to it."""
+    from chasqui import shares
+    from chasqui.text import stdout_columns, table
+
+    ran = [row for row in rows if row.result]
+    whole = {row.machine: row.shares() for row in ran}
+    calls = {row.machine: row.call_shares() for row in ran}
+    found: list[tuple[str, list[float]]] = []
+    for name in dict.fromkeys(name for each in whole.values() for name in each):
+        found.append((name, [each[name] for each in whole.values()]))
+        if name == shares.SOFTWARE:
+            names = dict.fromkeys(name for each in calls.values() for name in each)
+            found += [(f"  {n}", [each.get(n, 0.0) for each in calls.values()]) for n in names]
+    shown = [
+        [name, *(f"{share:.1%}" for share in each)]
+        for name, each in found
+        if max(each) >= SHARE_SHOWN
+    ]
+    header = ["where the ranks' time went", *whole]
+    return ["", table(header, shown, columns=stdout_columns())] if shown else []
 
 
 def _mechanisms(rows: list[Row]) -> str:
@@ -235,6 +262,8 @@ def _write_csv(entries: list[dict[str, Any]]) -> None:
     flat = []
     for entry in entries:
         stages = entry.pop("stages_ns")
+        parts = {f"share_{name.replace(' ', '_')}": e for name, e in entry.pop("shares").items()}
+        del entry["call_shares"]
         del entry["mechanisms"]
         loggp = entry.pop("loggp", {})
         for name in ("L_ps", "o_send_ps", "o_recv_ps", "g_ps", "G_ps_per_byte"):
@@ -242,7 +271,7 @@ def _write_csv(entries: list[dict[str, Any]]) -> None:
                 entry[name] = loggp[name]
         # Whether that is it, or a bound.
         entry |= {f"{name}_sign": sign for name, sign in loggp.get("signs", {}).items()}
-        flat.append({**entry, **{f"{name}_ns": value for name, value in stages.items()}})
+        flat.append({**entry, **parts, **{f"{name}_ns": value for name, value in stages.items()}})
     names = list(dict.fromkeys(name for entry in flat for name in entry))
     writer = csv.DictWriter(sys.stdout, names, lineterminator="\n")
     writer.writeheader()
