@@ -13,7 +13,9 @@ from chasqui.cli import options
 from chasqui.errors import InputError
 
 if TYPE_CHECKING:
+    from chasqui.attribution import Attribution
     from chasqui.comparison import Row
+    from chasqui.simulation import Job
 
 # Of the ranks' time: less is not in the table.
 SHARE_SHOWN = 0.0005
@@ -28,6 +30,12 @@ The time between them is from when the last rank leaves MPI_Init until the last 
 MPI_Finalize. What a machine takes to connect its ranks and to clear its buffers is in the whole run
 alone, of which it is most where a program is as short as the examples are.
 
+--attribute says what the difference of two machines is made of. Each group of parameters that both
+have (clock, caches, network latency, …) is made equal alone, on either machine, and then all of
+them: what is left is the NI, and whatever else only one of them has. Each factor is by how many
+times the second machine takes longer because of a group; on the first machine and on the second,
+since groups act on each other.
+
 A machine on which the program fails is a row with the reason. The exit status is the largest of
 all runs. If one of them cannot start, none does, and the status is 2.
 
@@ -35,6 +43,7 @@ all runs. If one of them cannot start, none does, and the status is 2.
 Examples:
   chasqui compare loggp voyager -np 4 -- ./ring
   chasqui compare voyager/flush voyager/reclaim -np 8 --logp -- ./cg -g 64
+  chasqui compare loggp voyager -np 4 --attribute -- ./ring
 """
 
 
@@ -65,6 +74,10 @@ def commands() -> dict[str, click.Command]:
     help="Put the run directories into DIR, one a machine (default: runs/, numbered).",
 )  # fmt: skip
 @click.option("--logp", "with_logp", is_flag=True, help="Measure the machines' LogGP figures too.")
+@click.option(
+    "--attribute", "with_attribution", is_flag=True,
+    help="Say what the difference of two machines is made of (some 20 further runs).",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the table as comma-separated values.")
 @options.quiet("No progress on the terminal.")
@@ -75,6 +88,7 @@ def compare(
     settings: dict[str, Any],
     directory: str | None,
     with_logp: bool,
+    with_attribution: bool,
     as_json: bool,
     as_csv: bool,
     quiet: bool,
@@ -84,6 +98,11 @@ def compare(
 
     if as_json and as_csv:
         raise InputError("--json and --csv: only one of them can be printed; choose one")
+    if with_attribution and (as_csv or len(machines) != 2):
+        raise InputError(
+            "--attribute lays two machines side by side, as a table or with --json: "
+            "chasqui compare loggp voyager -np 4 --attribute -- ./ring"
+        )
     words = ctx.meta.get("chasqui.program", ())
     if not machines or not words:
         raise InputError(
@@ -115,21 +134,43 @@ def compare(
             break
     if left := [job.machine for job in jobs[len(rows) :]]:
         say(f"chasqui: interrupted before {', '.join(left)}: no row")
-    _show(rows, f"{name} on {settings['ranks']} ranks", as_json=as_json, as_csv=as_csv)
+    found = _attribution(jobs, rows, quiet=quiet) if with_attribution else None
+    title = f"{name} on {settings['ranks']} ranks"
+    _show(rows, found, title, as_json=as_json, as_csv=as_csv)
     return max(row.status for row in rows)
 
 
-def _show(rows: list[Row], title: str, *, as_json: bool, as_csv: bool) -> None:
+def _attribution(jobs: list[Job], rows: list[Row], *, quiet: bool) -> Attribution | None:
+    """None: one of the two did not finish, which its row says."""
+    from chasqui import attribution
+    from chasqui.text import Counter
+
+    if len(rows) < len(jobs) or any(not row.main_part_ps for row in rows):
+        return None
+    times = [(job, row.main_part_ps or 0) for job, row in zip(jobs, rows, strict=True)]
+    if quiet:
+        return attribution.attribute(times)
+    with Counter("runs with the other machine's values") as progress:
+        return attribution.attribute(times, progress)
+
+
+def _show(
+    rows: list[Row], found: Attribution | None, title: str, *, as_json: bool, as_csv: bool
+) -> None:
     from chasqui import comparison
 
     if as_json:
         import json
 
-        print(json.dumps(comparison.as_json(rows), indent=2))
+        entries: Any = comparison.as_json(rows)
+        if found is not None:
+            entries = {"machines": entries, "attribution": found.as_json()}
+        print(json.dumps(entries, indent=2))
     elif as_csv:
         _write_csv(comparison.as_json(rows))
     else:
-        print("\n".join([f"{title}: times between MPI_Init and MPI_Finalize", *report(rows)]))
+        lines = [f"{title}: times between MPI_Init and MPI_Finalize", *report(rows)]
+        print("\n".join([*lines, *(_factors(found) if found is not None else [])]))
 
 
 def report(rows: list[Row]) -> list[str]:
@@ -204,6 +245,34 @@ def _shares(rows: list[Row]) -> list[str]:
     ]
     header = ["where the ranks' time went", *whole]
     return ["", table(header, shown, columns=stdout_columns())] if shown else []
+
+
+def _factors(found: Attribution) -> list[str]:
+    """What the difference is made of: the factors, the parameters, the sentence."""
+    from chasqui.text import filled, stdout_columns, table
+
+    columns = stdout_columns()
+    first, second = found.machines
+    whole = f"{second} to {first}"
+    rows = [*found.factors, found.products(), found.interaction()]
+    cells = [
+        [each.group, *("-" if f is None else f"{f:.2f}" for f in (each.on_first, each.on_second))]
+        for each in rows
+    ]
+    cells.append([f"time of {whole}", *[f"{found.ratio:.2f}"] * 2])
+    lines = [
+        "",
+        table(["longer because of", f"on {first}", f"on {second}"], cells, columns=columns),
+    ]
+    lines += ["", f"parameters in which they differ ({first}, {second})"]
+    for group, changed in found.differences.items():
+        values = "; ".join(f"{each.name} {each.first}, {each.second}" for each in changed)
+        lines.append(filled(f"{group}: {values}", columns))
+    lines += [
+        filled(f"{group} is not exchanged, and part of the rest: {why}", columns)
+        for group, why in found.left.items()
+    ]
+    return [*lines, "", filled(found.sentence(), columns)]
 
 
 def _mechanisms(rows: list[Row]) -> str:

@@ -1,0 +1,98 @@
+"""What the difference of two machines is made of: `compare --attribute`.
+
+Use this when its groups, parameters or `compare` change.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT
+from simulated import command
+
+pytestmark = pytest.mark.core
+
+RING = ROOT / "build" / "examples" / "ring"
+CLOCK = """schema_version = 1
+extends = "voyager"
+[node.core]
+clock = { value = "75 MHz", source = "half" }
+"""
+
+
+def attribute(directory: Path, *machines: str) -> tuple[dict[str, Any], str]:
+    """Its content, and the last line for people."""
+    words = ["compare", *machines, "-np", "2", "-q", "--attribute"]
+    done = command(*words, "--json", "--", str(RING), directory=directory)
+    assert (done.returncode, done.stderr) == (0, "")
+    shown = command(*words, "--", str(RING), directory=directory).stdout.splitlines()
+    found: dict[str, Any] = json.loads(done.stdout)["attribution"]
+    return found, shown[-1]
+
+
+def factors(found: dict[str, Any]) -> dict[str, tuple[float | None, float | None]]:
+    return {each["group"]: (each["on_first"], each["on_second"]) for each in found["factors"]}
+
+
+def test_one_parameter_is_the_whole_difference(tmp_path: Path) -> None:
+    """The control: nothing but the clock differs, so nothing else has a factor."""
+    (tmp_path / "slow.toml").write_text(CLOCK)
+    found, said = attribute(tmp_path, "voyager", "slow.toml")
+    ratio = found["ratio"]
+    assert 1.2 < ratio < 2
+    assert factors(found) == {
+        "processor clock": (ratio, ratio),
+        "the NI and the rest": (1.0, 1.0),
+    }
+    assert found["interaction"] == {"group": "interaction", "on_first": 1.0, "on_second": 1.0}
+    assert said == (
+        f"slow.toml takes {ratio:.2f} times as long as voyager: by processor clock {ratio:.2f} "
+        "times."
+    )
+    changed = found["differences"]["processor clock"]
+    assert changed == [{"name": "node.core.clock", "first": "150 MHz", "second": "75 MHz"}]
+
+
+def test_factors_and_interaction_make_the_ratio(tmp_path: Path) -> None:
+    found, said = attribute(tmp_path, "loggp", "voyager")
+    by_group = factors(found)
+    for place, side in enumerate(("on_first", "on_second")):
+        product = found["interaction"][side]
+        for each in by_group.values():
+            factor = each[place]
+            assert factor is not None
+            product *= factor
+        assert product == pytest.approx(found["ratio"])
+    clock = by_group["processor clock"]
+    assert min(filter(None, clock)) > 1.5, "150 MHz instead of 1 GHz"
+    assert "by processor clock" in said
+
+
+def test_what_cannot_be_exchanged_is_part_of_the_rest(tmp_path: Path) -> None:
+    found, _ = attribute(tmp_path, "voyager", "netcache/tcp")
+    assert "tcp needs a kernel" in found["not_exchanged"]["kernel"]
+    assert "kernel" not in factors(found)
+    assert "network.packet_max" in {
+        each["name"] for each in found["differences"]["the NI and the rest"]
+    }
+    assert None not in factors(found)["the NI and the rest"]
+
+
+@pytest.mark.parametrize(
+    "words", [["loggp"], ["loggp", "voyager", "netcache"], ["loggp", "voyager", "--csv"]]
+)
+def test_it_is_of_two_machines_as_a_table(tmp_path: Path, words: list[str]) -> None:
+    done = command("compare", *words, "--attribute", "--", str(RING), directory=tmp_path)
+    assert done.returncode == 2
+    assert "--attribute lays two machines side by side" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_program_that_fails_on_one_has_no_factors(tmp_path: Path) -> None:
+    words = ["compare", "loggp", "voyager", "-np", "2", "-q", "--attribute", "--limit-time", "9 us"]
+    done = command(*words, "--", str(RING), directory=tmp_path)
+    assert done.returncode == 124
+    assert "longer because of" not in done.stdout
