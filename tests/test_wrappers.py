@@ -527,6 +527,21 @@ def test_a_program_whose_missing_functions_are_not_called(
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("flags", [[], pytest.param(["--toolchain", "gnu"], marks=pytest.mark.gnu)])
+@pytest.mark.parametrize("use", ["table[argc]", "table[2]", "argc > 1 ? gone() : (long)table"])
+def test_a_variable_that_is_missing_has_no_stub(
+    chasqui: Run, tmp_path: Path, flags: list[str], use: str
+) -> None:
+    """The program would read the stub's instructions."""
+    (tmp_path / "a.c").write_text(
+        f"extern int table[]; int gone(void); int main(int argc, char **v) {{ return {use}; }}\n"
+    )
+    done = chasqui("cc", *flags, "-w", "--stub-missing", "a.c", "-o", "a")
+    assert done.returncode == 2
+    assert "--stub-missing: table: missing, and never called by name" in done.stderr
+    assert not (tmp_path / "a").exists()
+
+
 FORTRAN_MISSING = """\
 program missing
   use mpi

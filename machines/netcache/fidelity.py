@@ -241,6 +241,10 @@ def _replaced(
     ]
 
 
+# How many times as long a run on up to 16 ranks may take by a change that has nothing to do with
+# policies (netcache/spread; tests/test_fidelity.py holds it against the table).
+BEYOND = 1.050
+
 CLAIMS = (
     Figure(
         row="1a",
@@ -252,6 +256,7 @@ CLAIMS = (
         experiment="one-rank",
         needs=CG,
         ours=lambda tables: tables.received(CG).point_to_point,
+        given=True,
         reason=POINT_TO_POINT,
     ),
     Figure(
@@ -264,6 +269,7 @@ CLAIMS = (
         experiment="one-rank",
         needs=CG,
         ours=lambda tables: tables.received(CG).point_to_point_short,
+        given=True,
         reason=POINT_TO_POINT,
     ),
     Figure(
@@ -359,13 +365,13 @@ CLAIMS = (
         says="VIA with twice the data cache is slower than LDTCT",
         experiment="double-cache",
         points=lambda tables: (
-            row.speedup_over_double > 1 for row in tables.results.all(policy="ldtct", study="C")
+            row.speedup_over_double > BEYOND for row in tables.results.all(policy="ldtct", study="C")
         ),
         reason="On 4 ranks `cg` and `lattice`, whose own data do not fit the data cache, gain more "
-        "by a larger one. This VIA is in hardware, where rows 2 and 3 have M-VIA as the thesis: by "
-        "that programs take so much longer, for its kernel executes, that no data cache could make "
-        "up for it. Counted is also `lattice` on 16 ranks, slower by less than its run time moves "
-        "by itself (netcache/spread).",
+        "by a larger one. Where the two differ by less than run times move by themselves "
+        "(netcache/spread), as in three other cases, it is not counted as slower. This VIA is in "
+        "hardware, where rows 2 and 3 have M-VIA as the thesis: by that programs take so much "
+        "longer, for its kernel executes, that no data cache could make up for it.",
     ),
     Figure(
         row="10",

@@ -25,6 +25,9 @@ def warm_up(machine: str, sets: Sequence[str], sizes: Sequence[int]) -> list[int
 def inspect(path: str) -> str:
     """What a compiled file asks for: `Report` of crates/inspect."""
 
+def called(path: str) -> str:
+    """Names of the functions that a linked program calls, or jumps to."""
+
 def system_calls() -> str:
     """[{number, name, served: full|partial|refused|missing, left_out}]"""
 

@@ -458,10 +458,17 @@ def _link(result: Plan, environment: dict[str, str]) -> int:
 
     if not result.stub_missing or result.mode != "link":
         return link((), lambda _: False)
-    from chasqui import stubs
+    from chasqui import core, stubs
 
     status, names = stubs.link(link)
     if names and status == 0:
+        output = Path(result.output or "a.out")
+        if uncalled := [name for name in names if name not in core.called(str(output))]:
+            output.unlink()
+            raise InputError(
+                f"--stub-missing: {', '.join(uncalled)}: missing, and never called by name: this "
+                "may be a variable, of which there is no stub; define it"
+            )
         print(f"chasqui: stubs, which end the job: {', '.join(names)}", file=sys.stderr)
     return status
 

@@ -76,6 +76,11 @@ def inspect(path: str) -> dict[str, Any]:
     return found
 
 
+def called(path: str) -> set[str]:
+    """Names of the functions that a linked program calls, or jumps to."""
+    return set(json.loads(_call("called", path)))
+
+
 def system_calls() -> list[dict[str, Any]]:
     """[{number, name, served: full|partial|refused|missing, left_out}] of all that Linux has."""
     found: list[dict[str, Any]] = json.loads(_call("system_calls"))

@@ -71,6 +71,12 @@ def partial() -> dict[str, str]:
     return found
 
 
+# Functions with large counts do the work of those with ints (guest/mpi/bindings/large.h), but for
+# those that only tell a size or an extent, and take no count.
+LARGE = re.compile(r"MPI_(?!Type_size|Type_get_|Get_|Status_|Type_create_resized)\w+_c")
+LARGE_NOTE = "counts, and displacements of collectives, up to 2,147,483,647"
+
+
 @functools.cache
 def functions() -> dict[str, Function]:
     """Every function of the standard by name."""
@@ -78,7 +84,8 @@ def functions() -> dict[str, Function]:
     found = {}
     for each in standard.functions().values():
         state = THERE if each.name in there else MISSING
-        note = notes.get(each.name, "") if state == THERE else ""
+        large = LARGE_NOTE if LARGE.fullmatch(each.name) else ""
+        note = notes.get(each.name, large) if state == THERE else ""
         found[each.name] = Function(*each, PARTIAL if note else state, note)
     return found
 

@@ -59,10 +59,12 @@ def _topic(topic: str, functions: list[Function]) -> str:
         large = [each for each in found if _is_large(each)]
         plain = [each for each in found if not _is_large(each)]
         if state == PARTIAL:
-            lines += [f"- partial: `{each.name}`: {each.note}" for each in found]
+            lines += [f"- partial: `{each.name}`: {each.note}" for each in plain]
+            if large:
+                lines.append(f"- partial: {_names(e.name for e in large)}: {coverage.LARGE_NOTE}")
             continue
         # The twins for large counts are counted, as long as all are there or all are missing.
-        every = len(large) == len([each for each in functions if _is_large(each)])
+        every = len(large) == len([each for each in functions if _is_large(each)]) > 0
         shown = [each.name for each in plain] if every else [each.name for each in found]
         if shown:
             lines.append(f"- {state}: {_names(shown)}")

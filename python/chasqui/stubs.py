@@ -3,7 +3,8 @@ not find gets a body that ends the job and names it (guest/mpi/bindings/missing.
 
 The linker says what it lacks; it names so many functions at a time, so it is asked again until it
 lacks nothing. Functions of C++ with a signature, which linkers show without their linker's names,
-stay missing.
+stay missing. So does what nothing calls by its name, which may be a variable: the caller sees to
+that.
 """
 
 from __future__ import annotations

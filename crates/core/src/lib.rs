@@ -105,6 +105,12 @@ fn inspect(py: Python<'_>, path: std::path::PathBuf) -> PyResult<String> {
     json(&py.detach(|| chasqui_inspect::inspect(&path)).map_err(input)?)
 }
 
+/// The functions that a program calls by name.
+#[pyfunction]
+fn called(py: Python<'_>, path: std::path::PathBuf) -> PyResult<String> {
+    json(&py.detach(|| chasqui_inspect::called(&path)).map_err(input)?)
+}
+
 /// Every system call of Linux, and what becomes of it.
 #[pyfunction]
 fn system_calls() -> PyResult<String> {
@@ -134,6 +140,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(faults, module)?)?;
     module.add_function(wrap_pyfunction!(conformance, module)?)?;
     module.add_function(wrap_pyfunction!(inspect, module)?)?;
+    module.add_function(wrap_pyfunction!(called, module)?)?;
     module.add_function(wrap_pyfunction!(system_calls, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)

@@ -50,6 +50,8 @@ pub(crate) struct Edge {
     pub at: u64,
     /// Index of the other function.
     pub to: usize,
+    /// It goes there; else it takes the address.
+    pub goes: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,7 +135,7 @@ impl Program {
                 _ => None,
             };
             if let Some(to) = target.or(taken).and_then(|address| self.starting(address)) {
-                edges.push(Edge { at: *address, to });
+                edges.push(Edge { at: *address, to, goes: target.is_some() });
             }
             if !flow::goes_on(insn) {
                 state = flow::BLANK;
@@ -142,7 +144,7 @@ impl Program {
         if let Some((address, insn)) = function.code.last() {
             let next = address.wrapping_add(insn.length.into());
             if flow::goes_on(insn) && !flow::is_call(insn) {
-                edges.extend(self.starting(next).map(|to| Edge { at: *address, to }));
+                edges.extend(self.starting(next).map(|to| Edge { at: *address, to, goes: true }));
             }
         }
         edges

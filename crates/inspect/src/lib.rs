@@ -4,6 +4,7 @@
 //! Reading order: this file (what is reported), `uses.rs` (objects, by their relocations), `code.rs`
 //! (linked RISC-V programs, by their instructions), `system_calls.rs`.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use object::read::archive::ArchiveFile;
@@ -73,6 +74,20 @@ pub fn inspect(path: &Path) -> Result<Report, String> {
     let fail = |why: String| format!("{}: {why}", path.display());
     let bytes = chasqui_files::read(path).map_err(|why| fail(format!("cannot be read: {why}")))?;
     report(&bytes).map_err(fail)
+}
+
+/// All names of the functions that a linked RISC-V program calls by name, or jumps to, from another function. That others
+/// are functions at all it does not say: their addresses may be taken.
+///
+/// # Errors
+/// Why the program can't be read.
+pub fn called(path: &Path) -> Result<Vec<String>, String> {
+    let fail = |why: String| format!("{}: {why}", path.display());
+    let bytes = chasqui_files::read(path).map_err(|why| fail(format!("cannot be read: {why}")))?;
+    let program = parse(&bytes).and_then(|file| code::Program::read(&file)).map_err(fail)?;
+    let gone = program.edges().filter(|(from, edge)| edge.goes && edge.to != *from).map(|(_, edge)| edge.to);
+    let gone: BTreeSet<usize> = gone.collect();
+    Ok(gone.into_iter().flat_map(|function| program.functions[function].names.iter().cloned()).collect())
 }
 
 fn report(bytes: &[u8]) -> Result<Report, String> {

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,11 +23,12 @@ from chasqui.text import number
 TENTH = 0.1
 
 AGREES = "agrees"
+GIVEN = "given"  # by what the machine, or the program, is: no run could find another
 IN_ORDER = "agrees in order only"  # not the figure
 IN_PART = "in part"  # an ordering, at half of the points or more
 DIFFERS = "differs"
 NOT_SHOWN = "not shown"  # nothing here says what it is
-VERDICTS = (AGREES, IN_ORDER, IN_PART, DIFFERS, NOT_SHOWN)
+VERDICTS = (AGREES, GIVEN, IN_ORDER, IN_PART, DIFFERS, NOT_SHOWN)
 
 Span = tuple[float, float]
 
@@ -79,6 +80,8 @@ class Claim:
     says: str
     experiment: str = ""  # of this machine; nothing: none says it
     reason: str = ""  # a sentence: why ours is another, or why it is not shown
+    # It follows from a parameter, or from the program alone: that it agrees says nothing of runs.
+    given: bool = False
     # A program from elsewhere (`Elsewhere.rows`). Without results of it the claim is not shown.
     needs: str = ""
 
@@ -278,7 +281,8 @@ def found(claim: Claim, tables: Tables) -> Found:
     results of a program from elsewhere."""
     if claim.needs and not tables.has(claim.needs):
         return Found("-", NOT_SHOWN)
-    return claim.found(tables)
+    line = claim.found(tables)
+    return replace(line, verdict=GIVEN) if claim.given and line.verdict == AGREES else line
 
 
 def is_measured(machine: str, folder: Path) -> bool:
@@ -413,7 +417,8 @@ all. |
 | ours | What we measured; of an ordering, at how many of the points (sizes, programs or settings) \
 it holds. |
 | ratio | Ours divided by the document's; *within*: ours lies in the document's range. |
-| verdict | *agrees*: within the tolerance. *agrees in order only*: another figure, but what is \
+| verdict | *agrees*: within the tolerance. *given*: by what the program, or a parameter, \
+is: no run could find another. *agrees in order only*: another figure, but what is \
 more in the document is more here. *in part*: an ordering that holds at half of the points or \
 more. *differs*: neither. *not shown*: no table says what it is here. |
 | experiment | `chasqui experiment MACHINE/EXPERIMENT` measures it. |
