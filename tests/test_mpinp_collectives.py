@@ -340,3 +340,11 @@ def test_soft_floating_point_has_the_bits_of_the_hosts(tmp_path: Path) -> None:
         [program, str(SEED), "500000"], check=False, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout
+
+
+def test_ranks_that_mean_different_roots_stop_no_card(compile_c: Compiler, tmp_path: Path) -> None:
+    """An invitation ends with its collective, and blocks that nobody awaits are dropped."""
+    program = compile_c("roots", (PLACE / "roots.c").read_text())
+    done = command("run", "-np", "7", *MACHINE, "--", str(program), directory=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "roots: PASSED" in done.stdout
