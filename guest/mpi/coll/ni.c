@@ -53,7 +53,7 @@ static int run(const struct mpi_collective *what)
     if (!chq.device->collective(what, &request))
         chq_die("the network interface refuses a collective that it said it takes");
     request_wait(&request);
-    return MPI_SUCCESS;
+    return request.error;
 }
 
 int chq_barrier_ni(struct communicator *comm)
@@ -116,9 +116,9 @@ static int move_blocks(enum coll_kind kind, const struct side *own, const struct
     for (size_t i = 0; !gathers && i < blocks; i++)
         chq_pack(side_block(all, (int)i), all->count, all->type, every + i * block, block);
     int error = run(&what);
-    if (!gathers)
+    if (!gathers && !error)
         chq_unpack(mine, block, own->buffer, own->count, own->type);
-    for (size_t i = 0; gathers && i < blocks; i++)
+    for (size_t i = 0; gathers && !error && i < blocks; i++)
         chq_unpack(every + i * block, block, side_block(all, (int)i), all->count, all->type);
     scratch_free(&own_room);
     scratch_free(&all_room);
