@@ -170,6 +170,19 @@ def test_what_comes_while_a_probe_asks_is_found(
     assert f"probes, seed {SEED + 1}: PASSED" in done.stdout
 
 
+@pytest.mark.parametrize("machine", ["mpinp-modern/dpu", "mpinp/mcp"])
+def test_notes_do_not_end_the_showing_of_a_message(
+    compile_c: Compiler, tmp_path: Path, machine: str
+) -> None:
+    """Before, one between a probe and its answer let the message be cancelled that was claimed
+    next, and that ended the program ("a message that was shown is gone"): on the first of these."""
+    program = compile_c("notes", (PLACE / "notes.c").read_text())
+    words = ["-np", "4", "--machine", machine, "--", str(program), "2", "4000"]
+    done = command("run", "-q", "--out", "out", *words, directory=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "notes: PASSED" in done.stdout
+
+
 VARIATIONS = {
     "two": ["--threads", "2"],
     "four": ["--threads", "4"],
