@@ -254,6 +254,53 @@ int main(int argc, char **argv)
     assert any(f"rank {each}: {words}" in done.stderr for each in (rank, 2)), done.stderr
 
 
+# The same, of a communicator whose errors are the program's.
+RETURNED = [*UNLIKE, "MPI_Allreduce(a, b, 1 + (rank == 3), MPI_INT, MPI_SUM, MPI_COMM_WORLD)"]
+
+
+@pytest.mark.parametrize("what", RETURNED)
+def test_errors_of_cards_are_the_calls(compile_c: Compiler, tmp_path: Path, what: str) -> None:
+    """Before, they were raised on MPI_COMM_WORLD, and the call returned MPI_SUCCESS."""
+    call = what.replace("MPI_COMM_WORLD", "comm")
+    source = f"""\
+#include <mpi.h>
+#include <stdio.h>
+static int handled;
+static void handle(MPI_Comm *comm, int *error, ...)
+{{
+    (void)comm;
+    MPI_Error_class(*error, &handled);
+}}
+int main(int argc, char **argv)
+{{
+    int rank, class, sum = 0, a[8] = {{0}}, b[8] = {{7, 7, 7, 7, 7, 7, 7, 7}};
+    MPI_Comm comm;
+    MPI_Errhandler handler;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_create_errhandler(handle, &handler);
+    MPI_Comm_set_errhandler(comm, handler);
+    MPI_Error_class({call}, &class);
+    if (class != handled)
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    if (class)
+        printf("%d: %s\\n", rank, class == MPI_ERR_TRUNCATE ? "truncated" : "otherwise");
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm);
+    if (sum != 6)
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    MPI_Finalize();
+    return 0;
+}}
+"""
+    program = str(compile_c(f"returned{RETURNED.index(what)}", source))
+    done = command("run", "--out", "out", "-np", "4", *MACHINE, "--", program, directory=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rank, _ = UNLIKE.get(what, (3, ""))
+    assert f"{rank}: truncated" in done.stdout
+    assert "otherwise" not in done.stdout
+
+
 def test_results_do_not_depend_on_how_it_is_simulated(
     compile_c: Compiler, mixture: Path, tmp_path: Path
 ) -> None:
@@ -340,3 +387,11 @@ def test_soft_floating_point_has_the_bits_of_the_hosts(tmp_path: Path) -> None:
         [program, str(SEED), "500000"], check=False, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout
+
+
+def test_ranks_that_mean_different_roots_stop_no_card(compile_c: Compiler, tmp_path: Path) -> None:
+    """An invitation ends with its collective, and blocks that nobody awaits are dropped."""
+    program = compile_c("roots", (PLACE / "roots.c").read_text())
+    done = command("run", "-np", "7", *MACHINE, "--", str(program), directory=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "roots: PASSED" in done.stdout

@@ -146,6 +146,43 @@ def test_what_is_probed_for_is_claimed_or_cancelled(compile_c: Compiler, tmp_pat
     assert "claims: PASSED" in done.stdout
 
 
+# What the firmware that answers probes may run on; the interrupt's hosts sleep as soon as they may.
+PROBED = {
+    "dpu": ["mpinp-modern/dpu"],
+    "asleep": ["mpinp-modern/dpu", "--set", "mpinp.shared.wait=interrupt", "--mpi", "wait.polls=1"],
+    "mcp": ["mpinp/mcp"],
+    "channel-cache": ["mpinp/channel-cache"],
+    "interrupt": ["mpinp/interrupt"],
+}
+
+
+@pytest.mark.parametrize(("per_node", "machine"), in_turn([1, 2], PROBED))
+def test_what_comes_while_a_probe_asks_is_found(
+    compile_c: Compiler, tmp_path: Path, per_node: int, machine: str
+) -> None:
+    """Before, the host heard of the message in the same look as of the answer that there was none,
+    took that for the later of the two, and waited for ever: on the first of these."""
+    program = compile_c("probes", (PLACE / "probes.c").read_text())
+    words = ["-np", "4", "--machine", *PROBED[machine], *shared(per_node), "--", str(program)]
+    arguments = [str(SEED + 1), "100" if SWEEP else "20", "1000"]
+    done = command("run", "-q", "--out", "out", *words, *arguments, directory=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"probes, seed {SEED + 1}: PASSED" in done.stdout
+
+
+@pytest.mark.parametrize("machine", ["mpinp-modern/dpu", "mpinp/mcp"])
+def test_notes_do_not_end_the_showing_of_a_message(
+    compile_c: Compiler, tmp_path: Path, machine: str
+) -> None:
+    """Before, one between a probe and its answer let the message be cancelled that was claimed
+    next, and that ended the program ("a message that was shown is gone"): on the first of these."""
+    program = compile_c("notes", (PLACE / "notes.c").read_text())
+    words = ["-np", "4", "--machine", machine, "--", str(program), "2", "4000"]
+    done = command("run", "-q", "--out", "out", *words, directory=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "notes: PASSED" in done.stdout
+
+
 VARIATIONS = {
     "two": ["--threads", "2"],
     "four": ["--threads", "4"],

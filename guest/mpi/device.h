@@ -133,7 +133,8 @@ struct mpi_device {
 
     /* A collective in the NI. `request` null: asks whether the device takes it, which all processes
      * must answer alike, so only from what is the same on all. Otherwise starts it; then
-     * mpi_collective_done(request) follows. Null: the device has none. */
+     * mpi_collective_done(request) follows, with the error's class in request->error, noted by chq_reason, if
+     * there is one. Null: the device has none. */
     bool (*collective)(const struct mpi_collective *what, struct request *request);
 };
 

@@ -46,14 +46,19 @@ void mpi_collective_done(struct request *request)
     request_complete(request);
 }
 
+static void wait_for(const struct mpi_collective *what, struct request *request)
+{
+    request_start(request, REQUEST_SEND);
+    if (!chq.device->collective(what, request))
+        chq_die("the network interface refuses a collective that it said it takes");
+    request_wait(request);
+}
+
 static int run(const struct mpi_collective *what)
 {
     struct request request;
-    request_start(&request, REQUEST_SEND);
-    if (!chq.device->collective(what, &request))
-        chq_die("the network interface refuses a collective that it said it takes");
-    request_wait(&request);
-    return MPI_SUCCESS;
+    wait_for(what, &request);
+    return request.error;
 }
 
 int chq_barrier_ni(struct communicator *comm)
@@ -97,9 +102,11 @@ static void pack_own(const struct side *own, char *packed, size_t block)
 }
 
 /* The operation is described by the side that the device was asked about (public_gather.c): at the root that of all
- * blocks. */
-static int move_blocks(enum coll_kind kind, const struct side *own, const struct side *all, int root,
-                       struct communicator *comm)
+ * blocks. An error leaves what a scatter's buffer had; what a gather's has then is not defined.
+ * The error is of a type, and read at a place, by which these functions are as long as when none came from here: nothing
+ * else of programs moves, on other machines neither (link.ld). */
+static unsigned long move_blocks(enum coll_kind kind, const struct side *own, const struct side *all, int root,
+                                 struct communicator *comm)
 {
     const struct side *asked = comm->rank == root ? all : own;
     struct mpi_collective what = describe(kind, asked->count, asked->type, NULL, comm);
@@ -115,22 +122,23 @@ static int move_blocks(enum coll_kind kind, const struct side *own, const struct
         pack_own(own, mine, block);
     for (size_t i = 0; !gathers && i < blocks; i++)
         chq_pack(side_block(all, (int)i), all->count, all->type, every + i * block, block);
-    int error = run(&what);
-    if (!gathers)
+    struct request request;
+    wait_for(&what, &request);
+    if (!gathers && !request.error)
         chq_unpack(mine, block, own->buffer, own->count, own->type);
     for (size_t i = 0; gathers && i < blocks; i++)
         chq_unpack(every + i * block, block, side_block(all, (int)i), all->count, all->type);
     scratch_free(&own_room);
     scratch_free(&all_room);
-    return error;
+    return (uint32_t)request.error;
 }
 
 int chq_gather_ni(const struct side *send, const struct side *recv, int root, struct communicator *comm)
 {
-    return move_blocks(COLL_GATHER, send, recv, root, comm);
+    return (int)move_blocks(COLL_GATHER, send, recv, root, comm);
 }
 
 int chq_scatter_ni(const struct side *send, const struct side *recv, int root, struct communicator *comm)
 {
-    return move_blocks(COLL_SCATTER, recv, send, root, comm);
+    return (int)move_blocks(COLL_SCATTER, recv, send, root, comm);
 }

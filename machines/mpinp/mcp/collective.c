@@ -9,7 +9,7 @@
  * of all programs, and move others' places, also on other machines. */
 #include "host.h"
 #include "mpi/coll/coll.h"
-#include "mpi/comm/raise.h"
+#include "mpi/runtime/error.h"
 
 #define NO_NAME UINT8_MAX
 
@@ -245,39 +245,37 @@ static int mcp_broadcast_by_messages(const struct mpi_collective *what)
     return mcp_binomial(what->recv, what->bytes, what->root, &comm);
 }
 
-static void mcp_broadcast(const struct mpi_collective *what)
+static int mcp_broadcast(const struct mpi_collective *what)
 {
     bool is_root = what->rank == what->root;
     if (mcp_is_together(what, is_root ? 0 : CHASQUI_MPINP_COLLECTIVE_TAKES, is_root ? what->send : NULL))
-        return;
-    int error = mcp_broadcast_by_messages(what);
-    if (error)
-        chq_fail(&chq_world, "MPI_Bcast", error, NULL);
+        return MPI_SUCCESS;
+    return mcp_broadcast_by_messages(what);
 }
 
-static void mcp_fail(const char *call) { chq_fail(&chq_world, call, MPI_ERR_TRUNCATE, "the processes' counts differ"); }
-
-static void mcp_allreduce(const struct mpi_collective *what)
+/* The error of a collective that was refused if not `is_together`. */
+static int mcp_error(bool is_together)
 {
-    if (!mcp_is_together(what, CHASQUI_MPINP_COLLECTIVE_TAKES, what->send))
-        mcp_fail("MPI_Allreduce");
+    return is_together ? MPI_SUCCESS : chq_reason(MPI_ERR_TRUNCATE, "the processes' counts differ");
 }
 
-static void mcp_reduce(const struct mpi_collective *what)
+static int mcp_allreduce(const struct mpi_collective *what)
 {
-    if (!mcp_is_together(what, what->rank == what->root ? CHASQUI_MPINP_COLLECTIVE_TAKES : 0, what->send))
-        mcp_fail("MPI_Reduce");
+    return mcp_error(mcp_is_together(what, CHASQUI_MPINP_COLLECTIVE_TAKES, what->send));
 }
 
-static void mcp_gather(const struct mpi_collective *what)
+static int mcp_reduce(const struct mpi_collective *what)
 {
-    if (!mcp_is_together(what, 0, what->send)) {
-        mcp_fail("MPI_Gather");
-        return;
-    }
+    return mcp_error(mcp_is_together(what, what->rank == what->root ? CHASQUI_MPINP_COLLECTIVE_TAKES : 0, what->send));
+}
+
+static int mcp_gather(const struct mpi_collective *what)
+{
+    int error = mcp_error(mcp_is_together(what, 0, what->send));
     const char *from = mcp_card_collected();
-    for (int i = 0; what->rank == what->root && i < what->ranks; i++, from += mcp_block(what))
+    for (int i = 0; !error && what->rank == what->root && i < what->ranks; i++, from += mcp_block(what))
         memcpy((char *)what->recv + (size_t)mcp_rank_behind(what, i) * what->bytes, from, what->bytes);
+    return error;
 }
 
 /* The root's blocks, in the order that the card has them. */
@@ -301,11 +299,11 @@ static bool mcp_scatter_from_root(const struct mpi_collective *what)
     return mcp_is_together_with(what, 0, blocks, bytes);
 }
 
-static void mcp_scatter(const struct mpi_collective *what)
+static int mcp_scatter(const struct mpi_collective *what)
 {
     bool is_root = what->rank == what->root;
-    if (is_root ? !mcp_scatter_from_root(what) : !mcp_is_together(what, CHASQUI_MPINP_COLLECTIVE_TAKES, NULL))
-        mcp_fail("MPI_Scatter");
+    return mcp_error(is_root ? mcp_scatter_from_root(what)
+                             : mcp_is_together(what, CHASQUI_MPINP_COLLECTIVE_TAKES, NULL));
 }
 
 /* It is the library's. */
@@ -331,19 +329,24 @@ static bool mcp_takes(const struct mpi_collective *what)
     return mcp_is_not(CHASQUI_MPINP_REASON_UNLIKE);
 }
 
+static int mcp_do(const struct mpi_collective *what)
+{
+    switch (what->kind) {
+    case MPI_COLLECTIVE_BARRIER: mcp_is_together(what, 0, NULL); return MPI_SUCCESS;
+    case MPI_COLLECTIVE_BCAST: return mcp_broadcast(what);
+    case MPI_COLLECTIVE_ALLREDUCE: return mcp_allreduce(what);
+    case MPI_COLLECTIVE_REDUCE: return mcp_reduce(what);
+    case MPI_COLLECTIVE_GATHER: return mcp_gather(what);
+    case MPI_COLLECTIVE_SCATTER: return mcp_scatter(what);
+    default: __builtin_trap(); /* mcp_takes has refused it. */
+    }
+}
+
 bool mcp_collective(const struct mpi_collective *what, struct request *request)
 {
     if (!request)
         return mcp_takes(what);
-    switch (what->kind) {
-    case MPI_COLLECTIVE_BARRIER: mcp_is_together(what, 0, NULL); break;
-    case MPI_COLLECTIVE_BCAST: mcp_broadcast(what); break;
-    case MPI_COLLECTIVE_ALLREDUCE: mcp_allreduce(what); break;
-    case MPI_COLLECTIVE_REDUCE: mcp_reduce(what); break;
-    case MPI_COLLECTIVE_GATHER: mcp_gather(what); break;
-    case MPI_COLLECTIVE_SCATTER: mcp_scatter(what); break;
-    default: __builtin_trap(); /* mcp_takes has refused it. */
-    }
+    request->error = mcp_do(what);
     request_complete(request);
     return true;
 }

@@ -30,9 +30,10 @@ static bool is_draining;
 static bool is_shown;
 static uint32_t shown_at; /* requests posted by then */
 static bool is_asking, is_answered; /* one question at a time */
+static uint32_t asked_at; /* requests posted by then */
 static struct chasqui_mpinp_event answer; /* the last */
 
-/* The last probe that found nothing. */
+/* The last probe. Valid: it found nothing, and the card has not said since that a message came. */
 static struct {
     uint64_t key;
     int pattern;
@@ -275,13 +276,17 @@ void mcp_receive_cancel(struct request *request)
 
 /* --- asking the card --- */
 
+/* UNCLAIMED may be heard in the same look, and is the later of the two: so what a vain probe means is noted here, not when the
+ * look is over. */
 void mcp_answered(const struct chasqui_mpinp_event *event)
 {
     answer = *event;
     is_answered = true;
+    if (event->kind == CHASQUI_MPINP_PROBED && event->result != CHASQUI_MPINP_COMPLETE)
+        vain.is_valid = listens = true;
 }
 
-/* Its answer follows in `answer`. Nothing is posted meanwhile. */
+/* Its answer follows in `answer`. Neither receives nor claims are posted meanwhile. */
 static void mcp_ask(const struct chasqui_mpinp_request *request)
 {
     is_asking = true;
@@ -291,6 +296,7 @@ static void mcp_ask(const struct chasqui_mpinp_request *request)
     }
     is_answered = false;
     mcp_card_post(request);
+    asked_at = mcp_card_posted();
     while (!is_answered) {
         chq_pause();
         mcp_look();
@@ -433,6 +439,13 @@ void mcp_receives_look(void)
 
 /* --- probing --- */
 
+/* The answer to a probe. A message that came since may be the one: its UNCLAIMED is heard already, so a process that slept now
+ * would not be woken for it. What was posted since, a note or entries, has ended the showing of a message. */
+static bool mcp_still_holds(void)
+{
+    return answer.result == CHASQUI_MPINP_COMPLETE ? mcp_card_posted() == asked_at : vain.is_valid;
+}
+
 struct message *mcp_probe(uint64_t key, int pattern)
 {
     struct mcp_held *message = mcp_held_for(key);
@@ -441,15 +454,16 @@ struct message *mcp_probe(uint64_t key, int pattern)
     if (listens && vain.is_valid && vain.key == key && vain.pattern == pattern)
         return NULL;
     struct chasqui_mpinp_request request = mcp_request_for(CHASQUI_MPINP_PROBE, key, pattern);
-    mcp_ask(&request);
-    if (answer.result != CHASQUI_MPINP_COMPLETE) {
+    do {
         vain.key = key;
         vain.pattern = pattern;
-        vain.is_valid = listens = true;
+        vain.is_valid = false;
+        mcp_ask(&request);
+    } while (!mcp_still_holds());
+    if (answer.result != CHASQUI_MPINP_COMPLETE)
         return NULL;
-    }
     is_shown = true;
-    shown_at = mcp_card_posted();
+    shown_at = asked_at;
     if (!spare)
         spare = chq_malloc(sizeof *spare);
     *spare = (struct mcp_held){.name = MCP_NONE,

@@ -142,7 +142,6 @@ bool rooted_begin(uint32_t process, const struct chasqui_mpinp_request *request)
 void rooted_collect(uint32_t process);
 extern bool rooted_wait; /* perhaps, to put headers into the queue, as collectives_wait */
 bool rooted_put(void); /* one; false: there is none, of other collectives neither */
-char *rooted_place(unsigned channel, const struct wire *wire); /* where blocks come */
 extern char *rooted_body; /* of the only header in the queue; NULL: that has none, or is another collective's */
 void rooted_moved(uint32_t process); /* data, to the host or from there */
 

@@ -225,11 +225,13 @@ static void collected(void)
         collective_came(wire.channel, &wire);
 }
 
+/* Blocks that its process does not await are dropped: what another one sends in error is no fault of this card's. */
 static void rooted(void)
 {
-    body.how = COLLECT_BLOCKS;
     if (wire.body == 0)
         rooted_came(wire.channel, &wire);
+    else if (rooted_place(wire.channel, &wire))
+        body.how = COLLECT_BLOCKS;
 }
 
 /* Where a body may go, if it is for a receive. */

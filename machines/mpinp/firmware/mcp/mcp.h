@@ -319,6 +319,7 @@ void collective_came(unsigned channel, const struct wire *wire);
 
 bool rooted_take(unsigned process, const struct chasqui_mpinp_request *request); /* false: it may not */
 void rooted_came(unsigned channel, const struct wire *wire);
+char *rooted_place(unsigned channel, const struct wire *wire); /* where blocks come; null: nobody awaits them */
 
 /* --- combine.c --- */
 

@@ -258,22 +258,24 @@ static bool is_about(const struct collective *collective, const struct wire *wir
     return collective->context == wire->header.context && collective->tag == wire->header.tag;
 }
 
-/* It has been invited, and so the process is still there. */
+/* It has been invited, and so the process is still there, unless processes mean different roots. */
 char *rooted_place(unsigned channel, const struct wire *wire)
 {
     uint32_t process = protocol.channels[channel].process;
     const struct collective *collective = &collectives[process];
-    check(is_about(collective, wire));
+    if (!is_about(collective, wire))
+        return NULL;
     if (collective->state == EXPECTS) {
-        check(collective->above == peers[channel].rank && wire->part == shape_of(collective, collective->count));
-        return blocks_of(process);
+        bool is_mine =
+            collective->above == peers[channel].rank && wire->part == shape_of(collective, collective->count);
+        return is_mine ? blocks_of(process) : NULL;
     }
-    check(collective->state == INVITES || collective->state == COLLECTS);
+    if (collective->state != INVITES && collective->state != COLLECTS)
+        return NULL;
     for (unsigned below = 0; below < collective->below_count; below++)
         if (collective->below[below] == peers[channel].rank &&
             wire->part == shape_of(collective, count_of(collective, below)))
             return block_at(process, 1u << below);
-    check(false);
     return NULL;
 }
 
@@ -326,6 +328,8 @@ void rooted_came(unsigned channel, const struct wire *wire)
     if (wire->collective & COLLECTIVE_INVITES)
         invitation_came(channel, wire);
     else if (wire->collective & COLLECTIVE_ANSWERS) {
+        /* It came behind all invitations of that collective. One that is left was for a process that meant another root. */
+        invitations[channel].is_there = false;
         if (is_above && collective->awaits_answer)
             answer_came(process);
     } else if (collective->state == EXPECTS) {
