@@ -46,4 +46,4 @@ pub use summary::{
     CallSummary, Host, Limit, Outcome, RankSummary, ReplaySummary, SUMMARY_VERSION, Shares, Summary,
 };
 pub use timeline::{Busy, LinkLife, Timeline};
-pub use waits::{PeerWaits, Wait, WaitParts, waits_by_peer};
+pub use waits::{PeerWaits, Wait, WaitParts, Waits};

@@ -107,6 +107,8 @@ struct ThreadLife {
     /// The message, of its own or not, for which it waits, as far as is known: that of the request on which it is blocked, or
     /// the last one that it matched meanwhile.
     awaited: Option<(MessageId, bool)>,
+    /// The wait that has ended, while the call has not said of which request.
+    waited: Option<(u64, u64)>,
 }
 
 impl ThreadLife {
@@ -221,6 +223,11 @@ impl RankLife {
                 Some(id) => {
                     self.unexpected += 1;
                     self.kept.arrive(id);
+                    // Perhaps a probe's.
+                    let thread = &mut self.threads[hart];
+                    if thread.waits_since.is_some() && thread.blocked == 0 {
+                        thread.awaited.get_or_insert((id, false));
+                    }
                 }
                 None => self.stray += 1,
             },
@@ -298,11 +305,30 @@ impl RankLife {
         let call = &mut self.totals[usize::from(current.number)];
         call.waiting_ps += now_ps.saturating_sub(since_ps);
         let received = self.requests.get(&thread.blocked).and_then(|request| request.message);
+        if thread.blocked == 0 {
+            thread.waited = Some((since_ps, now_ps));
+        }
         if let Some((message, is_send)) = received.map(|id| (id, false)).or(awaited)
             && now_ps > since_ps
         {
             let wait = Wait { call: current.number, message, is_send, since_ps, until_ps: now_ps };
             self.waits.push(wait);
+        }
+    }
+
+    /// The wait that a call has ended was for `message`, as the request says that it reports first: others may have been matched
+    /// meanwhile.
+    fn waited_for(&mut self, hart: usize, message: MessageId) {
+        let thread = &mut self.threads[hart];
+        let (Some((since_ps, until_ps)), Some(current)) = (thread.waited.take(), thread.current) else {
+            return;
+        };
+        let wait = Wait { call: current.number, message, is_send: false, since_ps, until_ps };
+        let is_same = |other: &&mut Wait| Wait { message, is_send: false, ..**other } == wait;
+        match self.waits.iter_mut().rev().take(self.threads.len()).find(is_same) {
+            Some(known) => *known = wait,
+            None if until_ps > since_ps => self.waits.push(wait),
+            None => {}
         }
     }
 
@@ -323,6 +349,7 @@ impl RankLife {
         }
         self.set_waiting(hart, false, now_ps);
         let thread = &mut self.threads[hart];
+        thread.waited = None;
         thread.current = None;
         thread.nested.clear();
         (thread.blocked, thread.waiting) = (0, 0);
@@ -453,6 +480,7 @@ impl RankLife {
             self.stray += 1;
             return;
         };
+        self.waited_for(hart, id);
         let thread = &mut self.threads[hart];
         let Some(current) = thread.current else {
             self.stray += 1;

@@ -161,19 +161,19 @@ macro_rules! shares {
         impl Shares {
             /// In MPI calls other than `MPI_Init`, waiting [ps].
             pub fn waiting_ps(&self) -> u64 {
-                self.waiting.all() + self.waiting_otherwise_ps
+                self.waiting.all().saturating_add(self.waiting_otherwise_ps)
             }
 
             /// All of it [ps].
             pub fn all(&self) -> u64 {
-                0 $( + self.$share )+ + self.waiting_ps()
+                [$( self.$share ),+].iter().fold(self.waiting_ps(), |sum, share| sum.saturating_add(*share))
             }
 
             /// Another rank's, too.
             pub fn add(&mut self, other: Shares) {
-                $( self.$share += other.$share; )+
+                $( self.$share = self.$share.saturating_add(other.$share); )+
                 self.waiting.add(other.waiting);
-                self.waiting_otherwise_ps += other.waiting_otherwise_ps;
+                self.waiting_otherwise_ps = self.waiting_otherwise_ps.saturating_add(other.waiting_otherwise_ps);
             }
         }
     };
@@ -196,8 +196,10 @@ shares! {
     system_software_ps;
     /// Waiting for another thread.
     other_threads_ps;
-    /// Sleeping.
+    /// Sleeping; under a kernel a hart without a thread does, too.
     asleep_ps;
+    /// Harts whose thread has ended, where no kernel runs.
+    no_thread_ps;
     /// While others had its hart, outside of MPI calls.
     other_jobs_ps;
     /// In `MPI_Init`.

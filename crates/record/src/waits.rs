@@ -1,9 +1,14 @@
 //! Waits: times in which a thread could go on only when something came, and whose fault that was. A wait is for the message
-//! that ended it; what of it which party took is known when the messages' records are joined.
+//! that ended it. What of it which party took is known when all records are joined: a sender that is late because it waits
+//! itself is not to blame, but whom it waits for.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::messages::{Message, Messages};
+use crate::messages::Messages;
+use crate::rank_life::RankLife;
 use crate::stage::{MessageId, Stage};
 
 /// A wait of a thread in an MPI call, which a message ended.
@@ -51,56 +56,126 @@ impl WaitParts {
 /// What a rank's waits for messages from or to another were for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PeerWaits {
-    /// World rank of the other.
+    /// World rank of the other, which need not be the one that the message came from, or went to.
     pub peer: u32,
     /// What they were for.
     #[serde(flatten)]
     pub parts: WaitParts,
 }
 
-/// What `waits` of a rank were for: in all, and by the other rank, those longest waited for first.
-pub fn waits_by_peer<'a>(
-    waits: impl IntoIterator<Item = &'a Wait>,
-    messages: &Messages,
-) -> (WaitParts, Vec<PeerWaits>) {
-    let mut all = WaitParts::default();
-    let mut peers = std::collections::BTreeMap::<u32, WaitParts>::new();
-    for wait in waits {
-        let message = messages.get(wait.message);
-        let parts = wait.parts(message);
-        all.add(parts);
-        if let Some(peer) = wait.peer(message) {
-            peers.entry(peer).or_default().add(parts);
-        }
-    }
-    let mut peers: Vec<_> = peers.into_iter().map(|(peer, parts)| PeerWaits { peer, parts }).collect();
-    peers.sort_by_key(|each| (std::cmp::Reverse(each.parts.all()), each.peer));
-    (all, peers)
+/// All waits of a run, to see what each was for: whoever kept a message waiting may have waited itself.
+pub struct Waits<'a> {
+    messages: &'a Messages,
+    /// By rank, each in the order of their ends.
+    of: BTreeMap<u16, Vec<Wait>>,
 }
 
-impl Wait {
-    fn peer(&self, message: Option<&Message>) -> Option<u32> {
-        match self.is_send {
-            true => Some(message?.description?.destination.into()),
-            false => Some(self.message.source.into()),
+/// What a wait was for, and whose: added up.
+#[derive(Default)]
+struct Blame {
+    all: WaitParts,
+    peers: BTreeMap<u16, WaitParts>,
+    /// Waits of others that are still looked at for one.
+    looks: u32,
+}
+
+/// For one wait so many of others are looked at, and so many that wait for each other: beyond, the nearest one is blamed.
+const LOOKS_MAX: u32 = 1 << 12;
+const DEPTH_MAX: u32 = 64;
+
+impl<'a> Waits<'a> {
+    /// Of these ranks. `is_counted` says whose calls' waits count, by the call's number.
+    pub fn of<'b>(
+        lives: impl IntoIterator<Item = &'b RankLife>,
+        messages: &'a Messages,
+        is_counted: impl Fn(u8) -> bool,
+    ) -> Waits<'a> {
+        let of = lives.into_iter().map(|life| {
+            let mut waits: Vec<_> =
+                life.waits().iter().filter(|wait| is_counted(wait.call)).copied().collect();
+            waits.sort_by_key(|wait| wait.until_ps);
+            (life.rank(), waits)
+        });
+        Waits { messages, of: of.collect() }
+    }
+
+    /// What the waits of `rank` were for: in all, and by the rank that it was about, those longest waited for first.
+    pub fn by_peer(&self, rank: u16) -> (WaitParts, Vec<PeerWaits>) {
+        let mut blame = Blame::default();
+        for wait in self.of.get(&rank).into_iter().flatten() {
+            blame.looks = LOOKS_MAX;
+            self.blame(wait, (wait.since_ps, wait.until_ps), DEPTH_MAX, &mut blame);
+        }
+        let peers = blame.peers.into_iter().map(|(peer, parts)| PeerWaits { peer: peer.into(), parts });
+        let mut peers: Vec<_> = peers.collect();
+        peers.sort_by_key(|each| (Reverse(each.parts.all()), each.peer));
+        (blame.all, peers)
+    }
+
+    /// Adds what the part of `wait` that is `within` these times [ps] was for.
+    fn blame(&self, wait: &Wait, within: (u64, u64), depth: u32, blame: &mut Blame) {
+        let message = self.messages.get(wait.message);
+        let at = |stage| message.and_then(|message| message.time(stage));
+        let (since, until) = within;
+        let cut = |ps: Option<u64>, least: u64| ps.unwrap_or(least).clamp(least, until);
+        if wait.is_send {
+            let peer = message.and_then(|message| message.description).map(|it| it.destination);
+            let ready = cut(at(Stage::Ready), since);
+            // A call that ended before the receiver's began did not wait for that.
+            let taken = cut(at(Stage::ReceiveCall).filter(|call| *call <= wait.until_ps), ready);
+            blame.add(peer, WaitParts { ni_full_ps: ready - since, ..WaitParts::default() });
+            let late = |ps| WaitParts { late_receiver_ps: ps, ..WaitParts::default() };
+            self.follow(peer, (ready, taken), depth, &late, blame);
+            blame.add(peer, under_way(until - taken));
+        } else {
+            let peer = Some(wait.message.source);
+            let call = cut(at(Stage::Call), since);
+            let ready = cut(at(Stage::Ready), call);
+            let late = |ps| WaitParts { late_sender_ps: ps, ..WaitParts::default() };
+            self.follow(peer, (since, call), depth, &late, blame);
+            self.follow(peer, (call, ready), depth, &under_way, blame);
+            blame.add(peer, under_way(until - ready));
         }
     }
 
-    fn parts(&self, message: Option<&Message>) -> WaitParts {
-        let at = |stage| message.and_then(|message| message.time(stage));
-        let until = |ps: u64, since: u64| ps.clamp(since, self.until_ps) - since;
-        let mut parts = WaitParts::default();
-        if self.is_send {
-            // A call that ended before the receiver's began did not wait for that.
-            parts.ni_full_ps = at(Stage::Ready).map_or(0, |ready| until(ready, self.since_ps));
-            let since = self.since_ps + parts.ni_full_ps;
-            let taken = at(Stage::ReceiveCall).filter(|call| *call <= self.until_ps);
-            parts.late_receiver_ps = taken.map_or(0, |call| until(call, since));
-        } else {
-            parts.late_sender_ps = at(Stage::Call).map_or(0, |call| until(call, self.since_ps));
+    /// While `within` these times `peer` kept another rank waiting, which is `its` for as long as it did not wait itself.
+    fn follow(
+        &self,
+        peer: Option<u16>,
+        (since, until): (u64, u64),
+        depth: u32,
+        its: &dyn Fn(u64) -> WaitParts,
+        blame: &mut Blame,
+    ) {
+        let waits = peer.and_then(|peer| self.of.get(&peer)).map_or(&[][..], |waits| waits);
+        let first = waits.partition_point(|wait| wait.until_ps <= since);
+        let mut at = since;
+        for wait in waits[first..].iter().take_while(|_| depth > 0) {
+            if wait.since_ps >= until || blame.looks == 0 {
+                break;
+            }
+            let (from, to) = (wait.since_ps.max(at), wait.until_ps.min(until));
+            if from < to {
+                blame.looks -= 1;
+                blame.add(peer, its(from - at));
+                self.blame(wait, (from, to), depth - 1, blame);
+                at = to;
+            }
         }
-        parts.under_way_ps = self.until_ps - self.since_ps - parts.all();
-        parts
+        blame.add(peer, its(until - at));
+    }
+}
+
+fn under_way(ps: u64) -> WaitParts {
+    WaitParts { under_way_ps: ps, ..WaitParts::default() }
+}
+
+impl Blame {
+    fn add(&mut self, peer: Option<u16>, parts: WaitParts) {
+        self.all.add(parts);
+        if let Some(peer) = peer.filter(|_| parts.all() > 0) {
+            self.peers.entry(peer).or_default().add(parts);
+        }
     }
 }
 
@@ -109,59 +184,69 @@ mod tests {
     use super::*;
     use crate::recorder::Recorder;
 
-    const MESSAGE: MessageId = MessageId { source: 0, sequence: 1 };
-
-    /// A message from rank 0 to rank 1 with these stamps.
-    fn messages(stamps: &[(Stage, u64)]) -> Messages {
-        let mut recorder = Recorder::new(0, 2);
-        recorder.describe(MESSAGE, 1, 0, 0, 8);
-        for (stage, ps) in stamps {
-            recorder.stamp(MESSAGE, *stage, *ps);
+    /// Messages from rank to rank with these stamps, each the first of its sender.
+    fn messages(each: &[(u16, u16, &[(Stage, u64)])]) -> Messages {
+        let mut recorder = Recorder::new(0, 8);
+        for &(source, destination, stamps) in each {
+            let id = MessageId { source, sequence: 1 };
+            recorder.describe(id, destination, 0, 0, 8);
+            stamps.iter().for_each(|(stage, ps)| recorder.stamp(id, *stage, *ps));
         }
         Messages::of(vec![recorder])
     }
 
-    fn parts(is_send: bool, stamps: &[(Stage, u64)]) -> (u32, [u64; 4]) {
-        let wait = Wait { call: 0, message: MESSAGE, is_send, since_ps: 100, until_ps: 200 };
-        let (all, peers) = waits_by_peer(&[wait], &messages(stamps));
-        assert_eq!(all.all(), 100, "the parts are the whole");
-        let [PeerWaits { peer, parts }] = peers[..] else { panic!("one peer: {peers:?}") };
-        assert_eq!(parts, all);
-        (peer, [all.late_sender_ps, all.late_receiver_ps, all.ni_full_ps, all.under_way_ps])
+    fn wait(source: u16, is_send: bool, since_ps: u64, until_ps: u64) -> Wait {
+        Wait { call: 0, message: MessageId { source, sequence: 1 }, is_send, since_ps, until_ps }
+    }
+
+    /// What the waits of the first rank were for: late sender, late receiver, NI full, under way, by peer.
+    fn parts(of: &[(u16, &[Wait])], messages: &Messages) -> Vec<(u32, [u64; 4])> {
+        let waits = Waits { messages, of: of.iter().map(|(rank, waits)| (*rank, waits.to_vec())).collect() };
+        let (all, peers) = waits.by_peer(of[0].0);
+        let whole: u64 = of[0].1.iter().map(|wait| wait.until_ps - wait.since_ps).sum();
+        assert_eq!((all.all(), peers.iter().map(|peer| peer.parts.all()).sum()), (whole, whole));
+        let listed =
+            |it: &WaitParts| [it.late_sender_ps, it.late_receiver_ps, it.ni_full_ps, it.under_way_ps];
+        peers.iter().map(|each| (each.peer, listed(&each.parts))).collect()
     }
 
     #[test]
     fn a_receive_waits_for_a_late_sender_and_for_the_message() {
-        assert_eq!(parts(false, &[(Stage::Call, 130)]), (0, [30, 0, 0, 70]));
-        assert_eq!(parts(false, &[(Stage::Call, 50)]), (0, [0, 0, 0, 100]), "the sender was early");
-        assert_eq!(parts(false, &[(Stage::Call, 900)]), (0, [100, 0, 0, 0]), "another message ended it");
-        assert_eq!(parts(false, &[]), (0, [0, 0, 0, 100]));
+        let found = |stamps: &[(Stage, u64)]| {
+            parts(&[(1, &[wait(0, false, 100, 200)])], &messages(&[(0, 1, stamps)]))
+        };
+        assert_eq!(found(&[(Stage::Call, 130)]), [(0, [30, 0, 0, 70])]);
+        assert_eq!(found(&[(Stage::Call, 50)]), [(0, [0, 0, 0, 100])], "the sender was early");
+        assert_eq!(found(&[(Stage::Call, 900)]), [(0, [100, 0, 0, 0])], "another message ended it");
+        assert_eq!(found(&[]), [(0, [0, 0, 0, 100])]);
     }
 
     #[test]
     fn a_send_waits_for_the_ni_for_a_late_receiver_and_for_the_transfer() {
-        let ready = (Stage::Ready, 110);
-        assert_eq!(parts(true, &[ready, (Stage::ReceiveCall, 150)]), (1, [0, 40, 10, 50]));
-        assert_eq!(parts(true, &[ready, (Stage::ReceiveCall, 90)]), (1, [0, 0, 10, 90]));
-        assert_eq!(
-            parts(true, &[ready, (Stage::ReceiveCall, 300)]),
-            (1, [0, 0, 10, 90]),
-            "it did not wait for it"
-        );
+        let found = |call| {
+            let stamps = [(Stage::Ready, 110), (Stage::ReceiveCall, call)];
+            parts(&[(0, &[wait(0, true, 100, 200)])], &messages(&[(0, 1, &stamps)]))
+        };
+        assert_eq!(found(150), [(1, [0, 40, 10, 50])]);
+        assert_eq!(found(90), [(1, [0, 0, 10, 90])]);
+        assert_eq!(found(300), [(1, [0, 0, 10, 90])], "it did not wait for it");
+    }
+
+    /// Rank 2 waits for rank 1, which is in its call and waits for rank 0, which computes until 150.
+    #[test]
+    fn who_waits_itself_is_not_to_blame() {
+        let chain = messages(&[
+            (0, 1, &[(Stage::Call, 150), (Stage::Ready, 152)]),
+            (1, 2, &[(Stage::Call, 100), (Stage::Ready, 162)]),
+        ]);
+        let of: [(u16, &[Wait]); 2] = [(2, &[wait(1, false, 110, 170)]), (1, &[wait(0, false, 105, 158)])];
+        assert_eq!(parts(&of, &chain), [(0, [40, 0, 0, 8]), (1, [0, 0, 0, 12])]);
     }
 
     #[test]
-    fn peers_are_in_the_order_of_what_they_cost() {
-        let wait = |source, until_ps| Wait {
-            call: 0,
-            message: MessageId { source, sequence: 1 },
-            is_send: false,
-            since_ps: 10,
-            until_ps,
-        };
-        let (all, peers) =
-            waits_by_peer(&[wait(3, 20), wait(1, 20), wait(2, 50), wait(2, 11)], &Messages::default());
-        assert_eq!(all.under_way_ps, 10 + 10 + 40 + 1);
-        assert_eq!(peers.iter().map(|each| each.peer).collect::<Vec<_>>(), [2, 1, 3]);
+    fn two_that_wait_for_each_other_end() {
+        let both = messages(&[(0, 1, &[]), (1, 0, &[(Stage::Call, 190)])]);
+        let of: [(u16, &[Wait]); 2] = [(0, &[wait(1, false, 100, 200)]), (1, &[wait(0, false, 100, 200)])];
+        assert_eq!(parts(&of, &both).len(), 2);
     }
 }

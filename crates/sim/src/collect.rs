@@ -9,7 +9,7 @@ use chasqui_node::{NodePartition, ProcessView, Region};
 use chasqui_placement::{JobId, Rank};
 use chasqui_record::{
     Busy, CallSummary, Limit, LinkLife, Lost, Message, MessageId, Messages, Outcome, Profile, RankSummary,
-    RunDirectory, SUMMARY_VERSION, Stage, StatisticsTree, Summary, Timeline,
+    RunDirectory, SUMMARY_VERSION, Stage, StatisticsTree, Summary, Timeline, Waits,
 };
 
 use crate::calls;
@@ -124,7 +124,8 @@ impl<'a> Results<'a> {
             message += &format!("\n{}", went_on(until));
         }
         let end_of = |p: &ProcessView<'_>| job_end.of_rank(p).map_or(time_ps, |at| at.0);
-        let ranks: Vec<_> = processes.iter().map(|p| rank(p, end_of(p), &messages)).collect();
+        let waits = shares::waits(&processes, &messages);
+        let ranks: Vec<_> = processes.iter().map(|p| rank(p, end_of(p), &waits)).collect();
         let limited_by = limited_by(&processes, &ranks, time_ps);
         let summary = Summary {
             schema_version: SUMMARY_VERSION,
@@ -218,9 +219,9 @@ impl JobEnd {
 }
 
 /// Of a process that ended then, or was ended.
-fn rank(p: &ProcessView<'_>, time_ps: u64, messages: &Messages) -> RankSummary {
+fn rank(p: &ProcessView<'_>, time_ps: u64, waits: &Waits<'_>) -> RankSummary {
     let calls = CallSummary::of(p.life(), time_ps, &calls::name);
-    let (shares, waits) = shares::shares(p, time_ps, messages);
+    let (shares, waits) = shares::shares(p, time_ps, waits);
     RankSummary {
         rank: p.rank().0,
         node: p.node().0,

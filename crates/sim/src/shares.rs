@@ -1,14 +1,17 @@
 //! Where the time of a rank's threads went.
 
-use chasqui_engine::Clock;
+use chasqui_engine::{Clock, Time};
 use chasqui_memory::Stall;
 use chasqui_node::{ProcessView, Spent};
-use chasqui_record::{Messages, PeerWaits, Shares, WaitParts, waits_by_peer};
+use chasqui_record::{Messages, PeerWaits, Shares, WaitParts, Waits};
 
 use crate::calls;
 
 /// What a short program does: it begins.
 pub(crate) const INIT: &str = "MPI_Init";
+
+/// Cycles that are lost where times are rounded to them, at most.
+const ROUNDED: u64 = 64;
 
 /// Others that a rank waits for, which its summary names: those for which it waits longest.
 const PEERS_NAMED: usize = 8;
@@ -70,36 +73,51 @@ fn clock_of(p: &ProcessView<'_>) -> Clock {
     p.harts().next().expect("a process has a hart").hart.clock()
 }
 
+/// Waits of these processes that count: in calls other than `MPI_Init`.
+pub(crate) fn waits<'a>(processes: &[ProcessView<'_>], messages: &'a Messages) -> Waits<'a> {
+    Waits::of(processes.iter().map(ProcessView::life), messages, |call| !is_init(call.into()))
+}
+
 /// Where the time of `p`'s threads went until `end_ps`, and whom it waited for.
-pub(crate) fn shares(p: &ProcessView<'_>, end_ps: u64, messages: &Messages) -> (Shares, Vec<PeerWaits>) {
+pub(crate) fn shares(p: &ProcessView<'_>, end_ps: u64, waits: &Waits<'_>) -> (Shares, Vec<PeerWaits>) {
     let clock = clock_of(p);
     let ps = |cycles: u64| clock.edge(cycles).0;
     // MPI calls are counted by their times, whatever was done in them.
     let beyond = Spent { used: p.used(), away: p.away().unwrap_or_default() } - p.spent_in_calls();
-    let rest = Rest::of(p.away().is_some(), beyond);
+    let is_shared = p.away().is_some();
+    let rest = Rest::of(is_shared, beyond);
     let stalled = |stall| ps(beyond.used.stalled(stall));
     let in_calls = InCalls::of(&p.life().totals(end_ps));
-    let waits = p.life().waits().iter().filter(|wait| !is_init(wait.call.into()));
-    let (waited, mut peers) = waits_by_peer(waits, messages);
+    let (waited, mut peers) = waits.by_peer(p.rank().0 as u16);
     peers.truncate(PEERS_NAMED);
-    let mut left = Left(end_ps * p.started() as u64);
+    // A kernel has its harts sleep when the process is gone.
+    let after =
+        p.harts().map(|core| core.hart.cycle.saturating_sub(core.hart.cycle_at(Time(end_ps)))).sum::<u64>();
+    let slept = rest.slept.saturating_sub(if is_shared { 0 } else { after });
+    let mut left = Left(end_ps.saturating_mul(p.started() as u64));
     // What has been counted in cycles is rounded, and may belong to two: so each has no more than is left.
-    let shares = Shares {
+    let mut shares = Shares {
         mpi_init_ps: left.take(in_calls.init),
         mpi_software_ps: left.take(in_calls.working),
         waiting: left.parts(waited),
         waiting_otherwise_ps: left.take(in_calls.waiting.saturating_sub(waited.all())),
         system_software_ps: left.take(ps(beyond.used.software_cycles)),
-        other_threads_ps: left.take(ps(rest.blocked)),
-        asleep_ps: left.take(ps(rest.slept)),
-        other_jobs_ps: left.take(ps(rest.displaced)),
         uncached_ps: left.take(stalled(Stall::Uncached)),
         data_cache_ps: left.take(stalled(Stall::Data)),
         instruction_cache_ps: left.take(stalled(Stall::Instruction)),
         page_tables_ps: left.take(stalled(Stall::Walk)),
         stores_ps: left.take(stalled(Stall::WriteBuffer) + stalled(Stall::Posted)),
-        computing_ps: left.0,
+        other_threads_ps: left.take(ps(rest.blocked)),
+        other_jobs_ps: left.take(ps(rest.displaced)),
+        asleep_ps: left.take(ps(slept)),
+        ..Shares::default()
     };
+    let used = beyond.used;
+    let idle = used.stalled_by_all() + used.software_cycles + used.blocked_cycles + used.slept_cycles;
+    let computed = ps(used.cycles.saturating_sub(idle));
+    let is_all = is_shared || left.0 <= computed.saturating_add(ps(ROUNDED));
+    shares.computing_ps = left.take(if is_all { u64::MAX } else { computed });
+    shares.no_thread_ps = left.0;
     (shares, peers)
 }
 
