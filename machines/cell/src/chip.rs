@@ -22,6 +22,7 @@ use chasqui_ni::{
 use chasqui_placement::ProcessId;
 use chasqui_record::Profile;
 
+use crate::rank::Rank;
 use crate::registers::{self, HEADER};
 use crate::wire::{ChipEvent, Wire, name_of, slot_of, spe_of, tag};
 
@@ -34,9 +35,9 @@ const IMAGE_MAX: u64 = 64 << 20;
 
 /// What is beside an SPE's hardware and processor.
 #[derive(Default)]
-struct Spe {
+pub(crate) struct Spe {
     /// Its program runs.
-    runs: bool,
+    pub(crate) runs: bool,
     /// It has stopped by itself, and would go on there.
     stopped: Option<u32>,
     /// Events to come in which it goes on, and in which its MFC does.
@@ -52,6 +53,8 @@ struct Spe {
     image: Option<Arc<Elf>>,
     /// Interrupt lines as the node has them.
     lines: [bool; CLASSES],
+    /// Of a program in pages.
+    pub(crate) rank: Rank,
 }
 
 /// What a chip is made from.
@@ -76,8 +79,8 @@ pub struct ChipPlan {
 
 /// The SPEs.
 pub struct Spes {
-    plan: ChipPlan,
-    spes: Vec<Spe>,
+    pub(crate) plan: ChipPlan,
+    pub(crate) spes: Vec<Spe>,
     /// Virtual address of the image that is named next.
     image_address: u64,
 }
@@ -151,6 +154,9 @@ impl Spes {
         if let Some(npc) = element.take_start() {
             of.runs = true;
             of.trouble = None;
+            if processor.serves_traps() {
+                return processor.resume(now);
+            }
             if of.stopped.take() != Some(npc) {
                 of.failed = None;
                 return processor.begin(now, FIRMWARE_MEMORY + u64::from(npc), of.image.clone());
@@ -178,6 +184,11 @@ impl Spes {
 
     /// The access to a channel that is due, or waits, is made if that can be. False: there is none, or it waits.
     fn access(&mut self, spe: usize, now: Time) -> bool {
+        let processor = &mut self.plan.processors[spe];
+        if let Some(trap) = processor.takes_trap(now) {
+            self.trapped(spe, trap);
+            return false;
+        }
         let processor = &mut self.plan.processors[spe];
         let Some(access) = processor.takes_place(now).or(processor.held()) else { return false };
         let element = &mut self.plan.cores.elements[spe];
@@ -232,7 +243,10 @@ impl Spes {
         let processor = &mut self.plan.processors[spe];
         let at = local(processor.pc()) as usize;
         // Instructions of 16 bits end otherwise than in 11.
-        let length = if processor.memory.bytes()[at] & 3 == 3 { 4 } else { 2 };
+        let Some(first) = processor.memory.bytes().get(at) else {
+            return self.no_channel(spe, "a load from", address);
+        };
+        let length = if first & 3 == 3 { 4 } else { 2 };
         let npc = at as u32 + length;
         (self.spes[spe].runs, self.spes[spe].stopped) = (false, Some(npc));
         self.plan.cores.elements[spe].stop_and_signal(code as u16, npc);
@@ -270,7 +284,10 @@ impl Spes {
             return false;
         }
         processor.memory.touched_at(touched);
-        let goes_on = match processor.run(now) {
+        let ran = processor.run(now);
+        self.pass_marks(spe, c);
+        let processor = &mut self.plan.processors[spe];
+        let goes_on = match ran {
             Ok(goes_on) => goes_on,
             Err(text) => {
                 // Whoever looks at its state sees it no sooner, and in an event that is visible.
@@ -308,11 +325,13 @@ impl Spes {
     /// A store to a register of the chip's own.
     fn chip_stores(&mut self, offset: u64, value: u64, c: &mut Context<'_, '_>) {
         match offset {
-            registers::CHIP_REPORT if (value as usize) < self.spes.len() => {
-                let said = self.spes[value as usize].trouble.clone();
-                let text = said.unwrap_or_else(|| format!("spe{value}: it has stopped"));
-                c.fault(PROCESS, text);
+            registers::CHIP_REPORT if (value as u32 as usize) < self.spes.len() => {
+                let spe = value as u32 as usize;
+                let said = self.spes[spe].trouble.clone();
+                let text = said.unwrap_or_else(|| format!("spe{spe}: it has stopped"));
+                c.fault(ProcessId((value >> 32) as u32), text);
             }
+            registers::CORE.. if self.is_core(offset) => self.core_stores(offset, value, c),
             registers::CHIP_IMAGE => self.image_address = value,
             registers::CHIP_IMAGE_BYTES if ((value >> 48) as usize) < self.spes.len() => {
                 let image = self.read_image(value & 0xffff_ffff_ffff, c);
@@ -363,8 +382,8 @@ impl Spes {
 }
 
 /// The address in the local store.
-fn local(pc: u64) -> u32 {
-    (pc - FIRMWARE_MEMORY) as u32
+pub(crate) fn local(pc: u64) -> u32 {
+    pc.wrapping_sub(FIRMWARE_MEMORY) as u32
 }
 
 /// Channels have 32 bits, and are accessed as a whole.
@@ -435,6 +454,10 @@ impl NetworkInterface for Spes {
 
     fn read(&mut self, c: &mut Context<'_, '_>, address: u64, bytes: u32) -> Reply {
         let physical = DEVICE_BASE + address;
+        if let Some(offset) = address.checked_sub(registers::CHIP).filter(|&offset| self.is_core(offset)) {
+            let value = self.core_loads(offset);
+            return Reply { value, latency: self.plan.register, repeatable: false };
+        }
         let place = self.plan.wire.map.place(physical, bytes.into());
         let ChipPlan { cores, processors, .. } = &mut self.plan;
         let value = match cores.host_read((physical, bytes), true, processors, c.now) {
