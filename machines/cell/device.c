@@ -214,13 +214,14 @@ static char *stage(struct peer *peer, const struct chasqui_envelope *envelope, s
 }
 
 /* It leaves, behind what tag group `tag` has before; its first line comes last. */
-static void leave(struct peer *peer, const char *end, uint32_t tag)
+static void leave(struct peer *peer, const struct chasqui_envelope *envelope, const char *end, uint32_t tag)
 {
     const char *begin = area->staged[staged_next].bytes;
     uint32_t bytes = (uint32_t)(end - begin + QUAD - 1) / QUAD * QUAD, local = in_area(begin);
     uint64_t to = peer->store + in_area(&area->in[own][(peer->sent - 1) % SLOTS]);
     if (bytes > LINE)
         command(local + LINE, to + LINE, bytes - LINE, tag, CHASQUI_CELL_MFC_PUT);
+    MARK_CARRY(envelope);
     command(local, to, bytes < LINE ? bytes : LINE, tag, CHASQUI_CELL_MFC_PUT | CHASQUI_CELL_MFC_FENCE_FLAG);
     signal(peer, tag);
     staged_next = (staged_next + 1) % STAGED;
@@ -234,7 +235,7 @@ static bool cell_send(const struct chasqui_envelope *envelope, const void *paylo
     char *at = stage(peer, envelope, bytes);
     CHQ_MARK_NAME(CHASQUI_MARK_PROTOCOL, (uint64_t)(envelope->kind == CHASQUI_PACKET_READY_TO_SEND ? BY_PUT : BY_SLOT));
     memcpy(at, payload, bytes);
-    leave(peer, at + bytes, staged_next);
+    leave(peer, envelope, at + bytes, staged_next);
     MARK_READY(envelope);
     return true;
 }
@@ -315,7 +316,7 @@ static bool cell_put(const struct chasqui_envelope *fin, const void *from, uint6
     }
     finish(TAG_LONG);
     char *at = stage(peer, fin, 0);
-    leave(peer, at, staged_next);
+    leave(peer, fin, at, staged_next);
     mpi_put_done(fin->sender);
     return true;
 }

@@ -76,6 +76,7 @@ static _Noreturn void refuse(uint64_t number)
     const struct spe *spe = &spes[number];
     struct queue nobodys = {0};
     uint64_t pages = 0, sp = reg(number, 2);
+    shown_here.pc = reg(number, PC);
     for (uint64_t page = 0; page < page_count(); page++) {
         uint64_t address = spe->pages[page];
         bool is_text = !(entry_of(address) & WRITE), is_area = address - spe->move.area < spe->move.area_bytes;

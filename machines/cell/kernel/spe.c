@@ -142,6 +142,8 @@ static void spe_interrupt(void)
 {
     for (uint32_t source = interrupt_claim(0); source; source = interrupt_claim(0)) {
         of_line(source - 1);
+        /* What was stored for whom it wakes goes before. */
+        __asm__ volatile("fence w, o" : : : "memory");
         interrupt_complete(0, source);
     }
 }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use chasqui_abi::NiIdentification;
-use chasqui_counters::{Visitor, below};
+use chasqui_counters::{Counters, Visitor, below};
 use chasqui_element::{
     Area, ChannelRead, ChannelWrite, Cores, Granted, LocalStore, MfcFault, MfcStep, Place, Refusal, Transfer,
     channel, problem,
@@ -20,7 +20,7 @@ use chasqui_ni::{
     NetworkInterface, Region, Reply,
 };
 use chasqui_placement::ProcessId;
-use chasqui_record::Profile;
+use chasqui_record::{Profile, Stage};
 
 use crate::rank::Rank;
 use crate::registers::{self, HEADER};
@@ -98,6 +98,7 @@ impl Spes {
     fn follow(&mut self, spe: usize, c: &mut Context<'_, '_>) {
         let ChipPlan { cores, processors, .. } = &mut self.plan;
         let element = &mut cores.elements[spe];
+        let mut moved = vec![];
         while let Some(step) = element.step(c.now, processors[spe].memory.bytes()) {
             match step {
                 MfcStep::At(at) => Self::step_at(&mut self.spes[spe], spe, at, c),
@@ -105,6 +106,7 @@ impl Spes {
                     self.spes[spe].trouble = Some(fault_text(fault, &processors[spe], spe))
                 }
                 MfcStep::Transfer(transfer) => {
+                    moved.push(transfer);
                     let operation =
                         if transfer.kind.is_read() { BusOperation::Read } else { BusOperation::Write };
                     let (address, bytes) = (transfer.physical, transfer.bytes);
@@ -120,6 +122,7 @@ impl Spes {
         if let Some(at) = element.next_event() {
             Self::step_at(&mut self.spes[spe], spe, at, c);
         }
+        moved.iter().for_each(|transfer| self.stamp(spe, transfer, Stage::Inject, c));
     }
 
     /// The MFC says each time once.
@@ -139,7 +142,7 @@ impl Spes {
             self.follow(spe, c);
             self.look_at_run(spe, c.now);
             self.look_at_failure(spe, c.now);
-            if !self.spes[spe].runs || !(self.access(spe, c.now) || self.run(spe, c)) {
+            if !self.spes[spe].runs || !(self.access(spe, c) || self.run(spe, c)) {
                 break;
             }
         }
@@ -183,7 +186,8 @@ impl Spes {
     }
 
     /// The access to a channel that is due, or waits, is made if that can be. False: there is none, or it waits.
-    fn access(&mut self, spe: usize, now: Time) -> bool {
+    fn access(&mut self, spe: usize, c: &mut Context<'_, '_>) -> bool {
+        let now = c.now;
         let processor = &mut self.plan.processors[spe];
         if let Some(trap) = processor.takes_trap(now) {
             self.trapped(spe, trap);
@@ -222,8 +226,14 @@ impl Spes {
                 } else {
                     ChannelWrite::Invalid
                 };
+                let rank = &mut self.spes[spe].rank;
                 match written {
-                    ChannelWrite::Done => processor.stored(now),
+                    ChannelWrite::Done => {
+                        processor.stored(now);
+                        if let Some(id) = rank.stored((number, value as u32), processor.accesses()) {
+                            c.recorders[rank.process()].stamp(id, Stage::Accept, now.0);
+                        }
+                    }
                     ChannelWrite::Full => {}
                     ChannelWrite::Invalid => return self.no_channel(spe, "a store to", address),
                 }
@@ -520,6 +530,7 @@ impl NetworkInterface for Spes {
         let ChipPlan { cores, processors, wire, .. } = &mut self.plan;
         let under_way = self.spes[spe].transfers[slot].as_mut().expect("it was asked for");
         under_way.1 = cores.granted(spe, under_way.0, processors, c.memory, c.now);
+        let transfer = under_way.0;
         let mut shared = wire.shared();
         shared.granted = Some(under_way.1);
         for (reserved, element) in shared.reserved.iter_mut().zip(&cores.elements) {
@@ -528,6 +539,7 @@ impl NetworkInterface for Spes {
         // It is no more to come for anybody but its own MFC.
         shared.leave_others(spe, name_of(request));
         drop(shared);
+        self.stamp(spe, &transfer, Stage::Arrive, c);
         if let Some(other) = self.concerned(request.address, request.bytes) {
             self.advance(other, c);
         }
@@ -539,10 +551,12 @@ impl NetworkInterface for Spes {
         let ChipPlan { cores, processors, wire, .. } = &mut self.plan;
         wire.shared().leave(name_of(request));
         let mfc = &mut cores.elements[spe].mfc;
-        match self.spes[spe].transfers[slot].take().expect("it was asked for").1 {
+        let (transfer, granted) = self.spes[spe].transfers[slot].take().expect("it was asked for");
+        match granted {
             Granted::Refused => mfc.refuse(slot, c.now),
             Granted::Moves(_) | Granted::Lost => mfc.done(slot, processors[spe].memory.bytes_mut(), c.now),
         }
+        self.stamp(spe, &transfer, Stage::Land, c);
         self.advance(spe, c);
     }
 
@@ -577,6 +591,7 @@ impl NetworkInterface for Spes {
             let name = format!("spe{spe}");
             let mut visit = below(&name, visit);
             element.statistics(&mut visit);
+            self.spes[spe].rank.statistics.visit(&mut below("rank", &mut visit));
             processor.statistics(&mut below("core", &mut visit));
         }
     }

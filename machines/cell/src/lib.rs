@@ -54,6 +54,9 @@ impl Machine for CellMachine {
         let node = NodeConfiguration::read(resolved);
         let mut found = node.mistakes();
         found.extend(Chip::read(resolved).mistakes(&node));
+        if chasqui_machine::shared_bytes(resolved, 2) > 0 {
+            found.push("mpi.local.channel: ranks on SPEs share no memory; ni is allowed".into());
+        }
         found
     }
 

@@ -1,16 +1,43 @@
 //! Ranks on SPEs: their programs are in pages, which the kernel puts into the local store one by one, and stop for what the
 //! kernel serves. Here is what of a processor it accesses for that: registers, the map of pages, and why it has stopped.
 
-use chasqui_memory::PAGE_BYTES;
-use chasqui_ni::{Context, Trap};
+use std::mem::offset_of;
+
+use chasqui_abi::{Envelope, mark};
+use chasqui_counters::counters;
+use chasqui_element::{Transfer, channel};
+use chasqui_memory::{PAGE_BYTES, pte};
+use chasqui_ni::{Context, RankMark, Trap};
 use chasqui_placement::ProcessId;
+use chasqui_record::{MessageId, Stage};
 
 use crate::chip::{Spes, local};
 use crate::registers;
 
+counters! {
+    /// Counters of an SPE's programs in pages.
+    pub struct RankStatistics {
+        /// Pages of text and constants that the local store has got.
+        pages_read: "count";
+        /// Pages of what is written: data, heap, stack, and what messages come into.
+        pages_written: "count";
+        /// System calls that the program has stopped for.
+        calls: "count";
+    }
+}
+
 /// What is beside the processor of a program in pages.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Rank {
+    pub(crate) statistics: RankStatistics,
+    /// Pages of the local store that are mapped.
+    mapped: Vec<u64>,
+    /// Address in the local store of the next command.
+    local: u32,
+    /// The message that the first command after so many accesses to channels carries, and those that are under way, by the address in the local store that they
+    /// leave from.
+    carries: Option<(MessageId, u64)>,
+    under_way: Vec<(MessageId, u32)>,
     process: u32,
     /// Why it has stopped: `scause` and `stval`.
     trap: (u64, u64),
@@ -19,7 +46,66 @@ pub struct Rank {
     is_mapped: bool,
 }
 
+impl Rank {
+    /// A page of the local store is mapped so from now on.
+    fn count(&mut self, page: u64, rights: u64) {
+        let before = self.mapped.len();
+        self.mapped.retain(|&mapped| mapped != page);
+        if rights == 0 {
+            return;
+        }
+        if self.mapped.len() == before {
+            let RankStatistics { pages_read, pages_written, .. } = &mut self.statistics;
+            *(if rights & pte::W == 0 { pages_read } else { pages_written }) += 1;
+        }
+        self.mapped.push(page);
+    }
+
+    /// Number of its process on the node.
+    pub(crate) fn process(&self) -> usize {
+        self.process as usize
+    }
+
+    /// Its program has stored `value` to channel `number`, its access number `access`. The message that leaves by that.
+    pub(crate) fn stored(&mut self, (number, value): (u64, u32), access: u64) -> Option<MessageId> {
+        match number {
+            channel::MFC_LSA => self.local = value,
+            channel::MFC_CMD => {
+                let (id, _) = self.carries.take_if(|(_, before)| *before < access)?;
+                self.under_way.push((id, self.local));
+                return Some(id);
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// The message that the transfer carries.
+    fn carried(&self, transfer: &Transfer) -> Option<MessageId> {
+        let found = self.under_way.iter().find(|(_, local)| *local == transfer.local);
+        found.map(|(id, _)| *id).filter(|_| !transfer.kind.is_read())
+    }
+}
+
+/// The message that a mark says is carried next.
+fn message_of(mark: &RankMark) -> Option<MessageId> {
+    let raw = mark.envelope?;
+    let source = raw[offset_of!(Envelope, source)..].first_chunk()?;
+    let sequence = u32::from_le_bytes(*raw[offset_of!(Envelope, sequence)..].first_chunk()?);
+    (sequence != 0).then_some(MessageId { source: u16::from_le_bytes(*source), sequence })
+}
+
 impl Spes {
+    /// What its transfer carries has got so far: `arrive` when it is at the other SPE, `land` when it is over.
+    pub(crate) fn stamp(&mut self, spe: usize, transfer: &Transfer, stage: Stage, c: &mut Context<'_, '_>) {
+        let rank = &mut self.spes[spe].rank;
+        let Some(id) = rank.carried(transfer) else { return };
+        if stage == Stage::Land {
+            rank.under_way.retain(|(other, _)| *other != id);
+        }
+        c.recorders[rank.process as usize].stamp(id, stage, c.now.0);
+    }
+
     /// The register of an SPE's processor at `offset` of the chip's: the SPE, and the offset there.
     fn core(&self, offset: u64) -> Option<(usize, u64)> {
         let offset = offset.checked_sub(registers::CORE)?;
@@ -52,7 +138,8 @@ impl Spes {
         let processor = &mut self.plan.processors[spe];
         match at {
             registers::CORE_PROCESS => {
-                *rank = Rank { process: value as u32, ..Rank::default() };
+                let statistics = rank.statistics;
+                *rank = Rank { process: value as u32, statistics, ..Rank::default() };
                 processor.memory.unmap_pages();
                 processor.serve_traps(c.now);
             }
@@ -61,6 +148,7 @@ impl Spes {
                 let (page, rights) = (value / PAGE_BYTES * PAGE_BYTES, value % PAGE_BYTES);
                 rank.is_mapped = processor.memory.map_page(rank.page, page, rights);
                 processor.flush_translations();
+                rank.count(page, rights);
             }
             registers::CORE_FULL => {
                 let text = does_not_fit(spe, value, self.plan.store_bytes);
@@ -76,7 +164,9 @@ impl Spes {
     /// The program has stopped for the kernel.
     pub(crate) fn trapped(&mut self, spe: usize, trap: Trap) {
         if let Trap::Exception { cause, value } = trap {
-            self.spes[spe].rank.trap = (cause, value);
+            let rank = &mut self.spes[spe].rank;
+            rank.trap = (cause, value);
+            rank.statistics.calls += u64::from(cause == chasqui_hart::supervisor::cause::USER_CALL);
         }
         self.spes[spe].runs = false;
         let npc = local(self.plan.processors[spe].pc());
@@ -85,9 +175,13 @@ impl Spes {
 
     /// What its program has marked goes to the records of its rank.
     pub(crate) fn pass_marks(&mut self, spe: usize, c: &mut Context<'_, '_>) {
-        let process = ProcessId(self.spes[spe].rank.process);
-        let marks = self.plan.processors[spe].take_rank_marks();
-        c.outputs.marks.extend(marks.into_iter().map(|mark| (process, mark)));
+        let rank = &mut self.spes[spe].rank;
+        for mark in self.plan.processors[spe].take_rank_marks() {
+            match mark.code {
+                mark::CARRY => rank.carries = message_of(&mark).map(|id| (id, mark.accesses)),
+                _ => c.outputs.marks.push((ProcessId(rank.process), mark)),
+            }
+        }
     }
 }
 

@@ -140,6 +140,8 @@ pub struct RankMark {
     pub call: u32,
     /// Value of the live register.
     pub value: u64,
+    /// Accesses to the device that it had asked for before.
+    pub accesses: u64,
     /// What lies there, if that is the address of an envelope.
     pub envelope: Option<[u8; size_of::<Envelope>()]>,
     /// Where the program is.
@@ -333,6 +335,11 @@ impl<M: LocalMemory> FirmwareProcessor<M> {
         self.trap.is_some_and(|(_, _, is_known)| is_known)
     }
 
+    /// Accesses to its device that it has asked for: the number of the one that is due.
+    pub fn accesses(&self) -> u64 {
+        self.statistics.device_accesses
+    }
+
     /// It goes on where it has stopped.
     pub fn resume(&mut self, now: Time) {
         if let Some((since, ..)) = self.trap.take() {
@@ -379,6 +386,7 @@ impl<M: LocalMemory> FirmwareProcessor<M> {
             code,
             call,
             value,
+            accesses: self.statistics.device_accesses,
             envelope: is_there.then_some(envelope),
             site,
         });
