@@ -10,7 +10,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_CELL_INTERFACE 0x8337d628u /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_CELL_INTERFACE 0xba78f514u /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 
@@ -33,7 +33,8 @@
 #define CHASQUI_CELL_CORE_VALUE 0x108ull /* What at: `stval` of RISC-V. Loaded. */
 #define CHASQUI_CELL_CORE_PROCESS 0x110ull /* Stored: what is started next is a program of the process of this number, in pages, which stops for each system call, page that is not there, and other exception. All registers are 0, no page is mapped. */
 #define CHASQUI_CELL_CORE_PAGE 0x118ull /* Virtual address of the page that is mapped next. Stored. */
-#define CHASQUI_CELL_CORE_LOCAL 0x120ull /* Stored: it is the page of the local store at this address, with the rights that the lowest bits say, as an entry of Sv39 has them (2: read, 4: written, 8: executed; none: it is not mapped). Loaded: 1 if that could be. */
+#define CHASQUI_CELL_CORE_LOCAL 0x120ull /* Stored: it is the page of the local store at this address, with the rights that the lowest bits say, as an entry of Sv39 has them (2: read, 4: written, 8: executed; none: it is not mapped; 256: it is none of the program's text and data, for the counters). Loaded: 1 if that could be. */
+#define CHASQUI_CELL_CORE_LOCAL_OTHER 0x100ull /* Of CORE_LOCAL: the page is heap, stack or the area of messages. */
 #define CHASQUI_CELL_CORE_FULL 0x128ull /* Stored: the process ends, since its program does not fit into the local store. There are so many pages: of text (bits 0 to 15), data (16 to 31), heap (32 to 47) and stack (48 to 63). */
 #define CHASQUI_CELL_STORE_ADDRESS 0x80000000ull /* Address at which SPE programs find their local store: they are linked there (firmware processors' memory). */
 #define CHASQUI_CELL_CHANNELS 0x40000000ull /* Address of an SPE's channels. */

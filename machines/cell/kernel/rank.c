@@ -110,7 +110,10 @@ static bool serve_page(uint64_t number, uint64_t cause, uint64_t value)
         return false;
     if (page == page_count())
         page = load(number, address);
-    return map(number, page, address, entry_of(address) & (READ | WRITE | EXECUTE));
+    const struct chasqui_cell_move *move = &spes[number].move;
+    bool is_other = address >= move->data_end || address - move->area < move->area_bytes;
+    return map(number, page, address,
+               (entry_of(address) & (READ | WRITE | EXECUTE)) | (is_other ? CHASQUI_CELL_CORE_LOCAL_OTHER : 0));
 }
 
 void rank_unmapped(uint64_t number, uint64_t first, uint64_t end)

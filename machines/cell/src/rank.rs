@@ -18,9 +18,11 @@ counters! {
     /// Counters of an SPE's programs in pages.
     pub struct RankStatistics {
         /// Pages of text and constants that the local store has got.
-        pages_read: "count";
-        /// Pages of what is written: data, heap, stack, and what messages come into.
-        pages_written: "count";
+        pages_text: "count";
+        /// Pages of the program's variables.
+        pages_data: "count";
+        /// Pages of heap and stack, and of the area that messages come into.
+        pages_other: "count";
         /// System calls that the program has stopped for.
         calls: "count";
     }
@@ -55,8 +57,14 @@ impl Rank {
             return;
         }
         if self.mapped.len() == before {
-            let RankStatistics { pages_read, pages_written, .. } = &mut self.statistics;
-            *(if rights & pte::W == 0 { pages_read } else { pages_written }) += 1;
+            let RankStatistics { pages_text, pages_data, pages_other, .. } = &mut self.statistics;
+            *(if rights & registers::CORE_LOCAL_OTHER != 0 {
+                pages_other
+            } else if rights & pte::W == 0 {
+                pages_text
+            } else {
+                pages_data
+            }) += 1;
         }
         self.mapped.push(page);
     }

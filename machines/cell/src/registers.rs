@@ -45,8 +45,10 @@ chasqui_abi::guest_constants! {
     pub const CORE_PROCESS: u64 = 0x110;
     /// Virtual address of the page that is mapped next. Stored.
     pub const CORE_PAGE: u64 = 0x118;
-    /// Stored: it is the page of the local store at this address, with the rights that the lowest bits say, as an entry of Sv39 has them (2: read, 4: written, 8: executed; none: it is not mapped). Loaded: 1 if that could be.
+    /// Stored: it is the page of the local store at this address, with the rights that the lowest bits say, as an entry of Sv39 has them (2: read, 4: written, 8: executed; none: it is not mapped; 256: it is none of the program's text and data, for the counters). Loaded: 1 if that could be.
     pub const CORE_LOCAL: u64 = 0x120;
+    /// Of CORE_LOCAL: the page is heap, stack or the area of messages.
+    pub const CORE_LOCAL_OTHER: u64 = 0x100;
     /// Stored: the process ends, since its program does not fit into the local store. There are so many pages: of text (bits 0 to 15), data (16 to 31), heap (32 to 47) and stack (48 to 63).
     pub const CORE_FULL: u64 = 0x128;
 
