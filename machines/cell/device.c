@@ -214,7 +214,7 @@ static char *stage(struct peer *peer, const struct chasqui_envelope *envelope, s
 }
 
 /* It leaves, behind what tag group `tag` has before; its first line comes last. */
-static void leave(struct peer *peer, const struct chasqui_envelope *envelope, const char *end, uint32_t tag)
+static void depart(struct peer *peer, const struct chasqui_envelope *envelope, const char *end, uint32_t tag)
 {
     const char *begin = area->staged[staged_next].bytes;
     uint32_t bytes = (uint32_t)(end - begin + QUAD - 1) / QUAD * QUAD, local = in_area(begin);
@@ -233,9 +233,13 @@ static bool cell_send(const struct chasqui_envelope *envelope, const void *paylo
     if (!has_room(envelope->destination))
         return false;
     char *at = stage(peer, envelope, bytes);
-    CHQ_MARK_NAME(CHASQUI_MARK_PROTOCOL, (uint64_t)(envelope->kind == CHASQUI_PACKET_READY_TO_SEND ? BY_PUT : BY_SLOT));
+    /* What begins a message says how that goes. */
+    if (envelope->kind == CHASQUI_PACKET_READY_TO_SEND)
+        CHQ_MARK_NAME(CHASQUI_MARK_PROTOCOL, (uint64_t)BY_PUT);
+    else if (envelope->kind < CHASQUI_PACKET_READY_TO_SEND)
+        CHQ_MARK_NAME(CHASQUI_MARK_PROTOCOL, (uint64_t)BY_SLOT);
     memcpy(at, payload, bytes);
-    leave(peer, envelope, at + bytes, staged_next);
+    depart(peer, envelope, at + bytes, staged_next);
     MARK_READY(envelope);
     return true;
 }
@@ -316,7 +320,7 @@ static bool cell_put(const struct chasqui_envelope *fin, const void *from, uint6
     }
     finish(TAG_LONG);
     char *at = stage(peer, fin, 0);
-    leave(peer, fin, at, staged_next);
+    depart(peer, fin, at, staged_next);
     mpi_put_done(fin->sender);
     return true;
 }
