@@ -17,12 +17,12 @@ use chasqui_linux::Elf;
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
 use chasqui_ni::{
     BusOperation, BusRequest, Cause, Context, DeviceAccess, FIRMWARE_MEMORY, FirmwareProcessor,
-    NetworkInterface, Region, Reply,
+    NetworkInterface, Region, Reply, Trap,
 };
 use chasqui_placement::ProcessId;
 use chasqui_record::{Profile, Stage};
 
-use crate::rank::Rank;
+use crate::rank::{self, Rank};
 use crate::registers::{self, HEADER};
 use crate::wire::{ChipEvent, Wire, name_of, slot_of, spe_of, tag};
 
@@ -35,9 +35,9 @@ const IMAGE_MAX: u64 = 64 << 20;
 
 /// What is beside an SPE's hardware and processor.
 #[derive(Default)]
-pub(crate) struct Spe {
+struct Spe {
     /// Its program runs.
-    pub(crate) runs: bool,
+    runs: bool,
     /// It has stopped by itself, and would go on there.
     stopped: Option<u32>,
     /// Events to come in which it goes on, and in which its MFC does.
@@ -54,7 +54,7 @@ pub(crate) struct Spe {
     /// Interrupt lines as the node has them.
     lines: [bool; CLASSES],
     /// Of a program in pages.
-    pub(crate) rank: Rank,
+    rank: Rank,
 }
 
 /// What a chip is made from.
@@ -79,8 +79,8 @@ pub struct ChipPlan {
 
 /// The SPEs.
 pub struct Spes {
-    pub(crate) plan: ChipPlan,
-    pub(crate) spes: Vec<Spe>,
+    plan: ChipPlan,
+    spes: Vec<Spe>,
     /// Virtual address of the image that is named next.
     image_address: u64,
 }
@@ -321,6 +321,48 @@ impl Spes {
         false
     }
 
+    // --- ranks ---------------------------------------------------------------------------------------------
+
+    /// The register of an SPE's processor there, if there is one.
+    fn core(&self, offset: u64) -> Option<(usize, u64)> {
+        rank::core(offset).filter(|&(spe, _)| spe < self.spes.len())
+    }
+
+    fn core_stores(&mut self, (spe, at): (usize, u64), value: u64, c: &mut Context<'_, '_>) {
+        let rank = &mut self.spes[spe].rank;
+        if at == registers::CORE_FULL {
+            let text = rank::does_not_fit(spe, value, self.plan.store_bytes);
+            return c.fault(ProcessId(rank.process() as u32), text);
+        }
+        rank.stores((at, value), &mut self.plan.processors[spe], c.now);
+    }
+
+    /// The program has stopped for the kernel.
+    fn trapped(&mut self, spe: usize, trap: Trap) {
+        let of = &mut self.spes[spe];
+        of.rank.trapped(trap);
+        of.runs = false;
+        let npc = local(self.plan.processors[spe].pc());
+        self.plan.cores.elements[spe].stop_and_signal(registers::STOP_TRAP as u16, npc);
+    }
+
+    /// What its program has marked goes to the records of its rank.
+    fn pass_marks(&mut self, spe: usize, c: &mut Context<'_, '_>) {
+        let rank = &mut self.spes[spe].rank;
+        let marks = self.plan.processors[spe].take_rank_marks();
+        c.outputs.marks.extend(marks.into_iter().filter_map(|mark| rank.marked(mark)));
+    }
+
+    /// The message that its transfer carries has got to `stage`.
+    fn stamp(&mut self, spe: usize, transfer: &Transfer, stage: Stage, c: &mut Context<'_, '_>) {
+        let rank = &mut self.spes[spe].rank;
+        let Some(id) = rank.carried(transfer) else { return };
+        if stage == Stage::Land {
+            rank.landed(id);
+        }
+        c.recorders[rank.process()].stamp(id, stage, c.now.0);
+    }
+
     // --- the kernel ---------------------------------------------------------------------------------------
 
     fn show_lines(&mut self, spe: usize, c: &mut Context<'_, '_>) {
@@ -341,7 +383,7 @@ impl Spes {
                 let text = said.unwrap_or_else(|| format!("spe{spe}: it has stopped"));
                 c.fault(ProcessId((value >> 32) as u32), text);
             }
-            registers::CORE.. if self.is_core(offset) => self.core_stores(offset, value, c),
+            _ if let Some(place) = self.core(offset) => self.core_stores(place, value, c),
             registers::CHIP_IMAGE => self.image_address = value,
             registers::CHIP_IMAGE_BYTES if ((value >> 48) as usize) < self.spes.len() => {
                 let image = self.read_image(value & 0xffff_ffff_ffff, c);
@@ -392,7 +434,7 @@ impl Spes {
 }
 
 /// The address in the local store.
-pub(crate) fn local(pc: u64) -> u32 {
+fn local(pc: u64) -> u32 {
     pc.wrapping_sub(FIRMWARE_MEMORY) as u32
 }
 
@@ -464,8 +506,9 @@ impl NetworkInterface for Spes {
 
     fn read(&mut self, c: &mut Context<'_, '_>, address: u64, bytes: u32) -> Reply {
         let physical = DEVICE_BASE + address;
-        if let Some(offset) = address.checked_sub(registers::CHIP).filter(|&offset| self.is_core(offset)) {
-            let value = self.core_loads(offset);
+        let core = address.checked_sub(registers::CHIP).and_then(|offset| self.core(offset));
+        if let Some((spe, at)) = core {
+            let value = self.spes[spe].rank.loads(at, &self.plan.processors[spe]);
             return Reply { value, latency: self.plan.register, repeatable: false };
         }
         let place = self.plan.wire.map.place(physical, bytes.into());

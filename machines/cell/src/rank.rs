@@ -5,13 +5,14 @@ use std::mem::offset_of;
 
 use chasqui_abi::{Envelope, mark};
 use chasqui_counters::counters;
-use chasqui_element::{Transfer, channel};
+use chasqui_element::{LocalStore, Transfer, channel};
 use chasqui_memory::{PAGE_BYTES, pte};
-use chasqui_ni::{Context, RankMark, Trap};
+use chasqui_engine::Time;
+use chasqui_hart::supervisor::cause::USER_CALL;
+use chasqui_ni::{FirmwareProcessor, RankMark, Trap};
 use chasqui_placement::ProcessId;
-use chasqui_record::{MessageId, Stage};
+use chasqui_record::MessageId;
 
-use crate::chip::{Spes, local};
 use crate::registers;
 
 counters! {
@@ -31,7 +32,8 @@ counters! {
 /// What is beside the processor of a program in pages.
 #[derive(Clone, Debug, Default)]
 pub struct Rank {
-    pub(crate) statistics: RankStatistics,
+    /// Counters.
+    pub statistics: RankStatistics,
     /// Pages of the local store that are mapped.
     mapped: Vec<u64>,
     /// Address in the local store of the next command.
@@ -70,12 +72,12 @@ impl Rank {
     }
 
     /// Number of its process on the node.
-    pub(crate) fn process(&self) -> usize {
+    pub fn process(&self) -> usize {
         self.process as usize
     }
 
     /// Its program has stored `value` to channel `number`, its access number `access`. The message that leaves by that.
-    pub(crate) fn stored(&mut self, (number, value): (u64, u32), access: u64) -> Option<MessageId> {
+    pub fn stored(&mut self, (number, value): (u64, u32), access: u64) -> Option<MessageId> {
         match number {
             channel::MFC_LSA => self.local = value,
             channel::MFC_CMD => {
@@ -88,8 +90,68 @@ impl Rank {
         None
     }
 
+    /// A load from a register of its processor's.
+    pub fn loads(&self, at: u64, processor: &FirmwareProcessor<LocalStore>) -> u64 {
+        match at {
+            registers::CORE_CAUSE => self.trap.0,
+            registers::CORE_VALUE => self.trap.1,
+            registers::CORE_LOCAL => self.is_mapped.into(),
+            _ if at < registers::CORE_CAUSE => processor.register((at / 8) as usize),
+            _ => 0,
+        }
+    }
+
+    /// A store to it, at `now`. What the register CORE_FULL gets is for the caller.
+    pub fn stores(
+        &mut self,
+        (at, value): (u64, u64),
+        processor: &mut FirmwareProcessor<LocalStore>,
+        now: Time,
+    ) {
+        match at {
+            registers::CORE_PROCESS => {
+                *self = Rank { process: value as u32, statistics: self.statistics, ..Rank::default() };
+                processor.memory.unmap_pages();
+                processor.serve_traps(now);
+            }
+            registers::CORE_PAGE => self.page = value,
+            registers::CORE_LOCAL => {
+                let (page, rights) = (value / PAGE_BYTES * PAGE_BYTES, value % PAGE_BYTES);
+                self.is_mapped = processor.memory.map_page(self.page, page, rights);
+                processor.flush_translations();
+                self.count(page, rights);
+            }
+            _ if at < registers::CORE_CAUSE && processor.is_trapped() => {
+                processor.set_register((at / 8) as usize, value);
+            }
+            _ => {}
+        }
+    }
+
+    /// Its program has stopped for the kernel.
+    pub fn trapped(&mut self, trap: Trap) {
+        if let Trap::Exception { cause, value } = trap {
+            self.trap = (cause, value);
+            self.statistics.calls += u64::from(cause == USER_CALL);
+        }
+    }
+
+    /// Its program has marked something. What is not about the next command is for the rank's records.
+    pub fn marked(&mut self, mark: RankMark) -> Option<(ProcessId, RankMark)> {
+        if mark.code == mark::CARRY {
+            self.carries = message_of(&mark).map(|id| (id, mark.accesses));
+            return None;
+        }
+        Some((ProcessId(self.process), mark))
+    }
+
+    /// What the transfer carries has landed.
+    pub fn landed(&mut self, id: MessageId) {
+        self.under_way.retain(|(other, _)| *other != id);
+    }
+
     /// The message that the transfer carries.
-    fn carried(&self, transfer: &Transfer) -> Option<MessageId> {
+    pub fn carried(&self, transfer: &Transfer) -> Option<MessageId> {
         let found = self.under_way.iter().find(|(_, local)| *local == transfer.local);
         found.map(|(id, _)| *id).filter(|_| !transfer.kind.is_read())
     }
@@ -103,98 +165,14 @@ fn message_of(mark: &RankMark) -> Option<MessageId> {
     (sequence != 0).then_some(MessageId { source: u16::from_le_bytes(*source), sequence })
 }
 
-impl Spes {
-    /// What its transfer carries has got so far: `arrive` when it is at the other SPE, `land` when it is over.
-    pub(crate) fn stamp(&mut self, spe: usize, transfer: &Transfer, stage: Stage, c: &mut Context<'_, '_>) {
-        let rank = &mut self.spes[spe].rank;
-        let Some(id) = rank.carried(transfer) else { return };
-        if stage == Stage::Land {
-            rank.under_way.retain(|(other, _)| *other != id);
-        }
-        c.recorders[rank.process as usize].stamp(id, stage, c.now.0);
-    }
-
-    /// The register of an SPE's processor at `offset` of the chip's: the SPE, and the offset there.
-    fn core(&self, offset: u64) -> Option<(usize, u64)> {
-        let offset = offset.checked_sub(registers::CORE)?;
-        let (spe, at) = ((offset / registers::CORE_BYTES) as usize, offset % registers::CORE_BYTES);
-        (spe < self.spes.len()).then_some((spe, at))
-    }
-
-    /// Whether there is one.
-    pub(crate) fn is_core(&self, offset: u64) -> bool {
-        self.core(offset).is_some()
-    }
-
-    /// A load from it.
-    pub(crate) fn core_loads(&self, offset: u64) -> u64 {
-        let Some((spe, at)) = self.core(offset) else { return 0 };
-        let rank = &self.spes[spe].rank;
-        match at {
-            registers::CORE_CAUSE => rank.trap.0,
-            registers::CORE_VALUE => rank.trap.1,
-            registers::CORE_LOCAL => rank.is_mapped.into(),
-            _ if at < registers::CORE_CAUSE => self.plan.processors[spe].register((at / 8) as usize),
-            _ => 0,
-        }
-    }
-
-    /// A store to it.
-    pub(crate) fn core_stores(&mut self, offset: u64, value: u64, c: &mut Context<'_, '_>) {
-        let Some((spe, at)) = self.core(offset) else { return };
-        let rank = &mut self.spes[spe].rank;
-        let processor = &mut self.plan.processors[spe];
-        match at {
-            registers::CORE_PROCESS => {
-                let statistics = rank.statistics;
-                *rank = Rank { process: value as u32, statistics, ..Rank::default() };
-                processor.memory.unmap_pages();
-                processor.serve_traps(c.now);
-            }
-            registers::CORE_PAGE => rank.page = value,
-            registers::CORE_LOCAL => {
-                let (page, rights) = (value / PAGE_BYTES * PAGE_BYTES, value % PAGE_BYTES);
-                rank.is_mapped = processor.memory.map_page(rank.page, page, rights);
-                processor.flush_translations();
-                rank.count(page, rights);
-            }
-            registers::CORE_FULL => {
-                let text = does_not_fit(spe, value, self.plan.store_bytes);
-                c.fault(ProcessId(rank.process), text);
-            }
-            _ if at < registers::CORE_CAUSE && processor.is_trapped() => {
-                processor.set_register((at / 8) as usize, value);
-            }
-            _ => {}
-        }
-    }
-
-    /// The program has stopped for the kernel.
-    pub(crate) fn trapped(&mut self, spe: usize, trap: Trap) {
-        if let Trap::Exception { cause, value } = trap {
-            let rank = &mut self.spes[spe].rank;
-            rank.trap = (cause, value);
-            rank.statistics.calls += u64::from(cause == chasqui_hart::supervisor::cause::USER_CALL);
-        }
-        self.spes[spe].runs = false;
-        let npc = local(self.plan.processors[spe].pc());
-        self.plan.cores.elements[spe].stop_and_signal(registers::STOP_TRAP as u16, npc);
-    }
-
-    /// What its program has marked goes to the records of its rank.
-    pub(crate) fn pass_marks(&mut self, spe: usize, c: &mut Context<'_, '_>) {
-        let rank = &mut self.spes[spe].rank;
-        for mark in self.plan.processors[spe].take_rank_marks() {
-            match mark.code {
-                mark::CARRY => rank.carries = message_of(&mark).map(|id| (id, mark.accesses)),
-                _ => c.outputs.marks.push((ProcessId(rank.process), mark)),
-            }
-        }
-    }
+/// The register of an SPE's processor at `offset` of the chip's: the SPE, and the offset there.
+pub fn core(offset: u64) -> Option<(usize, u64)> {
+    let offset = offset.checked_sub(registers::CORE)?;
+    Some(((offset / registers::CORE_BYTES) as usize, offset % registers::CORE_BYTES))
 }
 
 /// That a program does not fit, with what of it has been touched so far.
-fn does_not_fit(spe: usize, pages: u64, store_bytes: u64) -> String {
+pub fn does_not_fit(spe: usize, pages: u64, store_bytes: u64) -> String {
     let [text, data, heap, stack] = [0, 16, 32, 48].map(|shift| (pages >> shift & 0xffff) * PAGE_BYTES);
     format!(
         "the program does not fit into the local store of spe{spe}, {store_bytes} bytes: what it has used so far is text \

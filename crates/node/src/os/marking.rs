@@ -3,11 +3,8 @@
 use chasqui_abi::mark;
 use chasqui_hart::{Hart, Marks, State};
 use chasqui_ni::RankMark;
-use chasqui_placement::ProcessId;
 use chasqui_record::{RankLife, Recorder, Site};
 
-use super::Os;
-use super::process::NodeProcess;
 use super::usage::{Away, InCalls, SoftwareCycles, Spent, Usage};
 use crate::harts::Spin;
 
@@ -58,23 +55,17 @@ impl Marking<'_> {
     }
 }
 
-impl Os {
-    /// Process `id` has executed a mark on a processor that is no hart of the node's. What it spends there is in no hart's
-    /// usage.
-    pub fn mark_elsewhere(&mut self, id: ProcessId, mark: &RankMark, recorders: &mut [Recorder]) {
-        let alive = |process: &&mut NodeProcess| process.id == id && !process.is_over();
-        let Some(process) = self.processes.iter_mut().find(alive) else { return };
-        let memory = &mut |address: u64, bytes: &mut [u8]| {
-            let Some(envelope) = mark.envelope.filter(|_| address == mark.value) else { return false };
-            let Some(read) = envelope.get(..bytes.len()) else { return false };
-            bytes.copy_from_slice(read);
-            true
-        };
-        let recorder = &mut recorders[id.index()];
-        process.life.mark(recorder, 0, mark.code, mark.call, mark.value, mark.time.0, memory);
-        if mark.code == mark::CALL {
-            process.life.entered_at(0, mark.site);
-        }
+/// A rank has executed a mark on a processor that is no hart of the node's. What it spends there is in no hart's usage.
+pub(super) fn note_elsewhere(life: &mut RankLife, recorder: &mut Recorder, mark: &RankMark) {
+    let memory = &mut |address: u64, bytes: &mut [u8]| {
+        let Some(envelope) = mark.envelope.filter(|_| address == mark.value) else { return false };
+        let Some(read) = envelope.get(..bytes.len()) else { return false };
+        bytes.copy_from_slice(read);
+        true
+    };
+    life.mark(recorder, 0, mark.code, mark.call, mark.value, mark.time.0, memory);
+    if mark.code == mark::CALL {
+        life.entered_at(0, mark.site);
     }
 }
 
