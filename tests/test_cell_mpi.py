@@ -60,7 +60,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {source.stem: build(directory, source) for source in sources}
 
 
-def start(directory: Path, program: Path, *words: str, ranks: int, to: str = "out") -> tuple:
+def start(directory: Path, program: Path, *words: str, ranks: int, to: str = "out") -> tuple[int, str, str]:
     """Exit status, what it prints, and messages."""
     options = ["run", "-q", "--out", str(directory / to), "--machine", "cell", "-np", str(ranks)]
     done = command(*options, *words, "--", program, directory=directory)
@@ -78,9 +78,7 @@ def test_examples_have_right_answers(
     assert summary["messages"] > 0
 
 
-def case(
-    programs: dict[str, Path], directory: Path, what: str, ranks: int, *options: str
-) -> tuple:
+def case(programs: dict[str, Path], directory: Path, what: str, ranks: int, *options: str) -> tuple[int, str, str]:
     words = ["run", "-q", "--out", str(directory / "out"), "--machine", "cell", "-np", str(ranks)]
     done = command(*words, *options, "--", programs["ranks"], what, directory=directory)
     return done.returncode, done.stdout, done.stderr
@@ -117,9 +115,7 @@ def test_translations_may_be_the_kernels(programs: dict[str, Path], tmp_path: Pa
     assert "ring: PASSED" in out
 
 
-def test_an_empty_program_is_within_its_budget(
-    programs: dict[str, Path], tmp_path: Path
-) -> None:
+def test_an_empty_program_is_within_its_budget(programs: dict[str, Path], tmp_path: Path) -> None:
     """The pages of text, data and zeroed data that a program touches from MPI_Init to its end."""
     status, _, err = start(tmp_path, programs["mpi"], ranks=6)
     assert status == 0, err

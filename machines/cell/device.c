@@ -24,8 +24,10 @@ enum {
     SLOTS = 4,       /* of a ring; a power of two */
     SLOT_BYTES = 512,
     STAGED = 4,      /* messages that are on their way out of their copies; each has a tag group */
-    TAG_LONG = STAGED, TAG_CREDIT,
-    BY_SLOT = 1, BY_PUT = 2 /* in the record; Machine::mechanisms has the names */
+    TAG_LONG = STAGED,
+    TAG_CREDIT,
+    BY_SLOT = 1,
+    BY_PUT = 2 /* in the record; Machine::mechanisms has the names */
 };
 
 /* Of a message, in its slot; the envelope follows, without the names of requests if there are none. */
@@ -107,38 +109,39 @@ static void signal(const struct peer *peer, uint32_t tag)
 /* The thread goes on on an SPE: all that a function keeps is kept here, on its stack. Returns the SPE, there; or here what was
  * wrong, negative. */
 long cell_move(long ni_fd, struct chasqui_cell_move *move);
-__asm__(".section .text.cell_move, \"ax\"\n"
-        ".globl cell_move\n"
-        ".type cell_move, @function\n"
-        "cell_move:\n"
-        "    addi sp, sp, -224\n"
-        "    sd ra, 0(sp)\n"
-        ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11\n"
-        "    sd s\\n, 8 + 8 * \\n(sp)\n"
-        "    fsd fs\\n, 104 + 8 * \\n(sp)\n"
-        ".endr\n"
-        "    frcsr t0\n"
-        "    sd t0, 200(sp)\n"
-        "    lla t0, 1f\n"
-        "    sd t0, 0(a1)\n"
-        "    sd sp, 8(a1)\n"
-        "    sd gp, 16(a1)\n"
-        "    sd tp, 24(a1)\n"
-        "    mv a2, a1\n"
-        "    li a1, 0x710d\n"
-        "    li a7, 29\n"
-        "    ecall\n"
-        "1:  ld ra, 0(sp)\n"
-        ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11\n"
-        "    ld s\\n, 8 + 8 * \\n(sp)\n"
-        "    fld fs\\n, 104 + 8 * \\n(sp)\n"
-        ".endr\n"
-        "    ld t0, 200(sp)\n"
-        "    fscsr t0\n"
-        "    addi sp, sp, 224\n"
-        "    ret\n"
-        ".size cell_move, . - cell_move\n"
-        ".text\n");
+__asm__(
+    ".section .text.cell_move, \"ax\"\n"
+    ".globl cell_move\n"
+    ".type cell_move, @function\n"
+    "cell_move:\n"
+    "    addi sp, sp, -224\n"
+    "    sd ra, 0(sp)\n"
+    ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11\n"
+    "    sd s\\n, 8 + 8 * \\n(sp)\n"
+    "    fsd fs\\n, 104 + 8 * \\n(sp)\n"
+    ".endr\n"
+    "    frcsr t0\n"
+    "    sd t0, 200(sp)\n"
+    "    lla t0, 1f\n"
+    "    sd t0, 0(a1)\n"
+    "    sd sp, 8(a1)\n"
+    "    sd gp, 16(a1)\n"
+    "    sd tp, 24(a1)\n"
+    "    mv a2, a1\n"
+    "    li a1, 0x710d\n"
+    "    li a7, 29\n"
+    "    ecall\n"
+    "1:  ld ra, 0(sp)\n"
+    ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11\n"
+    "    ld s\\n, 8 + 8 * \\n(sp)\n"
+    "    fld fs\\n, 104 + 8 * \\n(sp)\n"
+    ".endr\n"
+    "    ld t0, 200(sp)\n"
+    "    fscsr t0\n"
+    "    addi sp, sp, 224\n"
+    "    ret\n"
+    ".size cell_move, . - cell_move\n"
+    ".text\n");
 _Static_assert(CHASQUI_CELL_CONTROL_MOVE == 0x710d && offsetof(struct chasqui_cell_move, pc) == 0 &&
                    offsetof(struct chasqui_cell_move, stack_pointer) == 8 &&
                    offsetof(struct chasqui_cell_move, global_pointer) == 16 &&
@@ -159,7 +162,8 @@ static bool cell_open(const struct chasqui_ni_identification *ni, int ni_fd)
         if (!window)
             return false;
         peers[rank].store = (uint64_t)window;
-        peers[rank].signal = (uint64_t)window + ni->settings[CHASQUI_CELL_SETTING_PROBLEM] + CHASQUI_CELL_PROBLEM_SIG_NOTIFY_1;
+        peers[rank].signal =
+            (uint64_t)window + ni->settings[CHASQUI_CELL_SETTING_PROBLEM] + CHASQUI_CELL_PROBLEM_SIG_NOTIFY_1;
     }
     size_t bytes = (sizeof *area + ranks * sizeof area->in[0] + PAGE - 1) / PAGE * PAGE;
     area = chq_platform_stack(bytes);
@@ -306,7 +310,8 @@ static bool cell_put(const struct chasqui_envelope *fin, const void *from, uint6
         return false;
     if (staged_used == STAGED)
         finish(staged_next);
-    command(in_area(area->others), peer->store, pages_here * (uint32_t)sizeof(uint64_t), TAG_LONG, CHASQUI_CELL_MFC_GET);
+    command(in_area(area->others), peer->store, pages_here * (uint32_t)sizeof(uint64_t), TAG_LONG,
+            CHASQUI_CELL_MFC_GET);
     finish(TAG_LONG);
     const volatile char *data = from;
     for (size_t done = 0; done < bytes;) {
@@ -315,7 +320,8 @@ static bool cell_put(const struct chasqui_envelope *fin, const void *from, uint6
         part = part < here ? part : here;
         part = part < there ? part : there;
         (void)data[done]; /* the page is here */
-        put_within(peer, (const char *)from + done, local_of(area->pages, source), local_of(area->others, target), part);
+        put_within(peer, (const char *)from + done, local_of(area->pages, source), local_of(area->others, target),
+                   part);
         done += part;
     }
     finish(TAG_LONG);
@@ -333,7 +339,8 @@ static void tell(struct peer *peer)
     finish(TAG_CREDIT);
     area->taken_here[0] = peer->taken;
     peer->told = peer->taken;
-    command(in_area(area->taken_here), peer->store + in_area(&area->credit[own]), QUAD, TAG_CREDIT, CHASQUI_CELL_MFC_PUT);
+    command(in_area(area->taken_here), peer->store + in_area(&area->credit[own]), QUAD, TAG_CREDIT,
+            CHASQUI_CELL_MFC_PUT);
     signal(peer, TAG_CREDIT);
 }
 
@@ -365,7 +372,8 @@ static void take_from(uint32_t source)
 
 static void cell_poll(void)
 {
-    if (*channel(CHASQUI_CELL_CHANNEL_RD_SIG_NOTIFY_1 + CHASQUI_CELL_CHANNEL_COUNTS / CHASQUI_CELL_CHANNEL_ADDRESS_BYTES))
+    if (*channel(CHASQUI_CELL_CHANNEL_RD_SIG_NOTIFY_1 +
+                 CHASQUI_CELL_CHANNEL_COUNTS / CHASQUI_CELL_CHANNEL_ADDRESS_BYTES))
         pending |= *channel(CHASQUI_CELL_CHANNEL_RD_SIG_NOTIFY_1);
     uint32_t sources = pending;
     pending = 0;

@@ -7,10 +7,14 @@
 
 enum { MAX = 9000, MANY = 12 };
 
-static const int lengths[] = {0, 1, 15, 16, 17, 95, 96, 97, 111, 112, 463, 464, 465, 511, 512, 513, 4095, 4096, 4097, 8999};
+static const int lengths[] = {0,   1,   15,  16,  17,  95,  96,   97,   111,  112,
+                              463, 464, 465, 511, 512, 513, 4095, 4096, 4097, 8999};
 static unsigned char out[MAX + 64], in[MAX + 64];
 
-static unsigned char value(int from, int to, int length, int at) { return (unsigned char)(31 * from + 7 * to + length + at); }
+static unsigned char value(int from, int to, int length, int at)
+{
+    return (unsigned char)(31 * from + 7 * to + length + at);
+}
 
 /* Every rank to and from every other, from and to places that agree in their lowest bits or do not. */
 static int exchange(int rank, int ranks, int length, int shift, int other_shift)
@@ -22,8 +26,8 @@ static int exchange(int rank, int ranks, int length, int shift, int other_shift)
         memset(in, 255, sizeof in);
         for (int i = 0; i < length; i++)
             out[shift + i] = value(rank, to, length, i);
-        MPI_Sendrecv(out + shift, length, MPI_BYTE, to, length, in + other_shift, MAX, MPI_BYTE, from, length, MPI_COMM_WORLD,
-                     &status);
+        MPI_Sendrecv(out + shift, length, MPI_BYTE, to, length, in + other_shift, MAX, MPI_BYTE, from, length,
+                     MPI_COMM_WORLD, &status);
         MPI_Get_count(&status, MPI_BYTE, &count);
         wrong += count != length || status.MPI_SOURCE != from;
         for (int i = 0; i < length; i++)

@@ -10,9 +10,7 @@
 use chasqui_engine::Time;
 use chasqui_hart::Hart;
 use chasqui_memory::{DEVICE_BASE, FlatMemory, PAGE_BYTES, PortKind, Request, Slot, Snooped, pte};
-use chasqui_ni::{
-    DeviceAccess, Ended, FIRMWARE_DEVICE, FIRMWARE_MEMORY, LocalMemory, Taken, table_bytes,
-};
+use chasqui_ni::{DeviceAccess, Ended, FIRMWARE_DEVICE, FIRMWARE_MEMORY, LocalMemory, Taken, table_bytes};
 
 /// Entries of a page table (Sv39).
 const ENTRIES: u64 = 512;

@@ -179,30 +179,24 @@ static const struct memory_of_call memory_of[] = {
     {67, 1, OUT, 1, 3},        /* pread64 */
     {68, 1, IN, 1, 3},         /* pwrite64 */
     {78, 1, IN, TEXT_MAX, 0},  /* readlinkat */
-    {78, 2, OUT, 1, 4},
-    {79, 1, IN, TEXT_MAX, 0},  /* newfstatat */
-    {79, 2, OUT, 128, 0},
-    {80, 1, OUT, 128, 0},      /* fstat */
+    {78, 2, OUT, 1, 4},          {79, 1, IN, TEXT_MAX, 0},  /* newfstatat */
+    {79, 2, OUT, 128, 0},        {80, 1, OUT, 128, 0},      /* fstat */
     {93, 0, IN, 0, 0},         /* exit */
     {94, 0, IN, 0, 0},         /* exit_group */
     {96, 0, IN, 0, 0},         /* set_tid_address */
     {98, 0, IN, 4, 0},         /* futex */
     {101, 0, IN, 16, 0},       /* nanosleep */
-    {101, 1, OUT, 16, 0},
-    {113, 1, OUT, 16, 0},      /* clock_gettime */
+    {101, 1, OUT, 16, 0},        {113, 1, OUT, 16, 0},      /* clock_gettime */
     {114, 1, OUT, 16, 0},      /* clock_getres */
     {115, 2, IN, 16, 0},       /* clock_nanosleep */
-    {115, 3, OUT, 16, 0},
-    {123, 2, OUT, 1, 2},       /* sched_getaffinity */
+    {115, 3, OUT, 16, 0},        {123, 2, OUT, 1, 2},       /* sched_getaffinity */
     {124, 0, IN, 0, 0},        /* sched_yield */
     {129, 0, IN, 0, 0},        /* kill */
     {130, 0, IN, 0, 0},        /* tkill */
     {131, 0, IN, 0, 0},        /* tgkill */
     {134, 1, IN, 32, 0},       /* rt_sigaction */
-    {134, 2, OUT, 32, 0},
-    {135, 1, IN, 8, 0},        /* rt_sigprocmask */
-    {135, 2, OUT, 8, 0},
-    {153, 0, OUT, 32, 0},      /* times */
+    {134, 2, OUT, 32, 0},        {135, 1, IN, 8, 0},        /* rt_sigprocmask */
+    {135, 2, OUT, 8, 0},         {153, 0, OUT, 32, 0},      /* times */
     {160, 0, OUT, 390, 0},     /* uname */
     {165, 1, OUT, 144, 0},     /* getrusage */
     {169, 0, OUT, 16, 0},      /* gettimeofday */
@@ -220,8 +214,7 @@ static const struct memory_of_call memory_of[] = {
     {SYS_MPROTECT, 0, IN, 1, 2}, /* mprotect */
     {233, 0, IN, 0, 0},        /* madvise */
     {261, 2, IN, 16, 0},       /* prlimit64 */
-    {261, 3, OUT, 16, 0},
-    {278, 0, OUT, 1, 2},       /* getrandom */
+    {261, 3, OUT, 16, 0},        {278, 0, OUT, 1, 2},       /* getrandom */
 };
 enum { MEMORIES = sizeof memory_of / sizeof *memory_of };
 

@@ -57,7 +57,8 @@ def _ranks() -> Decorator:
 def _ranks_per_node() -> Decorator:
     return click.option(
         "--ranks-per-node", type=COUNT, default=None, metavar="RANKS",
-        help="Ranks on each node; default: 1, on cell as many as there are SPEs. Its harts (--set node.harts=N) must be a multiple of RANKS: each "
+        help="Ranks on each node; default: 1, on cell as many as there are SPEs. Its harts "
+        "(--set node.harts=N) must be a multiple of RANKS: each "
         "rank gets an equal share. With node.software.kernel=true ranks may share harts; "
         "--mpi wait.polls=50 has them yield. Messages within a node go through the NI and the "
         "network's nearest router unless --mpi local.channel=memory.",

@@ -324,8 +324,10 @@ impl<M: LocalMemory> FirmwareProcessor<M> {
 
     /// Its program has stopped for this, at `now`, if it was not known.
     pub fn takes_trap(&mut self, now: Time) -> Option<Trap> {
-        let (_, trap, is_known) =
-            self.trap.as_mut().filter(|(at, _, is_known)| !is_known && *at <= now && self.device.is_none())?;
+        let (_, trap, is_known) = self
+            .trap
+            .as_mut()
+            .filter(|(at, _, is_known)| !is_known && *at <= now && self.device.is_none())?;
         *is_known = true;
         Some(*trap)
     }
