@@ -60,7 +60,9 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {source.stem: build(directory, source) for source in sources}
 
 
-def start(directory: Path, program: Path, *words: str, ranks: int, to: str = "out") -> tuple[int, str, str]:
+def start(
+    directory: Path, program: Path, *words: str, ranks: int, to: str = "out"
+) -> tuple[int, str, str]:
     """Exit status, what it prints, and messages."""
     options = ["run", "-q", "--out", str(directory / to), "--machine", "cell", "-np", str(ranks)]
     done = command(*options, *words, "--", program, directory=directory)
@@ -78,7 +80,9 @@ def test_examples_have_right_answers(
     assert summary["messages"] > 0
 
 
-def case(programs: dict[str, Path], directory: Path, what: str, ranks: int, *options: str) -> tuple[int, str, str]:
+def case(
+    programs: dict[str, Path], directory: Path, what: str, ranks: int, *options: str
+) -> tuple[int, str, str]:
     words = ["run", "-q", "--out", str(directory / "out"), "--machine", "cell", "-np", str(ranks)]
     done = command(*words, *options, "--", programs["ranks"], what, directory=directory)
     return done.returncode, done.stdout, done.stderr

@@ -72,7 +72,7 @@ impl LocalStore {
             };
         }
         let rights = rights & (pte::R | pte::W | pte::X);
-        let entry = if rights == 0 { 0 } else { local / PAGE_BYTES << 10 | rights | pte::U | pte::V };
+        let entry = if rights == 0 { 0 } else { (local / PAGE_BYTES) << 10 | rights | pte::U | pte::V };
         self.write(table + number(0) * 8, entry);
         true
     }
