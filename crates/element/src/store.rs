@@ -160,3 +160,55 @@ impl LocalMemory for LocalStore {
         false
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STORE: u64 = 64 << 10;
+
+    /// The physical address that the tables have for a virtual one, and its rights.
+    fn walk(store: &LocalStore, address: u64) -> Option<(u64, u64)> {
+        let mut table = store.table();
+        for shift in [30, 21, 12] {
+            let entry =
+                store.memory.read(table + (address >> shift & (ENTRIES - 1)) * 8, 8).expect("a table");
+            if entry & pte::V == 0 {
+                return None;
+            }
+            table = entry >> 10 << 12;
+            if shift == 12 {
+                return Some((table, entry & (pte::R | pte::W | pte::X)));
+            }
+        }
+        None
+    }
+
+    #[test]
+    fn pages_are_where_they_were_mapped_until_they_are_not() {
+        let mut store = LocalStore::new(STORE, Time(1)).expect("memory");
+        let (first, other) = (0x100_0000, 0x3f_f000_0000);
+        assert_eq!(walk(&store, first), None);
+        assert!(store.map_page(first, 0x2000, pte::R | pte::X));
+        assert!(store.map_page(other, 0, pte::R | pte::W));
+        assert_eq!(walk(&store, first), Some((0x2000, pte::R | pte::X)));
+        assert_eq!(walk(&store, other), Some((0, pte::R | pte::W)));
+        assert!(store.map_page(first, 0x2000, 0));
+        assert_eq!(walk(&store, first), None);
+        store.unmap_pages();
+        assert_eq!(walk(&store, other), None);
+    }
+
+    #[test]
+    fn no_page_is_mapped_over_the_local_store_or_channels_or_beyond_its_end() {
+        let mut store = LocalStore::new(STORE, Time(1)).expect("memory");
+        for (address, local) in
+            [(FIRMWARE_MEMORY, 0), (FIRMWARE_DEVICE + 0x1000, 0), (PROGRAM_END, 0), (0x1000, STORE)]
+        {
+            assert!(!store.map_page(address, local, pte::R), "{address:#x} {local:#x}");
+        }
+        // Every page far from all others: tables are enough.
+        let mut far = (0..STORE / PAGE_BYTES).map(|page| ((page + 3) << 30, page * PAGE_BYTES));
+        assert!(far.all(|(address, local)| store.map_page(address, local, pte::R)));
+    }
+}
