@@ -243,8 +243,8 @@ static bool cell_send(const struct chasqui_envelope *envelope, const void *paylo
     else if (envelope->kind < CHASQUI_PACKET_READY_TO_SEND)
         CHQ_MARK_NAME(CHASQUI_MARK_PROTOCOL, (uint64_t)BY_SLOT);
     memcpy(at, payload, bytes);
-    depart(peer, envelope, at + bytes, staged_next);
     MARK_READY(envelope);
+    depart(peer, envelope, at + bytes, staged_next);
     return true;
 }
 
