@@ -61,7 +61,7 @@ VALUES = [f"netcache-modern/{variant}" for variant in ("dram", "dtct", "ldtct")]
 VALUES += ["mpinp-modern/dpu"]  # test_mpinp_modern.py runs it
 
 
-# Machines without an MPI device, which run other programs: test_cell.py.
+# Machines whose ranks have little room, and programs of another kind: test_cell.py, test_cell_mpi.py.
 WITHOUT_MPI = ("cell",)
 
 

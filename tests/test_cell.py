@@ -252,15 +252,6 @@ def test_what_is_written_twice_is_the_same() -> None:
         assert Fraction(int(tick[0]), int(tick[1])) == Fraction(1000, int(frequency)), name
 
 
-def test_mpi_has_no_device_here(tmp_path: Path) -> None:
-    program = tmp_path / "mpi"
-    words = [str(PROGRAMS / "mpi.c"), "-o", str(program)]
-    assert compiler.run(compiler.plan("cc", words)) == 0
-    done = command("run", "-q", "--machine", "cell", "-np", "1", "--", program, directory=tmp_path)
-    assert done.returncode != 0
-    assert "device" in done.stderr
-
-
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_quick_experiments(name: str, tmp_path: Path) -> None:
     done = running.carry_out(

@@ -13,7 +13,8 @@
     DEVICE(mpinp)           \
     DEVICE(mcp)             \
     DEVICE(tags)            \
-    DEVICE(wake)
+    DEVICE(wake)            \
+    DEVICE(cell)
 #endif
 
 #define DECLARE(name) extern struct mpi_device mpi_device_##name;

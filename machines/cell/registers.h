@@ -10,7 +10,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_CELL_INTERFACE 0x5bb2ff7cu /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_CELL_INTERFACE 0xba78f514u /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 
@@ -23,15 +23,26 @@
 #define CHASQUI_CELL_SETTING_HYPERVISOR 0x5ull /* Setting: offset of the first privileged area. */
 #define CHASQUI_CELL_SETTING_SOFT_TLB 0x6ull /* Setting: 1: the kernel gives the MFCs all translations. */
 #define CHASQUI_CELL_CHIP 0x10000000ull /* Of the device: registers of the chip's own, for the kernel, of 64 bits. */
-#define CHASQUI_CELL_CHIP_REPORT 0x0ull /* Stored: the process ends with what is wrong with this SPE. */
+#define CHASQUI_CELL_CHIP_REPORT 0x0ull /* Stored: a process ends with what is wrong with this SPE. The process's number is in the upper 32 bits. */
 #define CHASQUI_CELL_CHIP_IMAGE 0x8ull /* Stored: virtual address of the image that the next SPE has, for whoever looks at what it does. */
 #define CHASQUI_CELL_CHIP_IMAGE_BYTES 0x10ull /* Stored: its length [bytes], and the SPE in the upper 16 bits. */
+#define CHASQUI_CELL_CORE 0x1000ull /* Of the chip's own registers: those of SPE 0's processor, for the kernel, of 64 bits; the others' follow. They are accessed while it has stopped (ours: a kernel of the original's has a program of the SPE's put them into the local store). */
+#define CHASQUI_CELL_CORE_BYTES 0x1000ull /* From one SPE's to the next [bytes]. */
+#define CHASQUI_CELL_CORE_PC 0x0ull /* Its program counter, and x1 to x31 behind it. */
+#define CHASQUI_CELL_CORE_CAUSE 0x100ull /* Why its program has stopped, with STOP_TRAP: `scause` of RISC-V. Loaded. */
+#define CHASQUI_CELL_CORE_VALUE 0x108ull /* What at: `stval` of RISC-V. Loaded. */
+#define CHASQUI_CELL_CORE_PROCESS 0x110ull /* Stored: what is started next is a program of the process of this number, in pages, which stops for each system call, page that is not there, and other exception. All registers are 0, no page is mapped. */
+#define CHASQUI_CELL_CORE_PAGE 0x118ull /* Virtual address of the page that is mapped next. Stored. */
+#define CHASQUI_CELL_CORE_LOCAL 0x120ull /* Stored: it is the page of the local store at this address, with the rights that the lowest bits say, as an entry of Sv39 has them (2: read, 4: written, 8: executed; none: it is not mapped; 256: it is none of the program's text and data, for the counters). Loaded: 1 if that could be. */
+#define CHASQUI_CELL_CORE_LOCAL_OTHER 0x100ull /* Of CORE_LOCAL: the page is heap, stack or the area of messages. */
+#define CHASQUI_CELL_CORE_FULL 0x128ull /* Stored: the process ends, since its program does not fit into the local store. There are so many pages: of text (bits 0 to 15), data (16 to 31), heap (32 to 47) and stack (48 to 63). */
 #define CHASQUI_CELL_STORE_ADDRESS 0x80000000ull /* Address at which SPE programs find their local store: they are linked there (firmware processors' memory). */
 #define CHASQUI_CELL_CHANNELS 0x40000000ull /* Address of an SPE's channels. */
 #define CHASQUI_CELL_STOP 0x100000ull /* From the channels: a load at this and 8 times a code stops the program with that code; it goes on behind the load (ours: the original has an instruction). */
 #define CHASQUI_CELL_STOP_CODES 0x4000ull /* Codes of a stop. */
 #define CHASQUI_CELL_STOP_EXIT 0x2000ull /* Code of a stop: the program is over; its status is in the lowest 8 bits (as libspe has it). */
 #define CHASQUI_CELL_STOP_CALL 0x2100ull /* Code of a stop: the PPE is to serve a call, whose block is named by the word at CALL_PLACE. */
+#define CHASQUI_CELL_STOP_TRAP 0x2101ull /* Code of a stop: of a program in pages, for what CORE_CAUSE says. */
 #define CHASQUI_CELL_START_WORDS 0x10ull /* From a program's entry: three words of 64 bits that it is started with. */
 #define CHASQUI_CELL_CALL_PLACE 0x28ull /* From a program's entry: address in the local store of the block of the call that it asks for. */
 #define CHASQUI_CELL_CALL_WRITE 0x1ull /* Call: writes bytes to a file. Arguments: file, address in the local store, length. */
@@ -47,6 +58,7 @@
 #define CHASQUI_CELL_CONTROL_MAILBOX_PUT 0x710aull /* ioctl: puts a word into the inbound mailbox of an SPE (struct chasqui_cell_word), and waits for room. */
 #define CHASQUI_CELL_CONTROL_MAILBOX_TAKE 0x710bull /* ioctl: takes a word from the outbound mailbox of an SPE (struct chasqui_cell_word). The result is 1 if there was one. */
 #define CHASQUI_CELL_CONTROL_STUCK 0x710cull /* ioctl: whether the MFC of the SPE of this number has stopped at a wrong command. The result is 1 if so. */
+#define CHASQUI_CELL_CONTROL_MOVE 0x710dull /* ioctl: the calling thread goes on on an SPE, that of its process's number on the node, and stays there (struct chasqui_cell_move). The result is the SPE. */
 #define CHASQUI_CELL_WAIT_COMMANDS 0x8ull /* Of CONTROL_WAIT: the first bit of the mask of SPEs whose MFC has stopped at a command. */
 #define CHASQUI_CELL_WAIT_ERRORS 0x10ull /* Of CONTROL_WAIT: the first bit of the mask of SPEs whose program has made an error. */
 
@@ -205,5 +217,23 @@ _Static_assert(sizeof(struct chasqui_cell_call) == 24, "chasqui_cell_call");
 _Static_assert(offsetof(struct chasqui_cell_call, number) == 0, "chasqui_cell_call.number");
 _Static_assert(offsetof(struct chasqui_cell_call, result) == 4, "chasqui_cell_call.result");
 _Static_assert(offsetof(struct chasqui_cell_call, arguments) == 8, "chasqui_cell_call.arguments");
+
+struct chasqui_cell_move {
+    uint64_t pc; /* Where. */
+    uint64_t stack_pointer; /* Register `sp`. */
+    uint64_t global_pointer; /* Register `gp`. */
+    uint64_t thread_pointer; /* Register `tp`. */
+    uint64_t area; /* Virtual address of the memory that lies first in the local store, in the order of its pages. It begins with a list of the local store's pages, in its order, which the kernel keeps: their virtual addresses, 64 bits each; 0: it is free. */
+    uint64_t area_bytes; /* Length of it [bytes], whole pages. */
+    uint64_t data_end; /* End of the program's data, where its heap begins. */
+};
+_Static_assert(sizeof(struct chasqui_cell_move) == 56, "chasqui_cell_move");
+_Static_assert(offsetof(struct chasqui_cell_move, pc) == 0, "chasqui_cell_move.pc");
+_Static_assert(offsetof(struct chasqui_cell_move, stack_pointer) == 8, "chasqui_cell_move.stack_pointer");
+_Static_assert(offsetof(struct chasqui_cell_move, global_pointer) == 16, "chasqui_cell_move.global_pointer");
+_Static_assert(offsetof(struct chasqui_cell_move, thread_pointer) == 24, "chasqui_cell_move.thread_pointer");
+_Static_assert(offsetof(struct chasqui_cell_move, area) == 32, "chasqui_cell_move.area");
+_Static_assert(offsetof(struct chasqui_cell_move, area_bytes) == 40, "chasqui_cell_move.area_bytes");
+_Static_assert(offsetof(struct chasqui_cell_move, data_end) == 48, "chasqui_cell_move.data_end");
 
 #endif

@@ -192,8 +192,13 @@ impl Supervisor {
 /// `scause` and `stval` of what has halted the hart; `None`: that is not for the kernel. Of an access to a device across
 /// its alignment they are a load's.
 fn exception(halt: Halt, is_supervisor: bool) -> Option<(u64, u64)> {
+    exception_of(halt).filter(|&(cause, _)| cause != cause::USER_CALL || !is_supervisor)
+}
+
+/// The same of a user's: `None`: it is no exception.
+pub fn exception_of(halt: Halt) -> Option<(u64, u64)> {
     Some(match halt {
-        Halt::Call if !is_supervisor => (cause::USER_CALL, 0),
+        Halt::Call => (cause::USER_CALL, 0),
         Halt::Illegal(bits) => (cause::ILLEGAL, u64::from(bits)),
         Halt::Breakpoint => (cause::BREAKPOINT, 0),
         Halt::Fault(Fault::Page { address, access }) => match access {

@@ -126,6 +126,11 @@ pub trait Machine: Sync {
         let _ = resolved;
         1
     }
+    /// Ranks of a job of so many that share a node where that is not said.
+    fn ranks_per_node(&self, resolved: &Resolved, ranks: i64) -> u32 {
+        let _ = (resolved, ranks);
+        1
+    }
     /// Messages of `bytes` in each direction between two ranks after which every ring and buffer that such messages use has
     /// been used at least once: a measurement of what they take begins behind them.
     fn warm_up(&self, resolved: &Resolved, bytes: u64) -> u64;

@@ -45,7 +45,7 @@ pub use dma::{DmaReader, DmaWriter, Portions, TagOf, Written};
 pub use doorbell::Doorbells;
 pub use firmware::{
     DeviceAccess, Ended, FIRMWARE_DEVICE, FIRMWARE_MEMORY, FirmwareMark, FirmwareProcessor, FirmwareSpec,
-    LocalMemory, PrivateMemory, ProcessorSpec, SharedSram, SpecWith, Taken, table_bytes,
+    LocalMemory, PrivateMemory, ProcessorSpec, RankMark, SharedSram, SpecWith, Taken, Trap, table_bytes,
 };
 pub use io_bus::{
     Bridge, BridgeSpec, CardDma, CardDmaSpec, CardStep, FromHost, HostBlock, HostLoad, IoBus, IoBusSpec,
@@ -202,6 +202,8 @@ pub struct Outputs {
     pub interrupts: Vec<(u32, bool)>,
     /// Violations of protection: who did it, and what it was.
     pub faults: Vec<(ProcessId, String)>,
+    /// Marks that a program of a process's has executed on a processor of the NI's, each process's in their order.
+    pub marks: Vec<(ProcessId, RankMark)>,
     /// The machine is broken, which ends all jobs: when that is found, and what it is.
     pub broken: Option<(Time, String)>,
 }
@@ -214,13 +216,14 @@ impl Outputs {
 
     /// Nothing but events is asked for.
     fn has_only_events(&self) -> bool {
-        let Outputs { events: _, bus, charge, incoherence, turn, interrupts, faults, broken } = self;
+        let Outputs { events: _, bus, charge, incoherence, turn, interrupts, faults, marks, broken } = self;
         bus.is_empty()
             && *charge == Time::ZERO
             && incoherence.is_none()
             && turn.is_none()
             && interrupts.is_empty()
             && faults.is_empty()
+            && marks.is_empty()
             && broken.is_none()
     }
 }

@@ -24,8 +24,8 @@ pub struct Request {
     pub sets: Vec<String>,
     /// Ranks; with `only_rank` 0: as many as were recorded.
     pub ranks: i64,
-    /// Ranks of a node.
-    #[serde(default = "one")]
+    /// Ranks of a node; 0: what the machine has them be ([`Machine::ranks_per_node`](chasqui_machine::Machine)).
+    #[serde(default)]
     pub ranks_per_node: i64,
     /// How ranks come to nodes: `slot` or `node` ([`MapBy`]).
     #[serde(default = "slot")]
@@ -64,10 +64,6 @@ pub struct Request {
     /// Further options, by name.
     #[serde(default)]
     pub options: Options,
-}
-
-fn one() -> i64 {
-    1
 }
 
 fn slot() -> String {

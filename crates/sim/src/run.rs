@@ -142,6 +142,7 @@ impl Plan {
         let (machine, resolved) = resolve(&request.machine, &request.sets)?;
         replay::check_record(request)?;
         let replay = replay::replay(request, machine, &resolved)?;
+        let request = &placed(request, machine, &resolved);
         let programs = programs(request, replay.as_ref(), machine, &resolved)?;
         replay::check_program(request, replay.as_ref(), &programs[0].elf)?;
         let placement = placement(request, &programs)?;
@@ -398,6 +399,15 @@ fn check_ranks_per_node(
         )));
     }
     check_harts(request, resolved)
+}
+
+/// The request, with how many ranks a node has.
+fn placed(request: &Request, machine: &dyn Machine, resolved: &Resolved) -> Request {
+    let mut placed = request.clone();
+    if placed.ranks_per_node == 0 {
+        placed.ranks_per_node = machine.ranks_per_node(resolved, request.ranks).into();
+    }
+    placed
 }
 
 /// Where the ranks are.

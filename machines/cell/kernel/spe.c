@@ -4,10 +4,9 @@
  * Each SPE has three interrupt lines: of errors, of translation, and of what the process may wait for. Page faults are served by
  * a thread of the kernel, since bringing a page in is no matter for an interrupt. */
 #include "controller.h"
-#include "kernel.h"
-#include "registers.h"
+#include "spe.h"
 
-enum { SPES_MAX = 8, CLASSES = 3, PAGES_EACH_MAX = 256 };
+enum { CLASSES = 3, PAGES_EACH_MAX = 256 };
 /* Of interrupts, by class: those of which the kernel hears. */
 enum {
     ERRORS = CHASQUI_CELL_HYPERVISOR_ALIGNMENT | CHASQUI_CELL_HYPERVISOR_INVALID_COMMAND |
@@ -16,46 +15,8 @@ enum {
     STOPS = CHASQUI_CELL_HYPERVISOR_STOPPED | CHASQUI_CELL_HYPERVISOR_HALTED,
 };
 
-static struct spe {
-    bool is_taken;
-    bool keeps; /* what it does wrong is the program's affair */
-    bool has_fault; /* for the thread */
-    bool has_stopped, has_wrong_command, has_error;
-    bool is_stuck; /* at a wrong command, until it is purged */
-    uint64_t wanted; /* interrupts of class 2 that somebody waits for, beside its stops */
-    uint64_t uses; /* times that it was given back: whoever waits for an earlier use is told */
-} spes[SPES_MAX];
+struct spe spes[SPES_MAX];
 static struct queue waiters, server;
-
-static uint64_t setting(unsigned number) { return boot.ni.settings[number]; }
-
-static uint64_t count(void) { return setting(CHASQUI_CELL_SETTING_SPES); }
-
-/* --- registers ------------------------------------------------------------------------------------------- */
-
-static uint64_t at(uint64_t spe, unsigned area) { return spe * setting(CHASQUI_CELL_SETTING_STRIDE) + setting(area); }
-
-static volatile uint32_t *problem(uint64_t spe, uint64_t offset)
-{
-    return (volatile uint32_t *)(CHASQUI_KERNEL_DEVICE + at(spe, CHASQUI_CELL_SETTING_PROBLEM) + offset);
-}
-
-static uint64_t privileged(uint64_t spe, uint64_t offset) { return at(spe, CHASQUI_CELL_SETTING_PRIVILEGED) + offset; }
-
-static uint64_t hypervisor(uint64_t spe, uint64_t offset) { return at(spe, CHASQUI_CELL_SETTING_HYPERVISOR) + offset; }
-
-/* A register is set behind what has been stored to memory. */
-static void set(uint64_t address, uint64_t value)
-{
-    __asm__ volatile("fence w, o" : : : "memory");
-    ni_store(address, value);
-}
-
-static void set_problem(uint64_t spe, uint64_t offset, uint32_t value)
-{
-    __asm__ volatile("fence w, o" : : : "memory");
-    *problem(spe, offset) = value;
-}
 
 static void set_mask(uint64_t spe, unsigned class, uint64_t mask)
 {
@@ -69,7 +30,7 @@ static void wrong(uint64_t number, bool command)
     struct spe *spe = &spes[number];
     spe->is_stuck |= command;
     if (!spe->keeps) {
-        set(CHASQUI_CELL_CHIP + CHASQUI_CELL_CHIP_REPORT, number);
+        set(CHASQUI_CELL_CHIP + CHASQUI_CELL_CHIP_REPORT, number | spe->process << 32);
         return;
     }
     if (command)
@@ -81,13 +42,13 @@ static void wrong(uint64_t number, bool command)
 
 /* --- translation ----------------------------------------------------------------------------------------- */
 
-enum { VALID = 1, READ = 2, WRITE = 4, NUMBER_BITS = 44 };
+enum { NUMBER_BITS = 44 };
 
 /* The process's root page table. */
 static uint64_t root(void) { return (csr_read(satp) & ((1ull << NUMBER_BITS) - 1)) * PAGE_BYTES; }
 
 /* The entry of a page that is there. */
-static uint64_t entry_of(uint64_t address)
+uint64_t entry_of(uint64_t address)
 {
     uint64_t table = root(), entry = 0;
     for (int shift = 30; shift >= 12; shift -= 9) {
@@ -101,13 +62,13 @@ static uint64_t entry_of(uint64_t address)
 }
 
 /* The page at `address` is there, and may be used so. */
-static bool bring(uint64_t address, bool write)
+bool bring(uint64_t address, bool write)
 {
     uint64_t wanted = VALID | (write ? WRITE : READ);
     return address >> 38 == 0 && ((entry_of(address) & wanted) == wanted || user_physical(address, write));
 }
 
-static void serve_fault(uint64_t number)
+void serve_fault(uint64_t number)
 {
     uint64_t address = ni_load(hypervisor(number, CHASQUI_CELL_HYPERVISOR_DAR));
     uint64_t why = ni_load(hypervisor(number, CHASQUI_CELL_HYPERVISOR_DSISR));
@@ -131,7 +92,7 @@ static void serve(void *unused)
     (void)unused;
     for (;;) {
         for (uint64_t number = 0; number < count(); number++) {
-            if (!spes[number].has_fault)
+            if (!spes[number].has_fault || spes[number].pages)
                 continue;
             spes[number].has_fault = false;
             serve_fault(number);
@@ -156,6 +117,7 @@ static void said(uint64_t number, uint64_t bits)
     if (bits & STOPS)
         spes[number].has_stopped = true;
     thread_wake_all(&waiters);
+    thread_wake(&spes[number].rank);
 }
 
 static void of_line(uint32_t line)
@@ -170,7 +132,7 @@ static void of_line(uint32_t line)
         said(number, bits);
     } else if (class == 1) {
         spes[number].has_fault = true;
-        thread_wake(&server);
+        thread_wake(spes[number].pages ? &spes[number].rank : &server);
     } else {
         wrong(number, !(bits & CHASQUI_CELL_HYPERVISOR_CORE_ERROR));
     }
@@ -180,6 +142,8 @@ static void spe_interrupt(void)
 {
     for (uint32_t source = interrupt_claim(0); source; source = interrupt_claim(0)) {
         of_line(source - 1);
+        /* What was stored for whom it wakes goes before. */
+        __asm__ volatile("fence w, o" : : : "memory");
         interrupt_complete(0, source);
     }
 }
@@ -201,17 +165,27 @@ static void clean(uint64_t number)
         set(hypervisor(number, CHASQUI_CELL_HYPERVISOR_INT_STATUS + 8 * class), ~0ull);
 }
 
+void take_number(uint64_t number)
+{
+    struct spe *spe = &spes[number];
+    uint64_t uses = spe->uses;
+    memory_clear(spe, sizeof *spe);
+    spe->is_taken = true;
+    spe->uses = uses;
+    spe->process = process_here;
+    clean(number);
+    set(hypervisor(number, CHASQUI_CELL_HYPERVISOR_PAGE_TABLE), root());
+    set_mask(number, 0, ERRORS);
+    set_mask(number, 1, FAULTS);
+    set_mask(number, 2, STOPS);
+}
+
 static int64_t take(void)
 {
     for (uint64_t number = 0; number < count(); number++) {
         if (spes[number].is_taken)
             continue;
-        spes[number] = (struct spe){.is_taken = true, .uses = spes[number].uses};
-        clean(number);
-        set(hypervisor(number, CHASQUI_CELL_HYPERVISOR_PAGE_TABLE), root());
-        set_mask(number, 0, ERRORS);
-        set_mask(number, 1, FAULTS);
-        set_mask(number, 2, STOPS);
+        take_number(number);
         return (int64_t)number;
     }
     return -EAGAIN;
@@ -378,6 +352,7 @@ static int64_t spe_control(uint64_t request, uint64_t argument)
     case CHASQUI_CELL_CONTROL_PIN: return pin(argument);
     case CHASQUI_CELL_CONTROL_PURGE: return purge(argument);
     case CHASQUI_CELL_CONTROL_STUCK: return is_taken(argument) ? spes[argument].is_stuck : -EINVAL;
+    case CHASQUI_CELL_CONTROL_MOVE: return rank_move(argument);
     case CHASQUI_CELL_CONTROL_KEEP:
         if (!is_taken(argument))
             return -EINVAL;
@@ -397,8 +372,10 @@ static void spe_unmapped(uint64_t address, uint64_t bytes)
 {
     uint64_t first = address / PAGE_BYTES, pages = (address % PAGE_BYTES + bytes + PAGE_BYTES - 1) / PAGE_BYTES;
     for (uint64_t number = 0; number < count(); number++) {
-        if (!spes[number].is_taken)
+        if (!spes[number].is_taken || spes[number].process != process_here)
             continue;
+        if (spes[number].pages)
+            rank_unmapped(number, first * PAGE_BYTES, (first + pages) * PAGE_BYTES);
         if (pages > PAGES_EACH_MAX) {
             set(hypervisor(number, CHASQUI_CELL_HYPERVISOR_TLB_FLUSH), 0);
             continue;
@@ -412,7 +389,7 @@ static void spe_unmapped(uint64_t address, uint64_t bytes)
 static bool spe_outlives(void)
 {
     for (uint64_t number = 0; number < count(); number++)
-        if (spes[number].is_taken)
+        if (spes[number].is_taken && spes[number].process == process_here)
             stop(number);
     return false;
 }

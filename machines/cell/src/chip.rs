@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use chasqui_abi::NiIdentification;
-use chasqui_counters::{Visitor, below};
+use chasqui_counters::{Counters, Visitor, below};
 use chasqui_element::{
     Area, ChannelRead, ChannelWrite, Cores, Granted, LocalStore, MfcFault, MfcStep, Place, Refusal, Transfer,
     channel, problem,
@@ -17,11 +17,12 @@ use chasqui_linux::Elf;
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
 use chasqui_ni::{
     BusOperation, BusRequest, Cause, Context, DeviceAccess, FIRMWARE_MEMORY, FirmwareProcessor,
-    NetworkInterface, Region, Reply,
+    NetworkInterface, Region, Reply, Trap,
 };
 use chasqui_placement::ProcessId;
-use chasqui_record::Profile;
+use chasqui_record::{Profile, Stage};
 
+use crate::rank::{self, Rank};
 use crate::registers::{self, HEADER};
 use crate::wire::{ChipEvent, Wire, name_of, slot_of, spe_of, tag};
 
@@ -52,6 +53,8 @@ struct Spe {
     image: Option<Arc<Elf>>,
     /// Interrupt lines as the node has them.
     lines: [bool; CLASSES],
+    /// Of a program in pages.
+    rank: Rank,
 }
 
 /// What a chip is made from.
@@ -95,6 +98,7 @@ impl Spes {
     fn follow(&mut self, spe: usize, c: &mut Context<'_, '_>) {
         let ChipPlan { cores, processors, .. } = &mut self.plan;
         let element = &mut cores.elements[spe];
+        let mut moved = vec![];
         while let Some(step) = element.step(c.now, processors[spe].memory.bytes()) {
             match step {
                 MfcStep::At(at) => Self::step_at(&mut self.spes[spe], spe, at, c),
@@ -102,6 +106,7 @@ impl Spes {
                     self.spes[spe].trouble = Some(fault_text(fault, &processors[spe], spe))
                 }
                 MfcStep::Transfer(transfer) => {
+                    moved.push(transfer);
                     let operation =
                         if transfer.kind.is_read() { BusOperation::Read } else { BusOperation::Write };
                     let (address, bytes) = (transfer.physical, transfer.bytes);
@@ -117,6 +122,7 @@ impl Spes {
         if let Some(at) = element.next_event() {
             Self::step_at(&mut self.spes[spe], spe, at, c);
         }
+        moved.iter().for_each(|transfer| self.stamp(spe, transfer, Stage::Inject, c));
     }
 
     /// The MFC says each time once.
@@ -136,7 +142,7 @@ impl Spes {
             self.follow(spe, c);
             self.look_at_run(spe, c.now);
             self.look_at_failure(spe, c.now);
-            if !self.spes[spe].runs || !(self.access(spe, c.now) || self.run(spe, c)) {
+            if !self.spes[spe].runs || !(self.access(spe, c) || self.run(spe, c)) {
                 break;
             }
         }
@@ -151,6 +157,9 @@ impl Spes {
         if let Some(npc) = element.take_start() {
             of.runs = true;
             of.trouble = None;
+            if processor.serves_traps() {
+                return processor.resume(now);
+            }
             if of.stopped.take() != Some(npc) {
                 of.failed = None;
                 return processor.begin(now, FIRMWARE_MEMORY + u64::from(npc), of.image.clone());
@@ -177,7 +186,13 @@ impl Spes {
     }
 
     /// The access to a channel that is due, or waits, is made if that can be. False: there is none, or it waits.
-    fn access(&mut self, spe: usize, now: Time) -> bool {
+    fn access(&mut self, spe: usize, c: &mut Context<'_, '_>) -> bool {
+        let now = c.now;
+        let processor = &mut self.plan.processors[spe];
+        if let Some(trap) = processor.takes_trap(now) {
+            self.trapped(spe, trap);
+            return false;
+        }
         let processor = &mut self.plan.processors[spe];
         let Some(access) = processor.takes_place(now).or(processor.held()) else { return false };
         let element = &mut self.plan.cores.elements[spe];
@@ -211,8 +226,14 @@ impl Spes {
                 } else {
                     ChannelWrite::Invalid
                 };
+                let rank = &mut self.spes[spe].rank;
                 match written {
-                    ChannelWrite::Done => processor.stored(now),
+                    ChannelWrite::Done => {
+                        processor.stored(now);
+                        if let Some(id) = rank.stored((number, value as u32), processor.accesses()) {
+                            c.recorders[rank.process()].stamp(id, Stage::Accept, now.0);
+                        }
+                    }
                     ChannelWrite::Full => {}
                     ChannelWrite::Invalid => return self.no_channel(spe, "a store to", address),
                 }
@@ -232,7 +253,10 @@ impl Spes {
         let processor = &mut self.plan.processors[spe];
         let at = local(processor.pc()) as usize;
         // Instructions of 16 bits end otherwise than in 11.
-        let length = if processor.memory.bytes()[at] & 3 == 3 { 4 } else { 2 };
+        let Some(first) = processor.memory.bytes().get(at) else {
+            return self.no_channel(spe, "a load from", address);
+        };
+        let length = if first & 3 == 3 { 4 } else { 2 };
         let npc = at as u32 + length;
         (self.spes[spe].runs, self.spes[spe].stopped) = (false, Some(npc));
         self.plan.cores.elements[spe].stop_and_signal(code as u16, npc);
@@ -270,7 +294,10 @@ impl Spes {
             return false;
         }
         processor.memory.touched_at(touched);
-        let goes_on = match processor.run(now) {
+        let ran = processor.run(now);
+        self.pass_marks(spe, c);
+        let processor = &mut self.plan.processors[spe];
+        let goes_on = match ran {
             Ok(goes_on) => goes_on,
             Err(text) => {
                 // Whoever looks at its state sees it no sooner, and in an event that is visible.
@@ -294,6 +321,48 @@ impl Spes {
         false
     }
 
+    // --- ranks ---------------------------------------------------------------------------------------------
+
+    /// The register of an SPE's processor there, if there is one.
+    fn core(&self, offset: u64) -> Option<(usize, u64)> {
+        rank::core(offset).filter(|&(spe, _)| spe < self.spes.len())
+    }
+
+    fn core_stores(&mut self, (spe, at): (usize, u64), value: u64, c: &mut Context<'_, '_>) {
+        let rank = &mut self.spes[spe].rank;
+        if at == registers::CORE_FULL {
+            let text = rank::does_not_fit(spe, value, self.plan.store_bytes);
+            return c.fault(ProcessId(rank.process() as u32), text);
+        }
+        rank.stores((at, value), &mut self.plan.processors[spe], c.now);
+    }
+
+    /// The program has stopped for the kernel.
+    fn trapped(&mut self, spe: usize, trap: Trap) {
+        let of = &mut self.spes[spe];
+        of.rank.trapped(trap);
+        of.runs = false;
+        let npc = local(self.plan.processors[spe].pc());
+        self.plan.cores.elements[spe].stop_and_signal(registers::STOP_TRAP as u16, npc);
+    }
+
+    /// What its program has marked goes to the records of its rank.
+    fn pass_marks(&mut self, spe: usize, c: &mut Context<'_, '_>) {
+        let rank = &mut self.spes[spe].rank;
+        let marks = self.plan.processors[spe].take_rank_marks();
+        c.outputs.marks.extend(marks.into_iter().filter_map(|mark| rank.marked(mark)));
+    }
+
+    /// The message that its transfer carries has got to `stage`.
+    fn stamp(&mut self, spe: usize, transfer: &Transfer, stage: Stage, c: &mut Context<'_, '_>) {
+        let rank = &mut self.spes[spe].rank;
+        let Some(id) = rank.carried(transfer) else { return };
+        if stage == Stage::Land {
+            rank.landed(id);
+        }
+        c.recorders[rank.process()].stamp(id, stage, c.now.0);
+    }
+
     // --- the kernel ---------------------------------------------------------------------------------------
 
     fn show_lines(&mut self, spe: usize, c: &mut Context<'_, '_>) {
@@ -308,11 +377,13 @@ impl Spes {
     /// A store to a register of the chip's own.
     fn chip_stores(&mut self, offset: u64, value: u64, c: &mut Context<'_, '_>) {
         match offset {
-            registers::CHIP_REPORT if (value as usize) < self.spes.len() => {
-                let said = self.spes[value as usize].trouble.clone();
-                let text = said.unwrap_or_else(|| format!("spe{value}: it has stopped"));
-                c.fault(PROCESS, text);
+            registers::CHIP_REPORT if (value as u32 as usize) < self.spes.len() => {
+                let spe = value as u32 as usize;
+                let said = self.spes[spe].trouble.clone();
+                let text = said.unwrap_or_else(|| format!("spe{spe}: it has stopped"));
+                c.fault(ProcessId((value >> 32) as u32), text);
             }
+            _ if let Some(place) = self.core(offset) => self.core_stores(place, value, c),
             registers::CHIP_IMAGE => self.image_address = value,
             registers::CHIP_IMAGE_BYTES if ((value >> 48) as usize) < self.spes.len() => {
                 let image = self.read_image(value & 0xffff_ffff_ffff, c);
@@ -364,7 +435,7 @@ impl Spes {
 
 /// The address in the local store.
 fn local(pc: u64) -> u32 {
-    (pc - FIRMWARE_MEMORY) as u32
+    pc.wrapping_sub(FIRMWARE_MEMORY) as u32
 }
 
 /// Channels have 32 bits, and are accessed as a whole.
@@ -435,6 +506,11 @@ impl NetworkInterface for Spes {
 
     fn read(&mut self, c: &mut Context<'_, '_>, address: u64, bytes: u32) -> Reply {
         let physical = DEVICE_BASE + address;
+        let core = address.checked_sub(registers::CHIP).and_then(|offset| self.core(offset));
+        if let Some((spe, at)) = core {
+            let value = self.spes[spe].rank.loads(at, &self.plan.processors[spe]);
+            return Reply { value, latency: self.plan.register, repeatable: false };
+        }
         let place = self.plan.wire.map.place(physical, bytes.into());
         let ChipPlan { cores, processors, .. } = &mut self.plan;
         let value = match cores.host_read((physical, bytes), true, processors, c.now) {
@@ -497,6 +573,7 @@ impl NetworkInterface for Spes {
         let ChipPlan { cores, processors, wire, .. } = &mut self.plan;
         let under_way = self.spes[spe].transfers[slot].as_mut().expect("it was asked for");
         under_way.1 = cores.granted(spe, under_way.0, processors, c.memory, c.now);
+        let transfer = under_way.0;
         let mut shared = wire.shared();
         shared.granted = Some(under_way.1);
         for (reserved, element) in shared.reserved.iter_mut().zip(&cores.elements) {
@@ -505,6 +582,7 @@ impl NetworkInterface for Spes {
         // It is no more to come for anybody but its own MFC.
         shared.leave_others(spe, name_of(request));
         drop(shared);
+        self.stamp(spe, &transfer, Stage::Arrive, c);
         if let Some(other) = self.concerned(request.address, request.bytes) {
             self.advance(other, c);
         }
@@ -516,10 +594,12 @@ impl NetworkInterface for Spes {
         let ChipPlan { cores, processors, wire, .. } = &mut self.plan;
         wire.shared().leave(name_of(request));
         let mfc = &mut cores.elements[spe].mfc;
-        match self.spes[spe].transfers[slot].take().expect("it was asked for").1 {
+        let (transfer, granted) = self.spes[spe].transfers[slot].take().expect("it was asked for");
+        match granted {
             Granted::Refused => mfc.refuse(slot, c.now),
             Granted::Moves(_) | Granted::Lost => mfc.done(slot, processors[spe].memory.bytes_mut(), c.now),
         }
+        self.stamp(spe, &transfer, Stage::Land, c);
         self.advance(spe, c);
     }
 
@@ -554,6 +634,7 @@ impl NetworkInterface for Spes {
             let name = format!("spe{spe}");
             let mut visit = below(&name, visit);
             element.statistics(&mut visit);
+            self.spes[spe].rank.statistics.visit(&mut below("rank", &mut visit));
             processor.statistics(&mut below("core", &mut visit));
         }
     }

@@ -7,6 +7,7 @@
 mod chip;
 mod fabric;
 mod parameters;
+mod rank;
 pub mod registers;
 mod wire;
 
@@ -53,6 +54,9 @@ impl Machine for CellMachine {
         let node = NodeConfiguration::read(resolved);
         let mut found = node.mistakes();
         found.extend(Chip::read(resolved).mistakes(&node));
+        if chasqui_machine::shared_bytes(resolved, 2) > 0 {
+            found.push("mpi.local.channel: ranks on SPEs share no memory; ni is allowed".into());
+        }
         found
     }
 
@@ -60,9 +64,28 @@ impl Machine for CellMachine {
         1
     }
 
-    /// There are no messages.
+    /// Each rank has an SPE.
+    fn ranks_per_node_max(&self, resolved: &Resolved) -> u32 {
+        Chip::read(resolved).spes() as u32
+    }
+
+    /// There is one node.
+    fn ranks_per_node(&self, resolved: &Resolved, ranks: i64) -> u32 {
+        ranks.clamp(1, self.ranks_per_node_max(resolved).into()) as u32
+    }
+
+    /// They wait for a signal.
+    fn waits_by_polling(&self, _: &Resolved, _: usize) -> bool {
+        false
+    }
+
+    fn mechanisms(&self) -> &'static [&'static str] {
+        &["slot", "put"]
+    }
+
+    /// A ring of slots, and of copies.
     fn warm_up(&self, _: &Resolved, _: u64) -> u64 {
-        1
+        4
     }
 
     fn build(&self, resolved: &Resolved, work: &Workload, _: usize) -> Result<Built, String> {

@@ -24,12 +24,33 @@ chasqui_abi::guest_constants! {
 
     /// Of the device: registers of the chip's own, for the kernel, of 64 bits.
     pub const CHIP: u64 = 0x1000_0000;
-    /// Stored: the process ends with what is wrong with this SPE.
+    /// Stored: a process ends with what is wrong with this SPE. The process's number is in the upper 32 bits.
     pub const CHIP_REPORT: u64 = 0x0;
     /// Stored: virtual address of the image that the next SPE has, for whoever looks at what it does.
     pub const CHIP_IMAGE: u64 = 0x8;
     /// Stored: its length [bytes], and the SPE in the upper 16 bits.
     pub const CHIP_IMAGE_BYTES: u64 = 0x10;
+
+    /// Of the chip's own registers: those of SPE 0's processor, for the kernel, of 64 bits; the others' follow. They are accessed while it has stopped (ours: a kernel of the original's has a program of the SPE's put them into the local store).
+    pub const CORE: u64 = 0x1000;
+    /// From one SPE's to the next [bytes].
+    pub const CORE_BYTES: u64 = 0x1000;
+    /// Its program counter, and x1 to x31 behind it.
+    pub const CORE_PC: u64 = 0x0;
+    /// Why its program has stopped, with STOP_TRAP: `scause` of RISC-V. Loaded.
+    pub const CORE_CAUSE: u64 = 0x100;
+    /// What at: `stval` of RISC-V. Loaded.
+    pub const CORE_VALUE: u64 = 0x108;
+    /// Stored: what is started next is a program of the process of this number, in pages, which stops for each system call, page that is not there, and other exception. All registers are 0, no page is mapped.
+    pub const CORE_PROCESS: u64 = 0x110;
+    /// Virtual address of the page that is mapped next. Stored.
+    pub const CORE_PAGE: u64 = 0x118;
+    /// Stored: it is the page of the local store at this address, with the rights that the lowest bits say, as an entry of Sv39 has them (2: read, 4: written, 8: executed; none: it is not mapped; 256: it is none of the program's text and data, for the counters). Loaded: 1 if that could be.
+    pub const CORE_LOCAL: u64 = 0x120;
+    /// Of CORE_LOCAL: the page is heap, stack or the area of messages.
+    pub const CORE_LOCAL_OTHER: u64 = 0x100;
+    /// Stored: the process ends, since its program does not fit into the local store. There are so many pages: of text (bits 0 to 15), data (16 to 31), heap (32 to 47) and stack (48 to 63).
+    pub const CORE_FULL: u64 = 0x128;
 
     /// Address at which SPE programs find their local store: they are linked there (firmware processors' memory).
     pub const STORE_ADDRESS: u64 = 0x8000_0000;
@@ -43,6 +64,8 @@ chasqui_abi::guest_constants! {
     pub const STOP_EXIT: u64 = 0x2000;
     /// Code of a stop: the PPE is to serve a call, whose block is named by the word at CALL_PLACE.
     pub const STOP_CALL: u64 = 0x2100;
+    /// Code of a stop: of a program in pages, for what CORE_CAUSE says.
+    pub const STOP_TRAP: u64 = 0x2101;
     /// From a program's entry: three words of 64 bits that it is started with.
     pub const START_WORDS: u64 = 16;
     /// From a program's entry: address in the local store of the block of the call that it asks for.
@@ -74,6 +97,8 @@ chasqui_abi::guest_constants! {
     pub const CONTROL_MAILBOX_TAKE: u64 = 0x710b;
     /// ioctl: whether the MFC of the SPE of this number has stopped at a wrong command. The result is 1 if so.
     pub const CONTROL_STUCK: u64 = 0x710c;
+    /// ioctl: the calling thread goes on on an SPE, that of its process's number on the node, and stays there (struct chasqui_cell_move). The result is the SPE.
+    pub const CONTROL_MOVE: u64 = 0x710d;
     /// Of CONTROL_WAIT: the first bit of the mask of SPEs whose MFC has stopped at a command.
     pub const WAIT_COMMANDS: u64 = 8;
     /// Of CONTROL_WAIT: the first bit of the mask of SPEs whose program has made an error.
@@ -115,6 +140,26 @@ chasqui_abi::guest_struct! {
 }
 
 chasqui_abi::guest_struct! {
+    /// A thread that goes on on an SPE, with these registers; a0 is the result of the call.
+    pub struct CellMove {
+        /// Where.
+        pub pc: u64,
+        /// Register `sp`.
+        pub stack_pointer: u64,
+        /// Register `gp`.
+        pub global_pointer: u64,
+        /// Register `tp`.
+        pub thread_pointer: u64,
+        /// Virtual address of the memory that lies first in the local store, in the order of its pages. It begins with a list of the local store's pages, in its order, which the kernel keeps: their virtual addresses, 64 bits each; 0: it is free.
+        pub area: u64,
+        /// Length of it [bytes], whole pages.
+        pub area_bytes: u64,
+        /// End of the program's data, where its heap begins.
+        pub data_end: u64,
+    }
+}
+
+chasqui_abi::guest_struct! {
     /// A call that an SPE program has the PPE serve, in its local store.
     pub struct CellCall {
         /// What, CALL_.
@@ -143,6 +188,7 @@ fn body() -> String {
         CellWord::definition(),
         CellPages::definition(),
         CellCall::definition(),
+        CellMove::definition(),
     ]
     .join("\n")
 }

@@ -56,8 +56,9 @@ def _ranks() -> Decorator:
 
 def _ranks_per_node() -> Decorator:
     return click.option(
-        "--ranks-per-node", type=COUNT, default=1, show_default=True, metavar="RANKS",
-        help="Ranks on each node. Its harts (--set node.harts=N) must be a multiple of RANKS: each "
+        "--ranks-per-node", type=COUNT, default=None, metavar="RANKS",
+        help="Ranks on each node; default: 1, on cell as many as there are SPEs. Its harts "
+        "(--set node.harts=N) must be a multiple of RANKS: each "
         "rank gets an equal share. With node.software.kernel=true ranks may share harts; "
         "--mpi wait.polls=50 has them yield. Messages within a node go through the NI and the "
         "network's nearest router unless --mpi local.channel=memory.",
@@ -233,7 +234,7 @@ def job(function: Callable[..., Any]) -> Callable[..., Any]:
     def checked(
         *arguments: Any,
         ranks: int,
-        ranks_per_node: int,
+        ranks_per_node: int | None,
         map_by: str,
         sets: tuple[str, ...],
         mpi: tuple[str, ...],
@@ -245,7 +246,7 @@ def job(function: Callable[..., Any]) -> Callable[..., Any]:
     ) -> Any:
         settings = {
             "ranks": check_ranks(ranks),
-            "ranks_per_node": ranks_per_node,
+            "ranks_per_node": ranks_per_node or 0,
             "map_by": map_by,
             "sets": [*check_sets(sets), *check_mpi(mpi)],
             "environment": check_environment(environment),

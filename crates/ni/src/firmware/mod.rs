@@ -12,14 +12,16 @@ mod shared;
 
 use std::sync::Arc;
 
+use chasqui_abi::Envelope;
 use chasqui_counters::{Counters, Visitor, below, counters};
 use chasqui_engine::{Clock, Payload, Time};
+use chasqui_hart::supervisor::exception_of;
 use chasqui_hart::{Execution, Halt, HaltAtMarks, Hart, State, Timing};
 use chasqui_linux::Elf;
 use chasqui_memory::{
     DEVICE_BASE, FlatMemory, PAGE_BYTES, Port, PortKind, PortParameters, Request, Slot, Stall, pte,
 };
-use chasqui_record::{Profile, Profiled};
+use chasqui_record::{Profile, Profiled, Site};
 use chasqui_watch::{Symbols, Watch};
 
 use crate::Context;
@@ -111,6 +113,41 @@ pub enum DeviceAccess {
     },
 }
 
+/// Why a program has stopped that system software serves ([`FirmwareProcessor::serve_traps`]), at the instruction at which it
+/// goes on ([`FirmwareProcessor::resume`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trap {
+    /// It is about to begin.
+    Begin,
+    /// The instruction is a system call, or can't be executed, perhaps not yet: `scause` and `stval` of a hart with a
+    /// supervisor.
+    Exception {
+        /// Cause ([`chasqui_hart::supervisor::cause`]).
+        cause: u64,
+        /// Address, or the instruction.
+        value: u64,
+    },
+}
+
+/// A mark that a program of a rank's has executed ([`FirmwareProcessor::serve_traps`]).
+#[derive(Clone, Copy, Debug)]
+pub struct RankMark {
+    /// When.
+    pub time: Time,
+    /// Code, [`chasqui_abi::mark`] numbers.
+    pub code: u32,
+    /// Number of the call.
+    pub call: u32,
+    /// Value of the live register.
+    pub value: u64,
+    /// Accesses to the device that it had asked for before.
+    pub accesses: u64,
+    /// What lies there, if that is the address of an envelope.
+    pub envelope: Option<[u8; size_of::<Envelope>()]>,
+    /// Where the program is.
+    pub site: Site,
+}
+
 /// The access to the device that a request of the hart is, and when it takes place; none: one to memory.
 pub type Taken = Option<(Time, DeviceAccess)>;
 
@@ -199,6 +236,12 @@ pub struct FirmwareProcessor<M = PrivateMemory> {
     profiles: Vec<Profile>,
     /// Marks that it has executed, until they are taken, if any are kept.
     marks: Option<Vec<FirmwareMark>>,
+    /// What its program can't do by itself is system software's.
+    serves_traps: bool,
+    /// It has stopped for that: since when, and whether the NI knows.
+    trap: Option<(Time, Trap, bool)>,
+    /// The marks of such a program.
+    rank_marks: Vec<RankMark>,
 }
 
 impl<M: LocalMemory> FirmwareProcessor<M> {
@@ -238,6 +281,9 @@ impl<M: LocalMemory> FirmwareProcessor<M> {
             watch: None,
             profiles: vec![],
             marks: spec.keeps_marks.then(Vec::new),
+            serves_traps: false,
+            trap: None,
+            rank_marks: vec![],
             spec,
         }
     }
@@ -251,6 +297,7 @@ impl<M: LocalMemory> FirmwareProcessor<M> {
         self.hart.cycle = before.cycle.max(self.hart.cycle_at(now));
         self.image = image;
         (self.waiting, self.device, self.holds, self.halted) = (None, None, false, false);
+        (self.serves_traps, self.trap) = (false, None);
         self.end_profile();
         if let (Some(node), Some(image)) = (self.spec.profiled, &self.image) {
             let whose = Profiled::Firmware { node, name: self.spec.name };
@@ -260,6 +307,91 @@ impl<M: LocalMemory> FirmwareProcessor<M> {
             }
             self.watch = Some(watch);
         }
+    }
+
+    /// What it executes from now on is a program of which system software serves system calls, pages that are not there, and
+    /// other exceptions: it stops for each. It is about to begin, with all registers 0.
+    pub fn serve_traps(&mut self, now: Time) {
+        self.begin(now, 0, None);
+        self.serves_traps = true;
+        self.trap = Some((now, Trap::Begin, true));
+    }
+
+    /// Whether its program is one of these.
+    pub fn serves_traps(&self) -> bool {
+        self.serves_traps
+    }
+
+    /// Its program has stopped for this, at `now`, if it was not known.
+    pub fn takes_trap(&mut self, now: Time) -> Option<Trap> {
+        let (_, trap, is_known) = self
+            .trap
+            .as_mut()
+            .filter(|(at, _, is_known)| !is_known && *at <= now && self.device.is_none())?;
+        *is_known = true;
+        Some(*trap)
+    }
+
+    /// It has stopped, as the NI knows, and waits.
+    pub fn is_trapped(&self) -> bool {
+        self.trap.is_some_and(|(_, _, is_known)| is_known)
+    }
+
+    /// Accesses to its device that it has asked for: the number of the one that is due.
+    pub fn accesses(&self) -> u64 {
+        self.statistics.device_accesses
+    }
+
+    /// It goes on where it has stopped.
+    pub fn resume(&mut self, now: Time) {
+        if let Some((since, ..)) = self.trap.take() {
+            self.statistics.held_ps += now.0.saturating_sub(since.0);
+            self.hart.cycle = self.hart.cycle.max(self.hart.cycle_at(now));
+        }
+    }
+
+    /// Its registers, while it has stopped: x0 is the program counter.
+    pub fn register(&self, number: usize) -> u64 {
+        if number == 0 { self.hart.state.pc } else { self.hart.state.x[number] }
+    }
+
+    /// The same, set.
+    pub fn set_register(&mut self, number: usize, value: u64) {
+        let State { pc, x, .. } = &mut self.hart.state;
+        *(if number == 0 { pc } else { &mut x[number] }) = value;
+    }
+
+    /// What it translates has changed.
+    pub fn flush_translations(&mut self) {
+        self.hart.port.flush_translations();
+    }
+
+    /// Takes the marks of a rank's program that it has executed since it was asked last, in their order.
+    pub fn take_rank_marks(&mut self) -> Vec<RankMark> {
+        std::mem::take(&mut self.rank_marks)
+    }
+
+    fn rank_mark(&mut self, code: u32, call: u32, value: u64) {
+        let State { pc, x, .. } = &self.hart.state;
+        let site = Site {
+            pc: *pc,
+            return_address: x[1],
+            stack_pointer: x[2],
+            frame_pointer: x[8],
+            arguments: [x[10], x[11], x[12]],
+        };
+        let mut envelope = [0; size_of::<Envelope>()];
+        let is_there = self.hart.port.peek_virtual(value, &mut envelope);
+        let time = self.hart.now();
+        self.rank_marks.push(RankMark {
+            time,
+            code,
+            call,
+            value,
+            accesses: self.statistics.device_accesses,
+            envelope: is_there.then_some(envelope),
+            site,
+        });
     }
 
     fn end_profile(&mut self) {
@@ -335,16 +467,20 @@ impl<M: LocalMemory> FirmwareProcessor<M> {
                 continue;
             }
             let until = if bound == Time::NEVER { u64::MAX } else { self.hart.cycle_at(bound) };
-            if self.waiting.is_none() && self.hart.cycle < until {
+            if self.waiting.is_none() && self.trap.is_none() && self.hart.cycle < until {
                 let until = until.min(self.memory.run_until(&self.hart));
                 self.execute(until.min(self.hart.cycle + SLICE_CYCLES))?;
-                if self.hart.statistics.instructions > last {
+                if self.hart.statistics.instructions > last && !self.serves_traps {
                     let what = format!("{INSTRUCTIONS_MAX} instructions without an access to the device");
                     return Err(self.halt(&what));
                 }
                 continue;
             }
-            let goes_on = device < Time::NEVER || self.waiting.is_none() || self.memory.is_busy();
+            if let Some((at, _, is_known)) = self.trap.filter(|_| self.device.is_none()) {
+                return Ok((!is_known).then_some(at));
+            }
+            let stands = self.waiting.is_some() || self.trap.is_some();
+            let goes_on = device < Time::NEVER || !stands || self.memory.is_busy();
             let is_held = self.holds && self.waiting.is_some();
             let next = if is_held { self.memory.next_look(bound) } else { bound };
             return Ok(goes_on.then_some(next));
@@ -358,11 +494,17 @@ impl<M: LocalMemory> FirmwareProcessor<M> {
         };
         match halt {
             Halt::Deadline | Halt::Bus | Halt::Pause => {}
+            Halt::Mark { code, call, value } if self.serves_traps => self.rank_mark(code, call, value),
             Halt::Mark { code, value, .. } => {
                 let mark = FirmwareMark { time: self.hart.now(), code, value };
                 self.marks.iter_mut().for_each(|marks| marks.push(mark));
             }
             Halt::Wait(stall) => self.waiting = Some((self.hart.cycle, stall)),
+            halt if self.serves_traps && halt.asks_for_software() => {
+                let found = exception_of(halt).map(|(cause, value)| Trap::Exception { cause, value });
+                let Some(trap) = found else { return Err(self.halt(&format!("{halt:?}"))) };
+                self.trap = Some((self.hart.now(), trap, false));
+            }
             Halt::Call => return Err(self.halt("a system call")),
             Halt::Fault(fault) => return Err(self.halt(&fault.to_string())),
             Halt::Illegal(bits) => return Err(self.halt(&format!("illegal instruction {bits:#010x}"))),
@@ -417,7 +559,8 @@ impl<M: LocalMemory> FirmwareProcessor<M> {
 
     /// When the next access to the device takes place, as far as it has been run; none: that is not known, or it is held.
     pub fn next_access(&self) -> Option<Time> {
-        self.device.filter(|_| !self.holds).map(|(at, _)| at)
+        let trap = self.trap.filter(|(.., is_known)| !is_known && self.device.is_none()).map(|(at, ..)| at);
+        self.device.filter(|_| !self.holds).map(|(at, _)| at).or(trap)
     }
 
     /// The store that was due, or has been held until now, has taken place.

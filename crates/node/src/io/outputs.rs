@@ -55,6 +55,9 @@ impl Parts {
         let (turn, interrupts) = (outputs.turn.take(), std::mem::take(&mut outputs.interrupts));
         let (incoherence, broken) = (outputs.incoherence.take(), outputs.broken.take());
         let faults = std::mem::take(&mut outputs.faults);
+        for (process, mark) in std::mem::take(&mut outputs.marks) {
+            self.os.mark_elsewhere(process, &mark, &mut self.recorders);
+        }
         if charge > Time::ZERO {
             self.harts.settle(hart, now);
             let core = &mut self.harts[hart];

@@ -2,6 +2,7 @@
 
 use chasqui_abi::mark;
 use chasqui_hart::{Hart, Marks, State};
+use chasqui_ni::RankMark;
 use chasqui_record::{RankLife, Recorder, Site};
 
 use super::usage::{Away, InCalls, SoftwareCycles, Spent, Usage};
@@ -51,6 +52,20 @@ impl Marking<'_> {
         }
         let used = Usage::of_hart(hart, self.software) - *self.elsewhere;
         self.in_calls.pass(self.life.current_call(self.index).is_some(), Spent { used, away: *self.away });
+    }
+}
+
+/// A rank has executed a mark on a processor that is no hart of the node's. What it spends there is in no hart's usage.
+pub(super) fn note_elsewhere(life: &mut RankLife, recorder: &mut Recorder, mark: &RankMark) {
+    let memory = &mut |address: u64, bytes: &mut [u8]| {
+        let Some(envelope) = mark.envelope.filter(|_| address == mark.value) else { return false };
+        let Some(read) = envelope.get(..bytes.len()) else { return false };
+        bytes.copy_from_slice(read);
+        true
+    };
+    life.mark(recorder, 0, mark.code, mark.call, mark.value, mark.time.0, memory);
+    if mark.code == mark::CALL {
+        life.entered_at(0, mark.site);
     }
 }
 

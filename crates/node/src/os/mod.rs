@@ -21,6 +21,7 @@ use chasqui_config::Cycles;
 use chasqui_engine::Time;
 use chasqui_hart::{Halt, State};
 use chasqui_memory::{Bus, Fault, FlatMemory, LentBus};
+use chasqui_ni::RankMark;
 use chasqui_placement::{JobId, ProcessId};
 use chasqui_record::{Profile, Recorder};
 use chasqui_watch::Symbols;
@@ -28,7 +29,7 @@ use chasqui_watch::Symbols;
 use crate::harts::{Activity, Core, Harts};
 use crate::parameters::SoftwareUnit;
 pub use kernel::{Kernel, KernelNode, KernelProcess, kernel_memory, load_kernel};
-use marking::Rules;
+use marking::{Rules, note_elsewhere};
 pub(crate) use pager::Pages;
 use position::Position;
 pub(crate) use process::NodeProcess;
@@ -284,6 +285,14 @@ impl Os {
         }
         if rules.free_calls && matches!(code, mark::CALL | mark::RETURN) {
             self.set_timed(harts, index);
+        }
+    }
+
+    /// Process `id` has executed a mark on a processor that is no hart of the node's.
+    pub fn mark_elsewhere(&mut self, id: ProcessId, mark: &RankMark, recorders: &mut [Recorder]) {
+        let alive = |process: &&mut NodeProcess| process.id == id && !process.is_over();
+        if let Some(process) = self.processes.iter_mut().find(alive) {
+            note_elsewhere(&mut process.life, &mut recorders[id.index()], mark);
         }
     }
 

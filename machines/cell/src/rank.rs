@@ -1,0 +1,181 @@
+//! Ranks on SPEs: their programs are in pages, which the kernel puts into the local store one by one, and stop for what the
+//! kernel serves. Here is what of a processor it accesses for that: registers, the map of pages, and why it has stopped.
+
+use std::mem::offset_of;
+
+use chasqui_abi::{Envelope, mark};
+use chasqui_counters::counters;
+use chasqui_element::{LocalStore, Transfer, channel};
+use chasqui_engine::Time;
+use chasqui_hart::supervisor::cause::USER_CALL;
+use chasqui_memory::{PAGE_BYTES, pte};
+use chasqui_ni::{FirmwareProcessor, RankMark, Trap};
+use chasqui_placement::ProcessId;
+use chasqui_record::MessageId;
+
+use crate::registers;
+
+counters! {
+    /// Counters of an SPE's programs in pages.
+    pub struct RankStatistics {
+        /// Pages of text and constants that the local store has got.
+        pages_text: "count";
+        /// Pages of the program's variables.
+        pages_data: "count";
+        /// Pages of heap and stack, and of the area that messages come into.
+        pages_other: "count";
+        /// System calls that the program has stopped for.
+        calls: "count";
+    }
+}
+
+/// What is beside the processor of a program in pages.
+#[derive(Clone, Debug, Default)]
+pub struct Rank {
+    /// Counters.
+    pub statistics: RankStatistics,
+    /// Pages of the local store that are mapped.
+    mapped: Vec<u64>,
+    /// Address in the local store of the next command.
+    local: u32,
+    /// The message that the first command after so many accesses to channels carries, and those that are under way, by the address in the local store that they
+    /// leave from.
+    carries: Option<(MessageId, u64)>,
+    under_way: Vec<(MessageId, u32)>,
+    process: u32,
+    /// Why it has stopped: `scause` and `stval`.
+    trap: (u64, u64),
+    /// Virtual address of the page that is mapped next.
+    page: u64,
+    is_mapped: bool,
+}
+
+impl Rank {
+    /// A page of the local store is mapped so from now on.
+    fn count(&mut self, page: u64, rights: u64) {
+        let before = self.mapped.len();
+        self.mapped.retain(|&mapped| mapped != page);
+        if rights == 0 {
+            return;
+        }
+        if self.mapped.len() == before {
+            let RankStatistics { pages_text, pages_data, pages_other, .. } = &mut self.statistics;
+            *(if rights & registers::CORE_LOCAL_OTHER != 0 {
+                pages_other
+            } else if rights & pte::W == 0 {
+                pages_text
+            } else {
+                pages_data
+            }) += 1;
+        }
+        self.mapped.push(page);
+    }
+
+    /// Number of its process on the node.
+    pub fn process(&self) -> usize {
+        self.process as usize
+    }
+
+    /// Its program has stored `value` to channel `number`, its access number `access`. The message that leaves by that.
+    pub fn stored(&mut self, (number, value): (u64, u32), access: u64) -> Option<MessageId> {
+        match number {
+            channel::MFC_LSA => self.local = value,
+            channel::MFC_CMD => {
+                let (id, _) = self.carries.take_if(|(_, before)| *before < access)?;
+                self.under_way.push((id, self.local));
+                return Some(id);
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// A load from a register of its processor's.
+    pub fn loads(&self, at: u64, processor: &FirmwareProcessor<LocalStore>) -> u64 {
+        match at {
+            registers::CORE_CAUSE => self.trap.0,
+            registers::CORE_VALUE => self.trap.1,
+            registers::CORE_LOCAL => self.is_mapped.into(),
+            _ if at < registers::CORE_CAUSE => processor.register((at / 8) as usize),
+            _ => 0,
+        }
+    }
+
+    /// A store to it, at `now`. What the register CORE_FULL gets is for the caller.
+    pub fn stores(
+        &mut self,
+        (at, value): (u64, u64),
+        processor: &mut FirmwareProcessor<LocalStore>,
+        now: Time,
+    ) {
+        match at {
+            registers::CORE_PROCESS => {
+                *self = Rank { process: value as u32, statistics: self.statistics, ..Rank::default() };
+                processor.memory.unmap_pages();
+                processor.serve_traps(now);
+            }
+            registers::CORE_PAGE => self.page = value,
+            registers::CORE_LOCAL => {
+                let (page, rights) = (value / PAGE_BYTES * PAGE_BYTES, value % PAGE_BYTES);
+                self.is_mapped = processor.memory.map_page(self.page, page, rights);
+                processor.flush_translations();
+                self.count(page, rights);
+            }
+            _ if at < registers::CORE_CAUSE && processor.is_trapped() => {
+                processor.set_register((at / 8) as usize, value);
+            }
+            _ => {}
+        }
+    }
+
+    /// Its program has stopped for the kernel.
+    pub fn trapped(&mut self, trap: Trap) {
+        if let Trap::Exception { cause, value } = trap {
+            self.trap = (cause, value);
+            self.statistics.calls += u64::from(cause == USER_CALL);
+        }
+    }
+
+    /// Its program has marked something. What is not about the next command is for the rank's records.
+    pub fn marked(&mut self, mark: RankMark) -> Option<(ProcessId, RankMark)> {
+        if mark.code == mark::CARRY {
+            self.carries = message_of(&mark).map(|id| (id, mark.accesses));
+            return None;
+        }
+        Some((ProcessId(self.process), mark))
+    }
+
+    /// What the transfer carries has landed.
+    pub fn landed(&mut self, id: MessageId) {
+        self.under_way.retain(|(other, _)| *other != id);
+    }
+
+    /// The message that the transfer carries.
+    pub fn carried(&self, transfer: &Transfer) -> Option<MessageId> {
+        let found = self.under_way.iter().find(|(_, local)| *local == transfer.local);
+        found.map(|(id, _)| *id).filter(|_| !transfer.kind.is_read())
+    }
+}
+
+/// The message that a mark says is carried next.
+fn message_of(mark: &RankMark) -> Option<MessageId> {
+    let raw = mark.envelope?;
+    let source = raw[offset_of!(Envelope, source)..].first_chunk()?;
+    let sequence = u32::from_le_bytes(*raw[offset_of!(Envelope, sequence)..].first_chunk()?);
+    (sequence != 0).then_some(MessageId { source: u16::from_le_bytes(*source), sequence })
+}
+
+/// The register of an SPE's processor at `offset` of the chip's: the SPE, and the offset there.
+pub fn core(offset: u64) -> Option<(usize, u64)> {
+    let offset = offset.checked_sub(registers::CORE)?;
+    Some(((offset / registers::CORE_BYTES) as usize, offset % registers::CORE_BYTES))
+}
+
+/// That a program does not fit, with what of it has been touched so far.
+pub fn does_not_fit(spe: usize, pages: u64, store_bytes: u64) -> String {
+    let [text, data, heap, stack] = [0, 16, 32, 48].map(|shift| (pages >> shift & 0xffff) * PAGE_BYTES);
+    format!(
+        "the program does not fit into the local store of spe{spe}, {store_bytes} bytes: what it has used so far is text \
+         and constants {text}, data {data}, heap {heap}, stack {stack} bytes, in pages of {PAGE_BYTES}, and it needs more"
+    )
+}
