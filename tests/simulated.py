@@ -61,7 +61,8 @@ VALUES = [f"netcache-modern/{variant}" for variant in ("dram", "dtct", "ldtct")]
 VALUES += ["mpinp-modern/dpu"]  # test_mpinp_modern.py runs it
 
 
-# Machines whose ranks have little room, and programs of another kind: test_cell.py, test_cell_mpi.py.
+# Machines whose ranks have little room, and programs of another kind: test_cell.py and
+# test_cell_mpi.py.
 WITHOUT_MPI = ("cell",)
 
 

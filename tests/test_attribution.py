@@ -81,6 +81,26 @@ def test_what_cannot_be_exchanged_is_part_of_the_rest(tmp_path: Path) -> None:
     assert None not in factors(found)["the NI and the rest"]
 
 
+def test_variants_of_a_machine_differ_in_the_nis_parameters(tmp_path: Path) -> None:
+    found, _ = attribute(tmp_path, "voyager", "voyager/reclaim")
+    ratio = found["ratio"]
+    assert factors(found) == {
+        "the NI's parameters": (ratio, ratio),
+        "the NI and the rest": (1.0, 1.0),
+    }
+    (changed,) = found["differences"]["the NI's parameters"]
+    assert changed["name"] == "voyager.basic.coherence"
+
+
+def test_run_directories_are_those_of_the_two(tmp_path: Path) -> None:
+    words = ["compare", "loggp", "voyager", "-np", "2", "-q", "--attribute", "--out", "both"]
+    done = command(*words, "--", str(RING), directory=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "longer because of" in done.stdout
+    assert sorted(path.name for path in tmp_path.glob("both/*")) == ["loggp", "voyager"]
+    assert [path.name for path in tmp_path.iterdir()] == ["both"]
+
+
 @pytest.mark.parametrize(
     "words", [["loggp"], ["loggp", "voyager", "netcache"], ["loggp", "voyager", "--csv"]]
 )

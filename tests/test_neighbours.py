@@ -73,8 +73,8 @@ ROWS = [
 CASES = [(machine, row) for row in ROWS + short_jobs(BEYOND_HEAD) for machine in MACHINES]
 # Of a node, with slots for their queues.
 PROCESSES_RESIDENT = 4
-# Of a node, for which something is promised where all are served.
-SERVED_A_NODE = 3
+# Where all are served: up to so many of a node, and how much it costs by that and beyond.
+SERVED_A_NODE, SERVED, SERVED_MORE = 3, 1.6, 1.7
 # On a node of its own each, be they few or many; four on a node.
 QUICK = [
     ("voyager-modern", "flood", 4, 1),
@@ -143,8 +143,8 @@ def test_one_job_costs_at_most_half_the_time_again_as_far_as_is_said() -> None:
     served = [row for row in ROWS if row.jobs == 1 and row.queues == "served"]
     few = [row for row in served if row.per_node <= SERVED_A_NODE]
     assert max(row.per_node for row in few) == SERVED_A_NODE
-    assert max(max(row.said.values()) for row in few) <= 1.5
-    assert max(max(row.said.values()) for row in served) <= 1.7
+    assert max(max(row.said.values()) for row in few) * (1 + MARGIN) <= SERVED
+    assert max(max(row.said.values()) for row in served) <= SERVED_MORE
 
 
 def words_and_gap(programs: tuple[Path, Path], out: Path, *options: str) -> tuple[float, float]:

@@ -540,6 +540,9 @@ def test_a_variable_that_is_missing_has_no_stub(
     assert done.returncode == 2
     assert "--stub-missing: table: missing, and never called by name" in done.stderr
     assert not (tmp_path / "a").exists()
+    done = chasqui("cc", *flags, "-w", "--stub-missing", "a.c", "-s", "-o", "a")
+    assert done.returncode == 2
+    assert not (tmp_path / "a").exists()
 
 
 FORTRAN_MISSING = """\

@@ -21,8 +21,9 @@ from chasqui.parallel import side_by_side
 
 REST = "the NI and the rest"
 # A parameter is in the first group whose prefix it has. The rest is never exchanged: packets are as
-# an NI makes them.
-GROUPS = {
+# an NI makes them. Any other parameter of both is the NI's own (of two variants of a machine).
+OWN = "the NI's parameters"
+GROUPS: dict[str, tuple[str, ...]] = {
     REST: ("network.packet_max", "network.switching", "node.network_cache."),
     "processor clock": ("node.core.clock",),
     "processor": ("node.core.", "node.order.", "node.harts"),
@@ -35,7 +36,9 @@ GROUPS = {
     "network bandwidth": ("network.link_bandwidth",),
     "network": ("network.",),
     "MPI library": ("mpi.",),
+    OWN: ("",),
 }
+UNTIMED = "check."  # no parameter of these changes a simulated time
 ALL = "all"
 
 Progress = Callable[[int, int], None]
@@ -103,12 +106,16 @@ class Attribution:
         """In words, the largest factor first."""
         first, second = self.machines
         shown = sorted(
-            (each for each in self.factors if None not in (each.on_first, each.on_second)),
+            (each for each in [*self.factors, self.interaction()] if _is_known(each)),
             key=lambda each: -abs(math.log(_middle(each))),
         )
         parts = [f"by {each.group} {_range(each)} times" for each in shown if _matters(each)]
         of_it = f": {', '.join(parts)}" if parts else ""
         return f"{second} takes {self.ratio:.2f} times as long as {first}{of_it}."
+
+
+def _is_known(factor: Factor) -> bool:
+    return None not in (factor.on_first, factor.on_second)
 
 
 def _product(factors: Sequence[float | None]) -> float | None:
@@ -123,14 +130,23 @@ def _middle(factor: Factor) -> float:
 
 
 def _matters(factor: Factor) -> bool:
-    return abs(math.log(_middle(factor))) >= math.log(1.02)
+    """Times move by some percent with where a program lies in memory."""
+    assert factor.on_first
+    assert factor.on_second
+    return max(abs(math.log(factor.on_first)), abs(math.log(factor.on_second))) >= math.log(1.05)
 
 
 def _range(factor: Factor) -> str:
     assert factor.on_first
     assert factor.on_second
     low, high = (f"{each:.2f}" for each in sorted((factor.on_first, factor.on_second)))
-    return low if low == high else f"{low} to {high}"
+    either = " (either way)" if float(low) < 1 < float(high) else ""
+    return low if low == high else f"{low} to {high}{either}"
+
+
+def is_right(summary: Mapping[str, Any]) -> bool:
+    """Whether the program finished, and says that all went well."""
+    return summary["outcome"] == "finished" and not summary["exit_status"]
 
 
 # --- what is exchanged ----------------------------------------------------------------------------
@@ -151,16 +167,16 @@ def differences(first: simulation.Job, second: simulation.Job) -> dict[str, list
 
 
 def _group(name: str) -> str | None:
-    for group, prefixes in GROUPS.items():
-        if name.startswith(prefixes):
-            return group
-    return None
+    """None: it changes no simulated time."""
+    if name.startswith(UNTIMED):
+        return None
+    return next(group for group, prefixes in GROUPS.items() if name.startswith(prefixes))
 
 
 def _with(job: simulation.Job, changed: Sequence[Difference], *, is_first: bool) -> simulation.Job:
-    """The job with the other machine's values."""
+    """The job with the other machine's values; its run directory is another."""
     sets = [f"{each.name}={each.second if is_first else each.first}" for each in changed]
-    return replace(job, sets=[*job.sets, *sets])
+    return replace(job, sets=[*job.sets, *sets], directory=None)
 
 
 def _exchanged(
@@ -228,8 +244,7 @@ def _times(
         def one(key: tuple[str, bool]) -> int | None:
             job = replace(jobs[key], threads=1, progress=False)
             summary = simulation.execute_quietly(job, places[key], lambda: stop).summary
-            is_right = summary["outcome"] == "finished" and not summary["exit_status"]
-            return simulation.main_part_ps(summary) if is_right else None
+            return simulation.main_part_ps(summary) if is_right(summary) else None
 
         def take(key: tuple[str, bool], time_ps: int | None) -> None:
             found[key] = time_ps

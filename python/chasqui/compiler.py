@@ -463,7 +463,12 @@ def _link(result: Plan, environment: dict[str, str]) -> int:
     status, names = stubs.link(link)
     if names and status == 0:
         output = Path(result.output or "a.out")
-        if uncalled := [name for name in names if name not in core.called(str(output))]:
+        try:
+            called = core.called(str(output))
+        except InputError as error:
+            output.unlink()
+            raise InputError(f"--stub-missing looks at what the program calls: {error}") from None
+        if uncalled := [name for name in names if name not in called]:
             output.unlink()
             raise InputError(
                 f"--stub-missing: {', '.join(uncalled)}: missing, and never called by name: this "

@@ -84,7 +84,8 @@ def lines(summary: Mapping[str, Any]) -> list[str]:
     largest = sorted(of(summary).items(), key=lambda item: -item[1])[:SHOWN]
     shown = [f"{name} {share:.0%}" for name, share in largest if share >= LEAST]
     found = [f"time went to    {', '.join(shown)}"] if shown else []
-    wait = longest_wait(summary)
+    # Who waits at a deadlock waits for another than whom it waited for.
+    wait = longest_wait(summary) if summary["outcome"] == "finished" else None
     if wait is not None:
         found.append(
             f"longest wait    rank {wait.rank} for rank {wait.peer}: "

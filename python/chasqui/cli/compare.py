@@ -34,7 +34,7 @@ alone, of which it is most where a program is as short as the examples are.
 have (clock, caches, network latency, …) is made equal alone, on either machine, and then all of
 them: what is left is the NI, and whatever else only one of them has. Each factor is by how many
 times the second machine takes longer because of a group; on the first machine and on the second,
-since groups act on each other.
+since groups act on each other. With --json the list of machines is then `machines` of an object.
 
 A machine on which the program fails is a row with the reason. The exit status is the largest of
 all runs. If one of them cannot start, none does, and the status is 2.
@@ -134,18 +134,28 @@ def compare(
             break
     if left := [job.machine for job in jobs[len(rows) :]]:
         say(f"chasqui: interrupted before {', '.join(left)}: no row")
-    found = _attribution(jobs, rows, quiet=quiet) if with_attribution else None
     title = f"{name} on {settings['ranks']} ranks"
-    _show(rows, found, title, as_json=as_json, as_csv=as_csv)
+    if not as_json:
+        _show(rows, title, as_csv=as_csv)
+    sys.stdout.flush()
+    found = None
+    try:
+        found = _attribution(jobs, rows, quiet=quiet) if with_attribution else None
+    finally:
+        # What has been run is shown also if the rest is stopped.
+        if as_json:
+            _print_json(rows, found)
+    if found is not None and not as_json:
+        print("\n".join(_factors(found)))
     return max(row.status for row in rows)
 
 
 def _attribution(jobs: list[Job], rows: list[Row], *, quiet: bool) -> Attribution | None:
-    """None: one of the two did not finish, which its row says."""
+    """None: one of the two did not finish well, which its row says."""
     from chasqui import attribution
     from chasqui.text import Counter
 
-    if len(rows) < len(jobs) or any(not row.main_part_ps for row in rows):
+    if len(rows) < len(jobs) or any(row.status or not row.main_part_ps for row in rows):
         return None
     times = [(job, row.main_part_ps or 0) for job, row in zip(jobs, rows, strict=True)]
     if quiet:
@@ -154,23 +164,24 @@ def _attribution(jobs: list[Job], rows: list[Row], *, quiet: bool) -> Attributio
         return attribution.attribute(times, progress)
 
 
-def _show(
-    rows: list[Row], found: Attribution | None, title: str, *, as_json: bool, as_csv: bool
-) -> None:
+def _print_json(rows: list[Row], found: Attribution | None) -> None:
+    import json
+
     from chasqui import comparison
 
-    if as_json:
-        import json
+    entries: Any = comparison.as_json(rows)
+    if found is not None:
+        entries = {"machines": entries, "attribution": found.as_json()}
+    print(json.dumps(entries, indent=2))
 
-        entries: Any = comparison.as_json(rows)
-        if found is not None:
-            entries = {"machines": entries, "attribution": found.as_json()}
-        print(json.dumps(entries, indent=2))
-    elif as_csv:
+
+def _show(rows: list[Row], title: str, *, as_csv: bool) -> None:
+    from chasqui import comparison
+
+    if as_csv:
         _write_csv(comparison.as_json(rows))
     else:
-        lines = [f"{title}: times between MPI_Init and MPI_Finalize", *report(rows)]
-        print("\n".join([*lines, *(_factors(found) if found is not None else [])]))
+        print("\n".join([f"{title}: times between MPI_Init and MPI_Finalize", *report(rows)]))
 
 
 def report(rows: list[Row]) -> list[str]:
@@ -243,7 +254,7 @@ def _shares(rows: list[Row]) -> list[str]:
         for name, each in found
         if max(each) >= SHARE_SHOWN
     ]
-    header = ["where the ranks' time went", *whole]
+    header = ["where the ranks' time went, of the whole run", *whole]
     return ["", table(header, shown, columns=stdout_columns())] if shown else []
 
 
