@@ -173,8 +173,8 @@ ALWAYS_INLINE void send_tagged(const uint32_t *data, size_t bytes, size_t tag_by
     if (THREADS > 1)
         reserve();
     else
-        while (nes.posted[WORK] - nes.sent[WORK] >= places)
-            nes_are_sent(&nes, WORK);
+        while (nes.posted[WORK] - nes.sent[WORK] >= places && !nes_are_sent(&nes, WORK))
+            nes_pause();
     if (!resident) {
         nes_copy(nes_tag_place(&nes, place), data + 1, bytes - 4);
         nes_tag_composed(&nes, place, bytes - 4);
@@ -348,6 +348,34 @@ ALWAYS_INLINE void receive_part(int by, uint32_t *data, size_t bytes)
         receive_packet(by, data, bytes);
 }
 
+ALWAYS_INLINE void send_next(int by, const uint32_t *data, size_t part, bool counted)
+{
+    if (counted)
+        use_credit();
+    send_part(by, data, part);
+}
+
+ALWAYS_INLINE void receive_next(int by, uint32_t *data, size_t part, bool counted)
+{
+    receive_part(by, data, part);
+    if (counted)
+        return_credit();
+}
+
+/* `act` for each packet of a message, which has `part` bytes from `at` on. */
+#define EACH_PACKET(by, bytes, act)                                           \
+    for (size_t at = 0, part; at < bytes; at += part) {                       \
+        part = bytes - at < packet_bytes[by] ? bytes - at : packet_bytes[by]; \
+        act;                                                                  \
+    }
+/* Written out for a length that the compiler knows: left to itself it keeps a loop, since each packet polls. */
+#define BY_PACKETS(by, bytes, act)                                     \
+    if (__builtin_constant_p(bytes)) {                                 \
+        _Pragma("clang loop unroll(full)") EACH_PACKET(by, bytes, act) \
+    } else {                                                           \
+        EACH_PACKET(by, bytes, act)                                    \
+    }
+
 ALWAYS_INLINE void send_message(int by, size_t bytes, bool counted)
 {
     const uint32_t *data = source(by);
@@ -356,12 +384,7 @@ ALWAYS_INLINE void send_message(int by, size_t bytes, bool counted)
             use_credit();
         return send_packet(by, data, bytes);
     }
-    for (size_t at = 0, part; at < bytes; at += part) {
-        part = bytes - at < packet_bytes[by] ? bytes - at : packet_bytes[by];
-        if (counted)
-            use_credit();
-        send_part(by, data + at / 4, part);
-    }
+    BY_PACKETS(by, bytes, send_next(by, data + at / 4, part, counted))
 }
 
 ALWAYS_INLINE void receive_message(int by, size_t bytes, bool counted)
@@ -373,12 +396,7 @@ ALWAYS_INLINE void receive_message(int by, size_t bytes, bool counted)
             return_credit();
         return;
     }
-    for (size_t at = 0, part; at < bytes; at += part) {
-        part = bytes - at < packet_bytes[by] ? bytes - at : packet_bytes[by];
-        receive_part(by, data + at / 4, part);
-        if (counted)
-            return_credit();
-    }
+    BY_PACKETS(by, bytes, receive_next(by, data + at / 4, part, counted))
 }
 
 /* --- functions of a mechanism and a length: a program knows how long its messages are ---------------------- */
