@@ -7,6 +7,7 @@ SEED.
 
 from __future__ import annotations
 
+import graphlib
 import json
 import os
 import re
@@ -16,6 +17,8 @@ import pytest
 from conftest import ROOT, Compiler, Run
 from simulated import EXAMPLES, SWEEP, command, example, in_turn, machines, two_at_a_time
 from test_determinism import THREADS, VARIATIONS, check
+
+from chasqui.experiment import running
 
 pytestmark = pytest.mark.core
 
@@ -174,6 +177,62 @@ def test_short_messages_take_no_division_no_call_and_no_fence_to_read(
     code = re.findall(r"^\t([a-z][a-z.]*)\t?(.*)$", text, re.MULTILINE)
     assert [words for words in code if re.match(r"(div|rem)u?w?$|call$|tail$", words[0])] == []
     assert {words for name, words in code if name == "fence"} == {"rw, o"}
+
+
+MECHANISMS_C = ROOT / "machines" / "voyager" / "experiments" / "mechanisms.c"
+# nes_pause(), a line's flush, a try to take a lock: how often these are done is known at run time.
+WAIT_OR_FLUSH = re.compile(r"\.word\t16777231$|\.insn i 15, 2|lr\.w\.aq")
+
+
+def functions(assembly: str) -> dict[str, str]:
+    return {
+        name: body for body, name in re.findall(r"^((\w+):.*?^\t\.size)", assembly, re.M | re.S)
+    }
+
+
+def goes_round(body: str) -> bool:
+    """A function may come back to an instruction without having waited or flushed in between."""
+    code: list[str] = []
+    labels: dict[str, int] = {}
+    for label, insn in re.findall(r"^(?:([.\w]+):|\t((?:\.word|\.insn|[a-z])[^\n#]*))", body, re.M):
+        if label:
+            labels[label] = len(code)
+        else:
+            code.append(insn.strip())
+    follow = graphlib.TopologicalSorter[int]()
+    for at, insn in enumerate(code):
+        name, target = insn.split()[0], labels.get(insn.split()[-1])
+        assert name != "jr", "where does it lead?"
+        if not WAIT_OR_FLUSH.match(insn):
+            then = [at + 1] if name not in ("j", "ret", "tail") else []
+            follow.add(at, *then, *([target] if target is not None else []))
+    try:
+        follow.prepare()
+    except graphlib.CycleError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("flags", [[], ["-DTHREADS=2"]], ids=str)
+def test_what_experiments_send_and_receive_is_written_out(
+    chasqui: Run, tmp_path: Path, flags: list[str]
+) -> None:
+    """Code for a length that is known has no loops but polls and flushes, and calls only what
+    takes and gives credits. Of any other length it loops over packets: it is noticed."""
+    run = ["cc", *running.FLAGS, "-g0", *flags, "-S", "-o", "all.s", MECHANISMS_C]
+    done = chasqui(*run)
+    assert done.returncode == 0, done.stderr
+    assert "not unrolled" not in done.stderr
+    found = functions((tmp_path / "all.s").read_text())
+    known = {name for name in found if re.match(r"(send|receive)_\w+_\d+$", name)}
+    lengths = range(4, 89, 4)
+    for way in ("send", "send_counted", "receive", "receive_counted"):
+        assert known >= {f"{way}_{by}_{each}" for by in ("BASIC", "EXPRESS") for each in lengths}
+    assert [name for name in sorted(known) if goes_round(found[name])] == []
+    calls = re.findall(r"^\t(?:call|tail)\t(\w+)", "".join(found[each] for each in known), re.M)
+    assert set(calls) <= {"call_await_credits", "call_return_credits"}
+    assert goes_round(found["send_EXPRESS_other"])
+    assert goes_round(found["receive_EXPRESS_other"])
 
 
 @pytest.mark.parametrize("machine", VARIANTS)

@@ -3,14 +3,15 @@
  *
  * Usage: mechanisms TRIPS STREAM {MECHANISM BYTES,...}...
  *
- * WIDE and ANSWERED are messages of one 64-byte store, posted or answered. THROUGH is Express, and TAG_48_THROUGH and
- * TAG_80_THROUGH are Tag-On, whose receiver takes each message as the memo has a 604 do it (section 5.1): by a
- * floating-point register and through the cache. HALVES is Express by the memo's alternative, two loads of four bytes.
+ * WIDE and ANSWERED are messages of one 64-byte store, posted or answered. EXPRESS_THROUGH, TAG_48_THROUGH and
+ * TAG_80_THROUGH are Express and Tag-On whose receiver takes each message as the memo has a 604 do it (section 5.1): by
+ * a floating-point register and through the cache. EXPRESS_HALVES is Express by the memo's alternative, two loads of
+ * four bytes.
  *
  * Compiled with THREADS=1 a queue has one thread, and nothing is locked. With 2, two threads of a node share
  * it. Then Basic and DMA take a lock. Express and Tag-On take none: their sends count in advance what they will
- * post. (HALVES is not for them: its halves are not one access.) One thread works (every lock is free), but for
- * `contended`, where all do.
+ * post. (EXPRESS_HALVES is not for them: its halves are not one access.) One thread works (every lock is free), but
+ * for `contended`, where all do.
  *
  * A message longer than its mechanism takes goes as several packets, no more than its receive queue holds. The
  * sender of a stream keeps credits, so that the queue does not overflow; compiled with CREDITS=0 it does not.
@@ -29,8 +30,8 @@
 enum mechanism {
     BASIC,
     EXPRESS,
-    THROUGH,
-    HALVES,
+    EXPRESS_THROUGH,
+    EXPRESS_HALVES,
     TAG_48,
     TAG_80,
     TAG_48_THROUGH,
@@ -50,8 +51,8 @@ enum { PROMISED = 4, SHARED_MAX = 8 };
 static const char *const names[MECHANISMS] = {
     [BASIC] = "basic",
     [EXPRESS] = "express",
-    [THROUGH] = "through",
-    [HALVES] = "halves",
+    [EXPRESS_THROUGH] = "through",
+    [EXPRESS_HALVES] = "halves",
     [TAG_48] = "tag-48",
     [TAG_80] = "tag-80",
     [TAG_48_THROUGH] = "tag-48-through",
@@ -65,8 +66,8 @@ static const char *const names[MECHANISMS] = {
 static const size_t packet_bytes[MECHANISMS] = {
     [BASIC] = CHASQUI_VOYAGER_SLOT_DATA_BYTES,
     [EXPRESS] = 4,
-    [THROUGH] = 4,
-    [HALVES] = 4,
+    [EXPRESS_THROUGH] = 4,
+    [EXPRESS_HALVES] = 4,
     [TAG_48] = 4 + CHASQUI_VOYAGER_TAG_SHORT_BYTES,
     [TAG_80] = 4 + CHASQUI_VOYAGER_TAG_LONG_BYTES,
     [TAG_48_THROUGH] = 4 + CHASQUI_VOYAGER_TAG_SHORT_BYTES,
@@ -112,7 +113,7 @@ static void reserve(void)
 
 static inline bool is_resident(int by) { return by == RESIDENT_48 || by == RESIDENT_80; }
 
-static inline bool is_through(int by) { return by == THROUGH || by == TAG_48_THROUGH || by == TAG_80_THROUGH; }
+static inline bool is_through(int by) { return by == EXPRESS_THROUGH || by == TAG_48_THROUGH || by == TAG_80_THROUGH; }
 
 static inline bool is_wide(int by) { return by == WIDE || by == ANSWERED; }
 
@@ -150,10 +151,10 @@ ALWAYS_INLINE void receive_word(int by, uint32_t *word)
 {
     uint32_t high;
     uint64_t message;
-    if (by == HALVES) {
+    if (by == EXPRESS_HALVES) {
         while (!nes_express_receive_halves(&nes, WORK, word, &high))
             wait_turn();
-    } else if (by == THROUGH) {
+    } else if (by == EXPRESS_THROUGH) {
         while (!nes_express_receive_through_cache(&nes, WORK, word, &high))
             wait_turn();
     } else {
@@ -173,8 +174,8 @@ ALWAYS_INLINE void send_tagged(const uint32_t *data, size_t bytes, size_t tag_by
     if (THREADS > 1)
         reserve();
     else
-        while (nes.posted[WORK] - nes.sent[WORK] >= places)
-            nes_are_sent(&nes, WORK);
+        while (nes.posted[WORK] - nes.sent[WORK] >= places && !nes_are_sent(&nes, WORK))
+            nes_pause();
     if (!resident) {
         nes_copy(nes_tag_place(&nes, place), data + 1, bytes - 4);
         nes_tag_composed(&nes, place, bytes - 4);
@@ -309,21 +310,35 @@ static void close_credits(void)
         await_token();
 }
 
-static inline void use_credit(void)
+ALWAYS_INLINE void await_credits(void)
 {
-    if (credits.left-- > 0)
-        return;
     await_token();
     credits.tokens--;
-    credits.left = credits.batch - 1;
+    credits.left = credits.batch;
 }
 
-static inline void return_credit(void)
+ALWAYS_INLINE void return_credits(void)
 {
-    if (--credits.left > 0)
-        return;
     tell(0);
     credits.left = credits.batch;
+}
+
+/* The same by calls, where packets are many and written out: they would stand behind each of them, and the program with
+ * its data would not fit into the second-level cache. Some lengths would then cost more for where their code lies. */
+static __attribute__((noinline)) void call_await_credits(void) { await_credits(); }
+static __attribute__((noinline)) void call_return_credits(void) { return_credits(); }
+
+ALWAYS_INLINE void use_credit(bool many)
+{
+    if (credits.left == 0)
+        many ? call_await_credits() : await_credits();
+    credits.left--;
+}
+
+ALWAYS_INLINE void return_credit(bool many)
+{
+    if (--credits.left == 0)
+        many ? call_return_credits() : return_credits();
 }
 
 /* --- messages: a last word, behind packets with data tagged on, goes alone ------------------------------ */
@@ -348,20 +363,48 @@ ALWAYS_INLINE void receive_part(int by, uint32_t *data, size_t bytes)
         receive_packet(by, data, bytes);
 }
 
+/* Packets that are not many. */
+enum { FEW = 4 };
+
+/* `act` for each packet of a message, which has `part` bytes from `at` on; `many`: they are written out, and many. */
+#define EACH_PACKET(by, bytes, act)                                           \
+    for (size_t at = 0, part; at < bytes; at += part) {                       \
+        part = bytes - at < packet_bytes[by] ? bytes - at : packet_bytes[by]; \
+        act;                                                                  \
+    }
+/* Written out for a length that the compiler knows: left to itself it keeps a loop, since each packet polls. */
+#define BY_PACKETS(by, bytes, act)                                     \
+    if (__builtin_constant_p(bytes)) {                                 \
+        const bool many = bytes > FEW * packet_bytes[by];              \
+        _Pragma("clang loop unroll(full)") EACH_PACKET(by, bytes, act) \
+    } else {                                                           \
+        const bool many = false;                                       \
+        EACH_PACKET(by, bytes, act)                                    \
+    }
+
+ALWAYS_INLINE void send_next(int by, const uint32_t *data, size_t part, bool counted, bool many)
+{
+    if (counted)
+        use_credit(many);
+    send_part(by, data, part);
+}
+
+ALWAYS_INLINE void receive_next(int by, uint32_t *data, size_t part, bool counted, bool many)
+{
+    receive_part(by, data, part);
+    if (counted)
+        return_credit(many);
+}
+
 ALWAYS_INLINE void send_message(int by, size_t bytes, bool counted)
 {
     const uint32_t *data = source(by);
     if (bytes <= packet_bytes[by]) {
         if (counted)
-            use_credit();
+            use_credit(false);
         return send_packet(by, data, bytes);
     }
-    for (size_t at = 0, part; at < bytes; at += part) {
-        part = bytes - at < packet_bytes[by] ? bytes - at : packet_bytes[by];
-        if (counted)
-            use_credit();
-        send_part(by, data + at / 4, part);
-    }
+    BY_PACKETS(by, bytes, send_next(by, data + at / 4, part, counted, many))
 }
 
 ALWAYS_INLINE void receive_message(int by, size_t bytes, bool counted)
@@ -370,15 +413,10 @@ ALWAYS_INLINE void receive_message(int by, size_t bytes, bool counted)
     if (bytes <= packet_bytes[by]) {
         receive_packet(by, data, bytes);
         if (counted)
-            return_credit();
+            return_credit(false);
         return;
     }
-    for (size_t at = 0, part; at < bytes; at += part) {
-        part = bytes - at < packet_bytes[by] ? bytes - at : packet_bytes[by];
-        receive_part(by, data + at / 4, part);
-        if (counted)
-            return_credit();
-    }
+    BY_PACKETS(by, bytes, receive_next(by, data + at / 4, part, counted, many))
 }
 
 /* --- functions of a mechanism and a length: a program knows how long its messages are ---------------------- */
@@ -413,6 +451,9 @@ struct way {
     }
 #define DEFINE_OTHER(by) DEFINE_SEND(by, other, bytes) DEFINE_RECEIVE(by, other, bytes)
 #define DEFINE_LENGTH(by, length) DEFINE_SEND(by, length, length) DEFINE_RECEIVE(by, length, length)
+/* Of what is sent like another. */
+#define DEFINE_TAKE_OTHER(by) DEFINE_RECEIVE(by, other, bytes)
+#define DEFINE_TAKE_LENGTH(by, length) DEFINE_RECEIVE(by, length, length)
 
 /* Lengths that go in one packet, or are a few words of Express. */
 #define TO_52(of, by)                                                                                           \
@@ -425,12 +466,12 @@ enum { KNOWN_MAX = 88 };
 
 DEFINE_OTHER(BASIC)
 DEFINE_OTHER(EXPRESS)
-DEFINE_OTHER(THROUGH)
-DEFINE_OTHER(HALVES)
+DEFINE_TAKE_OTHER(EXPRESS_THROUGH)
+DEFINE_TAKE_OTHER(EXPRESS_HALVES)
 DEFINE_OTHER(TAG_48)
 DEFINE_OTHER(TAG_80)
-DEFINE_OTHER(TAG_48_THROUGH)
-DEFINE_OTHER(TAG_80_THROUGH)
+DEFINE_TAKE_OTHER(TAG_48_THROUGH)
+DEFINE_TAKE_OTHER(TAG_80_THROUGH)
 DEFINE_OTHER(RESIDENT_48)
 DEFINE_OTHER(RESIDENT_80)
 DEFINE_OTHER(WIDE)
@@ -438,12 +479,12 @@ DEFINE_OTHER(ANSWERED)
 DEFINE_OTHER(DMA)
 TO_88(DEFINE_LENGTH, BASIC)
 TO_88(DEFINE_LENGTH, EXPRESS)
-TO_88(DEFINE_LENGTH, THROUGH)
-TO_88(DEFINE_LENGTH, HALVES)
+TO_88(DEFINE_TAKE_LENGTH, EXPRESS_THROUGH)
+TO_88(DEFINE_TAKE_LENGTH, EXPRESS_HALVES)
 TO_52(DEFINE_LENGTH, TAG_48)
 TO_84(DEFINE_LENGTH, TAG_80)
-TO_52(DEFINE_LENGTH, TAG_48_THROUGH)
-TO_84(DEFINE_LENGTH, TAG_80_THROUGH)
+TO_52(DEFINE_TAKE_LENGTH, TAG_48_THROUGH)
+TO_84(DEFINE_TAKE_LENGTH, TAG_80_THROUGH)
 TO_60(DEFINE_LENGTH, WIDE)
 TO_60(DEFINE_LENGTH, ANSWERED)
 
@@ -455,17 +496,19 @@ TO_60(DEFINE_LENGTH, ANSWERED)
 #define LENGTH(by, length) [length / 4] = WAY(by##_##length, by##_##length),
 /* Nothing of a resident message's length matters to its sender. */
 #define RESIDENT_LENGTH(tag, length) [length / 4] = WAY(RESIDENT_##tag##_other, TAG_##tag##_##length),
+#define THROUGH_LENGTH(by, length) [length / 4] = WAY(by##_##length, by##_THROUGH_##length),
+#define HALVES_LENGTH(by, length) [length / 4] = WAY(by##_##length, by##_HALVES_##length),
 
 /* By mechanism and length in words; 0: any other length. */
 static const struct way ways[MECHANISMS][KNOWN_MAX / 4 + 1] = {
     [BASIC] = {TO_88(LENGTH, BASIC) OTHER(BASIC)},
     [EXPRESS] = {TO_88(LENGTH, EXPRESS) OTHER(EXPRESS)},
-    [THROUGH] = {TO_88(LENGTH, THROUGH) OTHER(THROUGH)},
-    [HALVES] = {TO_88(LENGTH, HALVES) OTHER(HALVES)},
+    [EXPRESS_THROUGH] = {TO_88(THROUGH_LENGTH, EXPRESS)[0] = WAY(EXPRESS_other, EXPRESS_THROUGH_other)},
+    [EXPRESS_HALVES] = {TO_88(HALVES_LENGTH, EXPRESS)[0] = WAY(EXPRESS_other, EXPRESS_HALVES_other)},
     [TAG_48] = {TO_52(LENGTH, TAG_48) OTHER(TAG_48)},
     [TAG_80] = {TO_84(LENGTH, TAG_80) OTHER(TAG_80)},
-    [TAG_48_THROUGH] = {TO_52(LENGTH, TAG_48_THROUGH) OTHER(TAG_48_THROUGH)},
-    [TAG_80_THROUGH] = {TO_84(LENGTH, TAG_80_THROUGH) OTHER(TAG_80_THROUGH)},
+    [TAG_48_THROUGH] = {TO_52(THROUGH_LENGTH, TAG_48)[0] = WAY(TAG_48_other, TAG_48_THROUGH_other)},
+    [TAG_80_THROUGH] = {TO_84(THROUGH_LENGTH, TAG_80)[0] = WAY(TAG_80_other, TAG_80_THROUGH_other)},
     [RESIDENT_48] = {TO_52(RESIDENT_LENGTH, 48) OTHER(RESIDENT_48)},
     [RESIDENT_80] = {TO_84(RESIDENT_LENGTH, 80) OTHER(RESIDENT_80)},
     [WIDE] = {TO_60(LENGTH, WIDE) OTHER(WIDE)},
@@ -644,7 +687,7 @@ static void add(const char *name, char *sizes)
         size_t bytes = strtoul(size, NULL, 10);
         if (by == MECHANISMS || bytes % 4 != 0 || bytes == 0 || bytes > BYTES_MAX)
             fail("usage: mechanisms TRIPS STREAM {MECHANISM BYTES,...}...");
-        if (THREADS > 1 && by == HALVES)
+        if (THREADS > 1 && by == EXPRESS_HALVES)
             fail("threads that share a queue can't receive by halves");
         if (message_packets(by, bytes) > queue_packets(by))
             fail("a message must fit into its receive queue");
