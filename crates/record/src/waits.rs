@@ -184,8 +184,11 @@ mod tests {
     use super::*;
     use crate::recorder::Recorder;
 
-    /// Messages from rank to rank with these stamps, each the first of its sender.
-    fn messages(each: &[(u16, u16, &[(Stage, u64)])]) -> Messages {
+    /// A message's sender, receiver and stamps.
+    type Stamped<'a> = (u16, u16, &'a [(Stage, u64)]);
+
+    /// These messages, each the first of its sender.
+    fn messages(each: &[Stamped<'_>]) -> Messages {
         let mut recorder = Recorder::new(0, 8);
         for &(source, destination, stamps) in each {
             let id = MessageId { source, sequence: 1 };
