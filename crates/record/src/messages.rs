@@ -148,10 +148,10 @@ fn sends(recorder: &Recorder) -> usize {
 }
 
 /// Where the messages of each source begin among sorted rows.
-struct Places(Vec<usize>);
+pub(crate) struct Places(Vec<usize>);
 
 impl Places {
-    fn of(rows: &[Message]) -> Places {
+    pub(crate) fn of(rows: &[Message]) -> Places {
         let mut starts = vec![0; rows.last().map_or(0, |m| usize::from(m.id.source) + 1)];
         for (at, message) in rows.iter().enumerate().rev() {
             starts[usize::from(message.id.source)] = at;
@@ -160,7 +160,7 @@ impl Places {
     }
 
     /// Index of a message. A source's numbers seldom have holes, so that the first guess mostly hits.
-    fn find(&self, rows: &[Message], id: MessageId) -> Option<usize> {
+    pub(crate) fn find(&self, rows: &[Message], id: MessageId) -> Option<usize> {
         let start = *self.0.get(usize::from(id.source))?;
         let first = rows.get(start)?.id.sequence;
         let guess = start + id.sequence.checked_sub(first)? as usize;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::messages::Messages;
+use crate::messages::{Message, Messages, Places};
 use crate::rank_life::RankLife;
 use crate::stage::{MessageId, Stage};
 
@@ -65,7 +65,8 @@ pub struct PeerWaits {
 
 /// All waits of a run, to see what each was for: whoever kept a message waiting may have waited itself.
 pub struct Waits<'a> {
-    messages: &'a Messages,
+    messages: &'a [Message],
+    places: Places,
     /// By rank, each in the order of their ends.
     of: BTreeMap<u16, Vec<Wait>>,
 }
@@ -96,7 +97,8 @@ impl<'a> Waits<'a> {
             waits.sort_by_key(|wait| wait.until_ps);
             (life.rank(), waits)
         });
-        Waits { messages, of: of.collect() }
+        let messages = messages.rows();
+        Waits { messages, places: Places::of(messages), of: of.collect() }
     }
 
     /// What the waits of `rank` were for: in all, and by the rank that it was about, those longest waited for first.
@@ -114,7 +116,7 @@ impl<'a> Waits<'a> {
 
     /// Adds what the part of `wait` that is `within` these times [ps] was for.
     fn blame(&self, wait: &Wait, within: (u64, u64), depth: u32, blame: &mut Blame) {
-        let message = self.messages.get(wait.message);
+        let message = self.places.find(self.messages, wait.message).map(|at| &self.messages[at]);
         let at = |stage| message.and_then(|message| message.time(stage));
         let (since, until) = within;
         let cut = |ps: Option<u64>, least: u64| ps.unwrap_or(least).clamp(least, until);
@@ -204,7 +206,10 @@ mod tests {
 
     /// What the waits of the first rank were for: late sender, late receiver, NI full, under way, by peer.
     fn parts(of: &[(u16, &[Wait])], messages: &Messages) -> Vec<(u32, [u64; 4])> {
-        let waits = Waits { messages, of: of.iter().map(|(rank, waits)| (*rank, waits.to_vec())).collect() };
+        let messages = messages.rows();
+        let places = Places::of(messages);
+        let waits =
+            Waits { messages, places, of: of.iter().map(|(rank, waits)| (*rank, waits.to_vec())).collect() };
         let (all, peers) = waits.by_peer(of[0].0);
         let whole: u64 = of[0].1.iter().map(|wait| wait.until_ps - wait.since_ps).sum();
         assert_eq!((all.all(), peers.iter().map(|peer| peer.parts.all()).sum()), (whole, whole));
