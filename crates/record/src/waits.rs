@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::messages::{Message, Messages, Places};
-use crate::rank_life::RankLife;
 use crate::stage::{MessageId, Stage};
 
 /// A wait of a thread in an MPI call, which a message ended.
@@ -85,17 +84,11 @@ const LOOKS_MAX: u32 = 1 << 12;
 const DEPTH_MAX: u32 = 64;
 
 impl<'a> Waits<'a> {
-    /// Of these ranks. `is_counted` says whose calls' waits count, by the call's number.
-    pub fn of<'b>(
-        lives: impl IntoIterator<Item = &'b RankLife>,
-        messages: &'a Messages,
-        is_counted: impl Fn(u8) -> bool,
-    ) -> Waits<'a> {
-        let of = lives.into_iter().map(|life| {
-            let mut waits: Vec<_> =
-                life.waits().iter().filter(|wait| is_counted(wait.call)).copied().collect();
+    /// Of these ranks.
+    pub fn of(ranks: impl IntoIterator<Item = (u16, Vec<Wait>)>, messages: &'a Messages) -> Waits<'a> {
+        let of = ranks.into_iter().map(|(rank, mut waits)| {
             waits.sort_by_key(|wait| wait.until_ps);
-            (life.rank(), waits)
+            (rank, waits)
         });
         let messages = messages.rows();
         Waits { messages, places: Places::of(messages), of: of.collect() }

@@ -75,7 +75,11 @@ fn clock_of(p: &ProcessView<'_>) -> Clock {
 
 /// Waits of these processes that count: in calls other than `MPI_Init`.
 pub(crate) fn waits<'a>(processes: &[ProcessView<'_>], messages: &'a Messages) -> Waits<'a> {
-    Waits::of(processes.iter().map(ProcessView::life), messages, |call| !is_init(call.into()))
+    let counted = |p: &ProcessView<'_>| {
+        let waits = p.life().waits().iter().filter(|wait| !is_init(wait.call.into()));
+        (p.rank().0 as u16, waits.copied().collect())
+    };
+    Waits::of(processes.iter().map(counted), messages)
 }
 
 /// Where the time of `p`'s threads went until `end_ps`, and whom it waited for.
