@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::support::machine::{Folder, Machine};
+use crate::support::machine::{Folder, Machine, PAGE};
 use chasqui_linux::{Bind, Mounts, Outcome};
 use chasqui_random::Random;
 
@@ -510,6 +510,65 @@ fn too_much_output_ends_the_process() {
     assert_eq!(m.outcome(56, &[CWD, path, CREATE, 0o644]), Outcome::TooMuchOutput);
     assert_eq!(m.outcome(34, &[CWD, path, 0o755]), Outcome::TooMuchOutput);
     assert!(!host.base().join("home/new").exists());
+}
+
+/// Descriptors of this process for what is in `folder`.
+fn open_in(folder: &Path) -> usize {
+    let all = fs::read_dir("/proc/self/fd").unwrap().filter_map(|fd| fs::read_link(fd.unwrap().path()).ok());
+    all.filter(|path| path.starts_with(folder)).count()
+}
+
+#[test]
+fn a_process_closes_its_files_when_it_ends() {
+    let host = Host::new("closes");
+    let mut m = host.machine(&[]);
+    let folder = host.base().join("home");
+    fs::write(folder.join("file"), "text").unwrap();
+    let before = open_in(&folder);
+    let [file, mapped] = [0; 2].map(|_| m.open("file", 0) as u64);
+    assert_eq!(m.call(222, &[0, PAGE, 1, 2, mapped, 0]) & 4095, 0, "mmap");
+    assert_eq!(m.call(57, &[mapped]), 0);
+    assert_eq!(open_in(&folder), before + 2);
+    m.process.close_files();
+    assert_eq!(open_in(&folder), before);
+    assert_eq!(m.call(63, &[file, m.scratch, 1]), -9, "EBADF");
+}
+
+#[test]
+fn descriptors_that_the_run_keeps_are_no_process_s() {
+    let host = Host::new("kept");
+    let home = host.base().join("home");
+    let mut mounts = Mounts::new(&home).unwrap();
+    mounts.keep_descriptors(0);
+    let mut m = Machine::new(|options| options.mounts = Arc::new(mounts));
+    fs::create_dir(home.join("folder")).unwrap();
+    fs::write(home.join("folder/file"), "text").unwrap();
+    const ENFILE: i64 = -23;
+    for (name, flags) in [("folder", 0), ("folder/file", 0), ("folder/file", 0o1002), ("new", CREATE)] {
+        assert_eq!(m.open(name, flags), ENFILE, "{name}");
+    }
+    assert_eq!(fs::read(home.join("folder/file")).unwrap(), b"text");
+    let name = m.text("folder/file");
+    assert_eq!(m.call(45, &[name, 1]), ENFILE, "truncate");
+    assert_eq!(m.host.no_files, 1, "said once");
+    assert_eq!(open_in(&home), 1, "the folder itself");
+    assert!(m.open("/dev/null", 0) > 0, "which is none of the host's");
+}
+
+#[test]
+fn a_process_without_a_free_descriptor_changes_nothing() {
+    let host = Host::new("full");
+    let mut m = host.machine(&[]);
+    let home = host.base().join("home");
+    fs::write(home.join("file"), "text").unwrap();
+    while m.open("/dev/null", 0) >= 0 {}
+    const EMFILE: i64 = -24;
+    assert_eq!(m.open("file", 0o1002), EMFILE, "O_TRUNC");
+    assert_eq!(m.open("new", CREATE), EMFILE);
+    assert_eq!(m.open("none", 0), EMFILE);
+    assert_eq!(fs::read(home.join("file")).unwrap(), b"text");
+    assert!(!home.join("new").exists());
+    assert_eq!(m.host.no_files, 0, "the limit is its own");
 }
 
 /// Says at its end that a test is over.
