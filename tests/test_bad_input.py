@@ -226,6 +226,22 @@ def test_a_recording_leaves_other_files_alone(chasqui: Run, good: Path, tmp_path
     assert names == {*mine, "hello.recording", "link", "runs"}
 
 
+def test_a_recording_by_a_link_that_leads_to_no_folder(
+    chasqui: Run, good: Path, tmp_path: Path
+) -> None:
+    for link, target in (("link", "none/x"), ("loop", "loop")):
+        (tmp_path / link).symlink_to(target)
+        done = chasqui("record", "-o", link, "--", good)
+        assert done.returncode == 2, done.stderr
+        assert done.stderr.startswith(f"chasqui: {link}")
+        assert done.stderr.count("\n") == 1
+        assert not (tmp_path / "runs").exists()
+    # A file that is not there yet is made where the link leads.
+    (tmp_path / "new").symlink_to("hello.recording")
+    assert chasqui("record", "-o", "new", "--", good).returncode == 0
+    assert (tmp_path / "hello.recording").read_bytes().startswith(b"PAR1")
+
+
 # A call that does not return may be its function's last instruction.
 JUMPS_AT_THE_END = r"""extern void last(void);
     __asm__(".pushsection .text\n"

@@ -421,6 +421,11 @@ def test_what_a_rank_had_begun_before_the_limit_is_named(
     said = f"stopped at 10.000 us by --limit-time; what ranks had begun before lasts until {end}, "
     assert found["message"].startswith(f"{said}and is in the results\n  rank 0, pc")
     assert found["time_ps"] > 10_000_000
+    # Of nothing nothing is said.
+    limit = ("--limit-time", "1 ps", "--out", "none")
+    done = chasqui("run", "--machine", "voyager", *limit, "--", str(reacher), "spin", "")
+    assert done.returncode == OUT_OF_TIME, done.stderr
+    assert summary(tmp_path / "none")["message"].startswith("stopped at 1 ps by --limit-time\n")
 
 
 @pytest.mark.core

@@ -47,3 +47,4 @@ pub use summary::{
 };
 pub use timeline::{Busy, LinkLife, Timeline};
 pub use waits::{PeerWaits, Wait, WaitParts, waits_by_peer};
+pub use whole_file::target;
