@@ -84,6 +84,19 @@ def test_a_run_that_can_write_nothing_still_reports(program: Path, tmp_path: Pat
     assert "Traceback" not in done.stderr
 
 
+def test_results_that_are_read_again(program: Path, tmp_path: Path) -> None:
+    """What a measurement, and so an experiment, lacks is said, not that it is missing later."""
+    words: list[str | Path] = ["logp", "-m", "loggp", "--sizes", "8", "--out"]
+    assert run_limited(1 << 30, tmp_path, *words, "whole").returncode == 0
+    done = run_limited(4096, tmp_path, *words, "kept")
+    assert done.returncode == STATUS_LOST, done.stderr
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("chasqui: kept/8: File too large (os error 27): lost or cut short: ")
+    done = run_limited(4096, tmp_path, "compare", "loggp", "--logp", "--", program)
+    assert done.returncode == STATUS_LOST, done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_recording_that_cannot_be_written(program: Path, tmp_path: Path) -> None:
     words: list[str | Path] = [
         "record",
