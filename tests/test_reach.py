@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import resource
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -376,6 +377,11 @@ def test_programs_open_as_many_files_as_the_host_allows(
     work, _ = places
     status, printed, said = with_files(64, 1024, work, "-np", "3", "--", reacher, "open", "own")
     assert (status, printed) == (0, ["100 open: all\n"] * 3), said
+    # What is bound is open, too.
+    binds = [f"--bind=own:/{number}" for number in range(100)]
+    shutil.rmtree(work / "run")
+    status, _, said = with_files(64, 1024, work, *binds, "--", reacher, "show", "/99")
+    assert status == 0, said
 
 
 @pytest.mark.core

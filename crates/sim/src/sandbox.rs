@@ -22,6 +22,7 @@ const OWN_PART: u64 = 4;
 
 /// The files that the programs see.
 pub(crate) fn mounts(sandbox: &Sandbox) -> Result<Arc<Mounts>, InputError> {
+    let files_max = raise_files_max();
     let directory = std::env::current_dir().map_err(input)?;
     let mut mounts =
         Mounts::new(&directory).map_err(|e| InputError(format!("the working directory: {e}")))?;
@@ -36,9 +37,7 @@ pub(crate) fn mounts(sandbox: &Sandbox) -> Result<Arc<Mounts>, InputError> {
     if sandbox.host_files {
         mounts.show_host().map_err(|error| InputError(format!("--host-files: {error}")))?;
     }
-    if let Some(most) =
-        raise_files_max().and_then(|most| i32::try_from(most - OWN_FILES.min(most / OWN_PART)).ok())
-    {
+    if let Some(most) = files_max.and_then(|most| i32::try_from(most - OWN_FILES.min(most / OWN_PART)).ok()) {
         mounts.keep_descriptors(most);
     }
     Ok(Arc::new(mounts))
