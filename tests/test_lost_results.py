@@ -186,6 +186,16 @@ def test_where_nothing_can_be_made(words: list[str], program: Path, tmp_path: Pa
     assert "/proc/runs can't be made" in done.stderr
 
 
+def test_a_recording_that_can_t_be_made_is_refused_before_the_run(
+    program: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    done = run_limited(1 << 30, Path("/proc"), "record", "--out", out, "--", program)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("chasqui: /proc: no file can be made there: ")
+    assert not out.exists()
+
+
 def test_a_histogram_of_what_is_lost(program: Path, tmp_path: Path) -> None:
     words: list[str | Path] = ["run", "-np", "2", "--histogram", "--out", "kept", "--", program]
     done = run_limited(20, tmp_path, *words)
