@@ -89,7 +89,7 @@ $(STAMPS)/venv: $(STAMPS)/prerequisites
 	@touch $@
 
 # Whatever goes into the wheel. A new file is noticed too: its folder is newer.
-PACKAGE_SOURCES := pyproject.toml distribution/backend.py README.md Cargo.toml $(wildcard distribution/wrappers/data/libexec/chasqui/* distribution/wrappers/data/libexec/chasqui/bin/*) $(wildcard examples/*.[ch] examples/own/* docs/measured.json docs/*/*.csv) $(shell \
+PACKAGE_SOURCES := pyproject.toml distribution/backend.py README.md Cargo.toml $(wildcard distribution/wrappers/scripts/* distribution/wrappers/data/libexec/chasqui/* distribution/wrappers/data/libexec/chasqui/bin/*) $(wildcard examples/*.[ch] examples/own/* docs/measured.json docs/*/*.csv) $(shell \
   find python crates machines guest -name __pycache__ -prune -o \
     \( -name '*.rs' -o -name '*.toml' -o -name '*.[chS]' -o -name '*.ld' -o -name 'layout.txt' -o -name '*.py' -o -name '*.pyi' -o -type d \) -print)
 

@@ -29,7 +29,8 @@ __all__ = [
 
 
 def _make_executable() -> None:
-    for command in (Path(__file__).parent / "wrappers").glob("**/bin/*"):
+    wrappers = Path(__file__).parent / "wrappers"
+    for command in (*wrappers.glob("**/bin/*"), *wrappers.glob("scripts/*")):
         command.chmod(0o755)
 
 

@@ -226,6 +226,68 @@ def test_a_recording_leaves_other_files_alone(chasqui: Run, good: Path, tmp_path
     assert names == {*mine, "hello.recording", "link", "runs"}
 
 
+def test_a_recording_by_a_link_that_leads_to_no_folder(
+    chasqui: Run, good: Path, tmp_path: Path
+) -> None:
+    for link, target in (("link", "none/x"), ("loop", "loop")):
+        (tmp_path / link).symlink_to(target)
+        done = chasqui("record", "-o", link, "--", good)
+        assert done.returncode == 2, done.stderr
+        assert done.stderr.startswith(f"chasqui: {link}")
+        assert done.stderr.count("\n") == 1
+        assert not (tmp_path / "runs").exists()
+    # A file that is not there yet is made where the link leads.
+    (tmp_path / "new").symlink_to("hello.recording")
+    assert chasqui("record", "-o", "new", "--", good).returncode == 0
+    assert (tmp_path / "hello.recording").read_bytes().startswith(b"PAR1")
+
+
+NO_TEXT = os.fsdecode(b"caf\xe9")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "variables", "named"),
+    [
+        ([], [NO_TEXT], {}, "argument"),
+        (["--env", f"A={NO_TEXT}"], [], {}, "argument"),
+        (["--env", "A"], [], {"A": NO_TEXT}, "--env A"),
+        (["--bind", NO_TEXT], [], {}, "argument"),
+        (["--out", NO_TEXT], [], {}, "argument"),
+        (["--set", f"node.core.clock={NO_TEXT}"], [], {}, "argument"),
+        ([], [], {"CHASQUI_BIND": NO_TEXT}, "CHASQUI_BIND"),
+        ([], [], {"CHASQUI_MACHINE": NO_TEXT}, "CHASQUI_MACHINE"),
+    ],
+)
+def test_what_is_no_text(
+    chasqui: Run,
+    good: Path,
+    tmp_path: Path,
+    before: list[str],
+    after: list[str],
+    variables: dict[str, str],
+    named: str,
+) -> None:
+    done = chasqui("run", *before, "--", good, *after, env=variables)
+    assert done.returncode == 2, done.stderr
+    shown = before[-1] if before and NO_TEXT in before[-1] else NO_TEXT
+    shown = os.fsencode(shown).decode(errors="backslashreplace")
+    assert done.stderr == f"chasqui: {named} '{shown}': UTF-8 is expected\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_program_whose_name_is_no_text(chasqui: Run, good: Path, tmp_path: Path) -> None:
+    """Nor may another command have it."""
+    shown = "caf\\xe9"
+    for words in (["run", "--", NO_TEXT], ["info", NO_TEXT], ["check", NO_TEXT], [NO_TEXT]):
+        done = chasqui(*words)
+        assert done.returncode == 2, done.stderr
+        assert done.stderr == f"chasqui: argument '{shown}': UTF-8 is expected\n"
+    # The folder in which all that is may be called so.
+    (tmp_path / NO_TEXT).mkdir()
+    done = chasqui("run", "--", good, cwd=tmp_path / NO_TEXT)
+    assert done.returncode == 0, done.stderr
+
+
 # A call that does not return may be its function's last instruction.
 JUMPS_AT_THE_END = r"""extern void last(void);
     __asm__(".pushsection .text\n"

@@ -84,6 +84,19 @@ def test_a_run_that_can_write_nothing_still_reports(program: Path, tmp_path: Pat
     assert "Traceback" not in done.stderr
 
 
+def test_results_that_are_read_again(program: Path, tmp_path: Path) -> None:
+    """What a measurement, and so an experiment, lacks is said, not that it is missing later."""
+    words: list[str | Path] = ["logp", "-m", "loggp", "--sizes", "8", "--out"]
+    assert run_limited(1 << 30, tmp_path, *words, "whole").returncode == 0
+    done = run_limited(4096, tmp_path, *words, "kept")
+    assert done.returncode == STATUS_LOST, done.stderr
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("chasqui: kept/8: File too large (os error 27): lost or cut short: ")
+    done = run_limited(4096, tmp_path, "compare", "loggp", "--logp", "--", program)
+    assert done.returncode == STATUS_LOST, done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_recording_that_cannot_be_written(program: Path, tmp_path: Path) -> None:
     words: list[str | Path] = [
         "record",
@@ -171,6 +184,16 @@ def test_where_nothing_can_be_made(words: list[str], program: Path, tmp_path: Pa
     assert done.stderr.startswith("chasqui: ")
     assert done.stderr.count("\n") == 1
     assert "/proc/runs can't be made" in done.stderr
+
+
+def test_a_recording_that_can_t_be_made_is_refused_before_the_run(
+    program: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    done = run_limited(1 << 30, Path("/proc"), "record", "--out", out, "--", program)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("chasqui: /proc: no file can be made there: ")
+    assert not out.exists()
 
 
 def test_a_histogram_of_what_is_lost(program: Path, tmp_path: Path) -> None:

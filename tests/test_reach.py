@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import json
 import re
+import resource
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +33,8 @@ PROGRAM = r"""
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 #include <sys/stat.h>
 
@@ -73,6 +79,22 @@ static void fill_with_folders(void)
     }
 }
 
+static void make_holes(const char *path)
+{
+    int file = open(path, O_CREAT | O_RDWR, 0644);
+    for (long i = 0;; i++)
+        pwrite(file, "x", 1, i * 2 * 4096);
+}
+
+static void open_many(const char *path, int rank)
+{
+    int count = 0;
+    usleep(rank * 1000);
+    while (count < 100 && open(path, O_RDONLY) >= 0)
+        count++;
+    printf("%d open: %s\n", count, count < 100 ? strerror(errno) : "all");
+}
+
 static void spin(void)
 {
     volatile long turns = 0;
@@ -102,6 +124,10 @@ int main(int argc, char **argv)
             printf("remove %s: %d\n", path, unlink(path));
         else if (!strcmp(what, "fill") && rank == 1)
             fill(path);
+        else if (!strcmp(what, "holes") && rank == 1)
+            make_holes(path);
+        else if (!strcmp(what, "open"))
+            open_many(path, rank);
         else if (!strcmp(what, "folders") && rank == 1)
             fill_with_folders();
         else if (!strcmp(what, "print") && rank == 1)
@@ -113,6 +139,34 @@ int main(int argc, char **argv)
             eat(rank == 1 ? atol(path) : 0);
     }
     MPI_Finalize();
+    return 0;
+}
+"""
+
+
+# Each rank after the one before: opens 50 files, of which it maps 10 and closes these, and ends.
+OPENS = r"""
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    int rank, count = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Finalize();
+    usleep(rank * 1000);
+    for (int i = 0; i < 50; i++) {
+        int file = open(argv[1], O_RDONLY);
+        count += file >= 0;
+        if (i % 5 == 0) {
+            count -= mmap(0, 4096, PROT_READ, MAP_PRIVATE, file, 0) == MAP_FAILED;
+            close(file);
+        }
+    }
+    printf("%d\n", count);
     return 0;
 }
 """
@@ -257,7 +311,7 @@ def test_a_kernel_under_the_process_changes_nothing(
 
 
 @pytest.mark.core
-@pytest.mark.parametrize("what", ["fill", "folders", "print"])
+@pytest.mark.parametrize("what", ["fill", "holes", "folders", "print"])
 def test_a_runaway_does_not_fill_a_disk(
     chasqui: Run, reacher: Path, tmp_path: Path, what: str
 ) -> None:
@@ -275,9 +329,67 @@ def test_a_runaway_does_not_fill_a_disk(
     assert {"stats.json", "host.json", "messages.parquet"} < {
         p.name for p in (tmp_path / "run").iterdir()
     }
-    written = (tmp_path / "big").stat().st_size if what == "fill" else len(done.stdout)
+    written = len(done.stdout)
+    if what in ("fill", "holes"):
+        written = (tmp_path / "big").stat().st_blocks * 512
     assert written <= 300 << 10
     assert len(list(tmp_path.glob("folder*"))) <= 75
+
+
+def with_files(soft: int, hard: int, cwd: Path, *words: str | Path) -> tuple[int, list[str], str]:
+    """The command where it may have so many files open, a soft limit and a hard one: the status,
+    what each rank has printed, and messages."""
+    done = subprocess.run(
+        [sys.executable, "-m", "chasqui", "run", "-m", "loggp", "--out", "run", *words],
+        cwd=cwd, capture_output=True, text=True, check=False, timeout=120,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard)),
+    )  # fmt: skip
+    outputs = sorted((cwd / "run").glob("stdout.*"), key=lambda path: int(path.suffix[1:]))
+    return done.returncode, [path.read_text() for path in outputs], done.stderr
+
+
+@pytest.mark.core
+def test_files_that_programs_open_leave_some_for_the_results(
+    reacher: Path, places: tuple[Path, Path]
+) -> None:
+    work, _ = places
+    status, printed, said = with_files(128, 128, work, "-np", "3", "--", reacher, "open", "own")
+    assert status == 0, said
+    counts = [int(text.partition(" ")[0]) for text in printed]
+    assert sum(counts) < 128 * 3 / 4
+    assert counts[0] > 64
+    assert printed[2].endswith(" open: Too many open files in system\n"), "which is ENFILE"
+    (line,) = [line for line in said.splitlines() if "ENFILE" in line]
+    assert line == (
+        "chasqui: rank 0: all ranks together have as many files open as the host allows "
+        "(ulimit -n 128): no more can be opened (ENFILE)"
+    )
+    assert summary(work / "run")["outcome"] == "finished"
+    names = {path.name for path in (work / "run").iterdir()}
+    assert {"stats.json", "host.json", "messages.parquet", "resolved.toml"} < names
+
+
+@pytest.mark.core
+def test_programs_open_as_many_files_as_the_host_allows(
+    reacher: Path, places: tuple[Path, Path]
+) -> None:
+    """What a shell's soft limit says is for programs that wait for files by select()."""
+    work, _ = places
+    status, printed, said = with_files(64, 1024, work, "-np", "3", "--", reacher, "open", "own")
+    assert (status, printed) == (0, ["100 open: all\n"] * 3), said
+    # What is bound is open, too.
+    binds = [f"--bind=own:/{number}" for number in range(100)]
+    shutil.rmtree(work / "run")
+    status, _, said = with_files(64, 1024, work, *binds, "--", reacher, "show", "/99")
+    assert status == 0, said
+
+
+@pytest.mark.core
+def test_files_of_a_process_that_has_ended_are_closed(compile_c: Compiler, tmp_path: Path) -> None:
+    program = compile_c("opens", OPENS)
+    (tmp_path / "file").write_text("text")
+    status, printed, said = with_files(128, 128, tmp_path, "-np", "8", "--", program, "file")
+    assert (status, printed) == (0, ["50\n"] * 8), said
 
 
 @pytest.mark.core
@@ -315,6 +427,11 @@ def test_what_a_rank_had_begun_before_the_limit_is_named(
     said = f"stopped at 10.000 us by --limit-time; what ranks had begun before lasts until {end}, "
     assert found["message"].startswith(f"{said}and is in the results\n  rank 0, pc")
     assert found["time_ps"] > 10_000_000
+    # Of nothing nothing is said.
+    limit = ("--limit-time", "1 ps", "--out", "none")
+    done = chasqui("run", "--machine", "voyager", *limit, "--", str(reacher), "spin", "")
+    assert done.returncode == OUT_OF_TIME, done.stderr
+    assert summary(tmp_path / "none")["message"].startswith("stopped at 1 ps by --limit-time\n")
 
 
 @pytest.mark.core

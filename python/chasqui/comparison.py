@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chasqui import shares, simulation, stopping
-from chasqui.errors import InputError
+from chasqui.errors import STATUS_LOST, InputError, LostError
 from chasqui.simulation import main_part_ps
 from chasqui.text import PS_PER_NS
 
@@ -26,12 +26,15 @@ class Row:
     result: simulation.Result | None = None
     reason: str | None = None
     measurement: Measurement | None = None
+    lost: bool = False  # of its measurement something could not be written
     interrupted: int = 0  # exit status after a signal: no further machine is tried
 
     @property
     def status(self) -> int:
         if self.interrupted:
             return self.interrupted
+        if self.lost:
+            return STATUS_LOST
         return self.result.status if self.result else BAD_INPUT
 
     @property
@@ -112,8 +115,9 @@ def run_on(job: simulation.Job, *, with_logp: bool) -> Row:
             from chasqui import measurement
 
             row.measurement = measurement.measure(job.machine, sets=job.sets, sandbox=job.sandbox)
-    except InputError as error:
+    except (InputError, LostError) as error:
         row.reason = str(error)
+        row.lost = isinstance(error, LostError)
     except KeyboardInterrupt as stop:
         row.interrupted = stopping.status_of(stop)
         row.reason = "interrupted while its LogGP figures were measured"

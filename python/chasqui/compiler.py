@@ -22,9 +22,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
-from chasqui import linked, toolchain
+from chasqui import children, linked, stopping, toolchain
 from chasqui.errors import InputError
-from chasqui.text import abandon
+from chasqui.text import abandon, say
 
 HELP = """\
 Usage: chasqui {language} [--toolchain zig|gnu] [COMPILER OPTIONS] FILES
@@ -542,7 +542,7 @@ def _call(command: list[str], environment: dict[str, str], own: Own = lambda _: 
     if sys.stderr.isatty():  # which the compiler doesn't see
         command = [*command, "-fdiagnostics-color=always"]
     missing: list[str] = []
-    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE) as process:
+    with children.begun(command, env=environment, stderr=subprocess.PIPE) as process:
         for line in process.stderr or ():
             text = line.decode(errors="replace")
             if own(text):
@@ -585,14 +585,20 @@ def help_text(language: str) -> str:
 def main(language: str, given: list[str]) -> NoReturn:
     """The compiler command with the arguments that were given."""
     try:
-        if given == ["--help"]:
-            sys.exit(_print(help_text(language)))
-        result = plan(language, given)
-        if result.show:
-            sys.exit(_print(f"{show(result)}\n"))
-        sys.exit(run(result))
+        status = _carry_out(language, given)
     except InputError as error:
-        print(f"chasqui: {error}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
+        say(f"chasqui: {error}")
+        status = 2
+    except KeyboardInterrupt as stop:
+        say(f"chasqui: stopped by {stopping.name_of(stop)}")
+        status = stopping.status_of(stop)
+    sys.exit(status)
+
+
+def _carry_out(language: str, given: list[str]) -> int:
+    if given == ["--help"]:
+        return _print(help_text(language))
+    result = plan(language, given)
+    if result.show:
+        return _print(f"{show(result)}\n")
+    return run(result)

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from chasqui.errors import InputError
+from chasqui.errors import InputError, check_text
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -93,12 +93,23 @@ def conformance(test: dict[str, Any]) -> dict[str, Any]:
     return verdict
 
 
+def _text(request: dict[str, Any]) -> str:
+    """The request as JSON. Raises InputError where a name in it is no text."""
+    text = json.dumps(request, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        begin, end = text.rfind('"', 0, error.start) + 1, text.find('"', error.start)
+        check_text("name", text[begin:end])
+    return text
+
+
 def check(request: dict[str, Any]) -> None:
     """Raises InputError if a program can't be run as the request says; nothing is written."""
-    _call("check", json.dumps(request))
+    _call("check", _text(request))
 
 
 def run(request: dict[str, Any], progress: Progress | None) -> dict[str, Any]:
     """Runs a program and returns the summary; see chasqui.simulation."""
-    summary: dict[str, Any] = json.loads(_call("run", json.dumps(request), progress))
+    summary: dict[str, Any] = json.loads(_call("run", _text(request), progress))
     return summary

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from chasqui import core, firmware, shares, stopping
-from chasqui.errors import STATUS_LOST, InputError
+from chasqui.errors import STATUS_LOST, InputError, LostError
 from chasqui.text import (
     STATUS_UNWRITTEN,
     broken_pipe,
@@ -314,9 +314,13 @@ def _lasts(job: Job, result: Result) -> bool:
 
 def execute_quietly(job: Job, directory: Path, stop: Callable[[], int | None]) -> Result:
     """Runs a job without a word, in any thread, until it ends or `stop` names a signal for which to
-    end it. Raises what `execute` does."""
+    end it. Raises what `execute` does, and LostError where not all results could be written, which
+    the caller would read."""
     request = _request(job, directory, clear_line=False)
-    return _read(Result(directory, core.run(request, lambda _: stop() or unread())))
+    result = _read(Result(directory, core.run(request, lambda _: stop() or unread())))
+    if result.lost:
+        raise LostError("\n".join(result.lost))
+    return result
 
 
 def _read(result: Result) -> Result:

@@ -5,6 +5,7 @@ is closed). All keep what there is; the exit status says which it was.
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -57,6 +58,17 @@ def wanted() -> list[signal.Signals]:
 
 def _raise(number: int, _frame: FrameType | None) -> None:
     raise Interrupted(status(number))
+
+
+def _leave(number: int, _frame: FrameType | None) -> None:
+    os._exit(status(number))
+
+
+def begin_to_load() -> None:
+    """From now on they end the command where it is: there is nothing to keep. An exception could be
+    lost where modules are loaded, in a callback of Python's own."""
+    for number in wanted():
+        signal.signal(number, _leave)
 
 
 def begin() -> None:

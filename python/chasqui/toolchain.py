@@ -18,7 +18,7 @@ import sysconfig
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from chasqui import firmware, layout
+from chasqui import children, firmware, layout
 from chasqui.cache import MACHINES, PACKAGE, cache_directory, not_made
 from chasqui.errors import InputError
 
@@ -261,8 +261,7 @@ def _build_fortran(place: Path) -> None:
             (building / f"{name}.f90").write_text(make(binding, INCLUDE))
         command = [gnu("fc"), *GNU_ALWAYS, "-fno-pie", "-O2", "-ffree-line-length-none", "-c"]
         modules = [f"{name}.f90" for name in fortran.MODULES]
-        done = subprocess.run([*command, *modules], cwd=building, stdout=STDERR, check=False)
-        if done.returncode != 0:
+        if children.run([*command, *modules], cwd=building, stdout=STDERR) != 0:
             raise InputError(f"gfortran could not build {modules}: its messages are above")
         (building / "generated").mkdir()
         sources = sorted(FORTRAN_SOURCES.glob("*.c"))
@@ -275,14 +274,9 @@ def _build_fortran(place: Path) -> None:
 
 def run_zig(command: list[str], *arguments: str | Path) -> None:
     """Runs zig; its messages go to stderr, a failure is an error of the sources."""
-    done = subprocess.run(
-        [zig(), *command, *arguments],
-        env=zig_environment(),
-        stdout=STDERR,
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
-    if done.returncode != 0:
+    whole = [zig(), *command, *arguments]
+    status = children.run(whole, env=zig_environment(), stdout=STDERR, stdin=subprocess.DEVNULL)
+    if status != 0:
         names = " ".join(str(part) for part in arguments if not str(part).startswith("-"))
         raise InputError(f"zig could not build {names}: its messages are above")
 

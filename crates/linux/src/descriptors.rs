@@ -133,11 +133,29 @@ impl Descriptors {
         Ok(at as i64)
     }
 
-    fn free_slot(&mut self, lowest: u64, limit: u64) -> Result<usize, Errno> {
+    /// Whether [`Descriptors::add`] would find a descriptor.
+    ///
+    /// # Errors
+    /// EMFILE
+    pub fn check_room(&self, limit: u64) -> Result<(), Errno> {
+        if self.lowest_free(0) < limit { Ok(()) } else { Err(Errno::EMFILE) }
+    }
+
+    /// Closes all.
+    pub fn close_all(&mut self) {
+        *self = Descriptors { slots: Vec::new(), open: Vec::new() };
+    }
+
+    fn lowest_free(&self, lowest: u64) -> u64 {
         let mut at = lowest;
         while at < self.slots.len() as u64 && self.slots[at as usize].is_some() {
             at += 1;
         }
+        at
+    }
+
+    fn free_slot(&mut self, lowest: u64, limit: u64) -> Result<usize, Errno> {
+        let at = self.lowest_free(lowest);
         if at >= limit {
             return Err(Errno::EMFILE);
         }

@@ -33,6 +33,7 @@ errnos! {
     ENOTDIR = 20, "Not a directory.";
     EISDIR = 21, "Is a directory.";
     EINVAL = 22, "Invalid argument.";
+    ENFILE = 23, "Too many open files in all processes together.";
     EMFILE = 24, "Too many open files.";
     ENOTTY = 25, "Not a terminal.";
     EFBIG = 27, "File too large.";
@@ -51,12 +52,20 @@ errnos! {
 impl From<io::Error> for Errno {
     /// By kind, so that a host with other numbers gives the program the same answer.
     fn from(error: io::Error) -> Errno {
+        // They have no kind. Whichever the host ran out of, it did so by what all processes have open: of its own
+        // descriptors each has as many as its limit says.
+        if let Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE) =
+            rustix::io::Errno::from_io_error(&error)
+        {
+            return Errno::ENFILE;
+        }
         match error.kind() {
             io::ErrorKind::NotFound => Errno::ENOENT,
             io::ErrorKind::PermissionDenied => Errno::EACCES,
             io::ErrorKind::AlreadyExists => Errno::EEXIST,
             io::ErrorKind::NotADirectory => Errno::ENOTDIR,
             io::ErrorKind::IsADirectory => Errno::EISDIR,
+            io::ErrorKind::OutOfMemory => Errno::ENOMEM,
             io::ErrorKind::DirectoryNotEmpty => Errno::ENOTEMPTY,
             io::ErrorKind::InvalidInput => Errno::EINVAL,
             io::ErrorKind::InvalidFilename => Errno::ENAMETOOLONG,

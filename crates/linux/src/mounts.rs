@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io;
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
+use crate::errno::Errno;
 use crate::places::{SHARED_MEMORY, WORKING_DIRECTORY, is_hidden, normal, within_own};
 
 /// A file or folder of the host that a process is to see.
@@ -104,6 +106,8 @@ pub struct Mounts {
     mounts: BTreeMap<String, Mount>,
     /// Where the user has had something bound.
     bound: BTreeSet<String>,
+    /// See [`Mounts::keep_descriptors`].
+    descriptors_end: Option<i32>,
 }
 
 impl Mounts {
@@ -194,6 +198,25 @@ impl Mounts {
                 normal(&format!("{WORKING_DIRECTORY}/{}", rest.to_str().expect("it was text")))
             }
             _ => place.into(),
+        }
+    }
+
+    /// Processes may have the host's descriptors below `end` alone; the others are for what the run itself opens.
+    pub fn keep_descriptors(&mut self, end: i32) {
+        self.descriptors_end = Some(end);
+    }
+
+    /// What a process has had opened, if it may have it.
+    ///
+    /// # Errors
+    /// ENFILE: it has the descriptor of the host's that would be the run's. As the host gives the lowest that is free, all
+    /// below are taken.
+    pub(crate) fn spared<T: AsFd>(&self, opened: T) -> Result<T, Errno> {
+        let descriptor = opened.as_fd().as_raw_fd();
+        if self.descriptors_end.is_some_and(|end| descriptor >= end) {
+            Err(Errno::ENFILE)
+        } else {
+            Ok(opened)
         }
     }
 

@@ -133,6 +133,8 @@ pub struct Process {
     pub(crate) reported: Reported,
     /// It was said that a thread found no hart.
     pub(crate) told_harts: bool,
+    /// It was said that the host has no more files for it.
+    pub(crate) told_files: bool,
     /// See [`Process::take_barrier`].
     pub(crate) barrier: bool,
     stack_pointer: u64,
@@ -219,6 +221,7 @@ impl Process {
             unknown: Vec::new(),
             threads: Threads::new(process_id(options.rank), options.harts),
             told_harts: false,
+            told_files: false,
             barrier: false,
             stack_pointer: stack.pointer,
             elf,
@@ -244,6 +247,12 @@ impl Process {
     /// Rank in the job.
     pub fn rank(&self) -> u32 {
         self.options.rank
+    }
+
+    /// Closes its files, those that it has mapped too: the host has only so many for all. It has ended.
+    pub fn close_files(&mut self) {
+        self.descriptors.close_all();
+        self.space.close_files();
     }
 
     pub(crate) fn id(&self) -> i64 {

@@ -286,7 +286,10 @@ impl Walk<'_> {
         }
         let is_folder = metadata?.is_dir();
         match folder.open_dir_nofollow(name) {
-            Ok(folder) => self.enter(place, Level::Host { folder: Arc::new(folder), read_only }),
+            Ok(folder) => {
+                let folder = Arc::new(self.mounts.spared(folder)?);
+                self.enter(place, Level::Host { folder, read_only });
+            }
             Err(error) if is_folder && error.kind() == io::ErrorKind::NotADirectory => self.again(name)?,
             Err(error) => return Err(error.into()),
         }

@@ -644,6 +644,11 @@ impl AddressSpace {
         self.heap_end = address;
         address
     }
+
+    /// What is mapped of files and was not used yet is zero from now on: the files are closed.
+    pub fn close_files(&mut self) {
+        self.areas.close_files();
+    }
 }
 
 /// The pages from `start` (which must be a page's address) over `bytes`, if they are the user's.

@@ -38,6 +38,9 @@ pub trait Host {
     /// Called, once for each process, when a thread finds none of the node's `harts` free.
     fn report_no_hart(&mut self, harts: u32);
 
+    /// Called, once for each process, when it is refused a file because the host has too many open for all processes.
+    fn report_no_files(&mut self);
+
     /// Called, once for each file and process, when the process is refused a file that the host has.
     fn report_refused(&mut self, refused: &Refused<'_>);
 
@@ -165,7 +168,12 @@ impl Process {
         let mut call = Call { process: self, memory, host, now, hart, args };
         match calls::serve(&mut call, number) {
             Ok(value) => Outcome::Return(value),
-            Err(Stop::Error(errno)) => Outcome::Return(-errno.0),
+            Err(Stop::Error(errno)) => {
+                if errno == Errno::ENFILE && !std::mem::replace(&mut call.process.told_files, true) {
+                    call.host.report_no_files();
+                }
+                Outcome::Return(-errno.0)
+            }
             Err(Stop::Outcome(outcome)) => outcome,
         }
     }

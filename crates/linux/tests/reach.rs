@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::support::machine::{Folder, Machine};
+use crate::support::machine::{Folder, Machine, PAGE};
 use chasqui_linux::{Bind, Mounts, Outcome};
 use chasqui_random::Random;
 
@@ -497,19 +497,130 @@ fn too_much_output_ends_the_process() {
     let host = Host::new("output");
     let mut m = host.machine(&[]);
     let file = m.open("file", 0o1002) as u64;
-    m.host.output_bytes_max = Some(250);
+    m.host.output_bytes_max = Some(4096 + 150);
     assert_eq!(m.call(64, &[file, m.scratch, 100]), 100);
     assert_eq!(m.call(64, &[1, m.scratch, 100]), 100);
     let null = m.open("/dev/null", 1) as u64;
     assert_eq!(m.call(64, &[null, m.scratch, 100]), 100, "which fills nothing");
-    assert_eq!(m.outcome(64, &[file, m.scratch, 100]), Outcome::TooMuchOutput);
+    assert_eq!(
+        m.outcome(68, &[file, m.scratch, 100, 0]),
+        Outcome::TooMuchOutput,
+        "what is overwritten counts"
+    );
+    assert_eq!(m.outcome(64, &[1, m.scratch, 100]), Outcome::TooMuchOutput);
     assert_eq!(fs::read(host.base().join("home/file")).unwrap().len(), 100);
     // Files without contents take room, too.
-    m.host.written = 0;
+    (m.host.written, m.host.output_bytes_max) = (0, Some(250));
     let path = m.text("new");
     assert_eq!(m.outcome(56, &[CWD, path, CREATE, 0o644]), Outcome::TooMuchOutput);
     assert_eq!(m.outcome(34, &[CWD, path, 0o755]), Outcome::TooMuchOutput);
     assert!(!host.base().join("home/new").exists());
+}
+
+/// What a call counts for: number and arguments.
+fn counted(m: &mut Machine, number: u64, arguments: &[u64]) -> u64 {
+    m.host.written = 0;
+    assert!(m.call(number, arguments) >= 0, "{number} {arguments:?}");
+    m.host.written
+}
+
+#[test]
+fn a_write_counts_for_the_blocks_that_it_is_the_first_to_touch() {
+    let host = Host::new("blocks");
+    let mut m = host.machine(&[]);
+    let (file, s) = (m.open("sparse", CREATE) as u64, m.scratch);
+    let on_disk = || fs::metadata(host.base().join("home/sparse")).unwrap().blocks() * 512;
+    let before = on_disk();
+    // pwrite64: bytes, offset, what it counts for.
+    let rows = [
+        (1, 40 << 12, 4096, "far behind the end"),
+        (4095, (40 << 12) + 1, 0, "the rest of that block"),
+        (10, (40 << 12) + 5, 10, "again"),
+        (1, 20 << 12, 4096, "in the hole before"),
+        (2, (30 << 12) - 1, 8192, "in two blocks of it"),
+        (4096, 21 << 12, 4096, "beside what is there"),
+        (4096, (21 << 12) + 1, 4095 + 4096 - 4095, "half of it new"),
+        (4096, 41 << 12, 4096, "at the end"),
+        (1, 0, 4096, "at the beginning"),
+    ];
+    let mut all = 0;
+    for (bytes, offset, expected, what) in rows {
+        all += counted(&mut m, 68, &[file, s, bytes, offset]);
+        assert_eq!(m.host.written, expected, "{what}");
+        assert!(on_disk() - before <= all, "{what}: {} of {all}", on_disk() - before);
+    }
+    // A length alone takes nothing; a byte behind it in a block that is not there does.
+    for blocks in 50..60 {
+        assert_eq!(counted(&mut m, 46, &[file, (blocks << 12) - 1]), 0, "ftruncate");
+        assert_eq!(counted(&mut m, 68, &[file, s, 1, (blocks << 12) - 1]), 4096, "block {blocks}");
+    }
+    // With O_APPEND, and by a position.
+    let append = m.open("sparse", 0o2001) as u64;
+    assert_eq!(counted(&mut m, 64, &[append, s, 10]), 4096);
+    assert_eq!(counted(&mut m, 64, &[append, s, 10]), 0);
+    let long = (1 << 63) - 5;
+    m.host.written = 0;
+    assert!(m.call(68, &[file, s, 10, long]) < 0, "what can't be written");
+    assert_eq!(m.host.written, 0);
+}
+
+/// Descriptors of this process for what is in `folder`.
+fn open_in(folder: &Path) -> usize {
+    let all = fs::read_dir("/proc/self/fd").unwrap().filter_map(|fd| fs::read_link(fd.unwrap().path()).ok());
+    all.filter(|path| path.starts_with(folder)).count()
+}
+
+#[test]
+fn a_process_closes_its_files_when_it_ends() {
+    let host = Host::new("closes");
+    let mut m = host.machine(&[]);
+    let folder = host.base().join("home");
+    fs::write(folder.join("file"), "text").unwrap();
+    let before = open_in(&folder);
+    let [file, mapped] = [0; 2].map(|_| m.open("file", 0) as u64);
+    assert_eq!(m.call(222, &[0, PAGE, 1, 2, mapped, 0]) & 4095, 0, "mmap");
+    assert_eq!(m.call(57, &[mapped]), 0);
+    assert_eq!(open_in(&folder), before + 2);
+    m.process.close_files();
+    assert_eq!(open_in(&folder), before);
+    assert_eq!(m.call(63, &[file, m.scratch, 1]), -9, "EBADF");
+}
+
+#[test]
+fn descriptors_that_the_run_keeps_are_no_process_s() {
+    let host = Host::new("kept");
+    let home = host.base().join("home");
+    let mut mounts = Mounts::new(&home).unwrap();
+    mounts.keep_descriptors(0);
+    let mut m = Machine::new(|options| options.mounts = Arc::new(mounts));
+    fs::create_dir(home.join("folder")).unwrap();
+    fs::write(home.join("folder/file"), "text").unwrap();
+    const ENFILE: i64 = -23;
+    for (name, flags) in [("folder", 0), ("folder/file", 0), ("folder/file", 0o1002), ("new", CREATE)] {
+        assert_eq!(m.open(name, flags), ENFILE, "{name}");
+    }
+    assert_eq!(fs::read(home.join("folder/file")).unwrap(), b"text");
+    let name = m.text("folder/file");
+    assert_eq!(m.call(45, &[name, 1]), ENFILE, "truncate");
+    assert_eq!(m.host.no_files, 1, "said once");
+    assert_eq!(open_in(&home), 1, "the folder itself");
+    assert!(m.open("/dev/null", 0) > 0, "which is none of the host's");
+}
+
+#[test]
+fn a_process_without_a_free_descriptor_changes_nothing() {
+    let host = Host::new("full");
+    let mut m = host.machine(&[]);
+    let home = host.base().join("home");
+    fs::write(home.join("file"), "text").unwrap();
+    while m.open("/dev/null", 0) >= 0 {}
+    const EMFILE: i64 = -24;
+    assert_eq!(m.open("file", 0o1002), EMFILE, "O_TRUNC");
+    assert_eq!(m.open("new", CREATE), EMFILE);
+    assert_eq!(m.open("none", 0), EMFILE);
+    assert_eq!(fs::read(home.join("file")).unwrap(), b"text");
+    assert!(!home.join("new").exists());
+    assert_eq!(m.host.no_files, 0, "the limit is its own");
 }
 
 /// Says at its end that a test is over.

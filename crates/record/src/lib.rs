@@ -47,3 +47,4 @@ pub use summary::{
 };
 pub use timeline::{Busy, LinkLife, Timeline};
 pub use waits::{PeerWaits, Wait, WaitParts, Waits};
+pub use whole_file::target;

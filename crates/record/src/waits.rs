@@ -199,10 +199,7 @@ mod tests {
 
     /// What the waits of the first rank were for: late sender, late receiver, NI full, under way, by peer.
     fn parts(of: &[(u16, &[Wait])], messages: &Messages) -> Vec<(u32, [u64; 4])> {
-        let messages = messages.rows();
-        let places = Places::of(messages);
-        let waits =
-            Waits { messages, places, of: of.iter().map(|(rank, waits)| (*rank, waits.to_vec())).collect() };
+        let waits = Waits::of(of.iter().map(|(rank, waits)| (*rank, waits.to_vec())), messages);
         let (all, peers) = waits.by_peer(of[0].0);
         let whole: u64 = of[0].1.iter().map(|wait| wait.until_ps - wait.since_ps).sum();
         assert_eq!((all.all(), peers.iter().map(|peer| peer.parts.all()).sum()), (whole, whole));

@@ -28,11 +28,11 @@ pub(crate) fn write_whole(
     })
 }
 
-/// Where the links that `path` may be lead, though there need not be a file yet.
+/// Where the links that the file `path` may be lead, though there need not be a file yet.
 ///
 /// # Errors
 /// When they lead nowhere, round and round.
-fn target(path: &Path) -> io::Result<PathBuf> {
+pub fn target(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_path_buf();
     for _ in 0..LINKS_MAX {
         let Ok(link) = fs::read_link(&path) else { return Ok(path) };

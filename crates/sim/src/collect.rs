@@ -394,7 +394,7 @@ fn limit_reached(processes: &[ProcessView<'_>], job_end: &JobEnd, end: End) -> O
         }
         (None, Some(limit)) if end.ended == Ended::OutOfTime => {
             // Nothing begins after it, but a system call, as a write, may last longer; an instruction does by too little to see.
-            let later = match at.to_string() != limit.to_string() {
+            let later = match at > limit && at.to_string() != limit.to_string() {
                 true => format!("; what ranks had begun before lasts until {at}, and is in the results"),
                 false => String::new(),
             };

@@ -74,6 +74,8 @@ impl Output for Counter {
 
     fn no_hart(&self, _: Rank, _: Time, _: u32) {}
 
+    fn no_files(&self, _: Rank, _: Time) {}
+
     fn refused(&self, _: Rank, _: Time, _: &Refused<'_>) {}
 
     fn may_write(&self, _: u64) -> bool {

@@ -79,6 +79,7 @@ impl Output for Unheard {
     fn write(&self, _: Rank, _: Time, _: Stream, _: &[u8]) {}
     fn unknown_call(&self, _: Rank, _: Time, _: u64) {}
     fn no_hart(&self, _: Rank, _: Time, _: u32) {}
+    fn no_files(&self, _: Rank, _: Time) {}
     fn refused(&self, _: Rank, _: Time, _: &Refused<'_>) {}
     fn may_write(&self, _: u64) -> bool {
         true

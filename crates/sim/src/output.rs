@@ -15,6 +15,8 @@ use chasqui_placement::{JobId, Rank};
 use chasqui_record::{Lost, RunDirectory, RunError};
 use chasqui_watch::{TraceOutput, TracePlan};
 
+use crate::sandbox;
+
 /// Writes each process's streams to the run directory, and whole lines to the terminal if asked. Lines of
 /// different ranks come there in the order of simulated time, whatever host threads wrote them.
 pub(crate) struct Streams {
@@ -302,6 +304,14 @@ impl Output for JobOutput {
             "no hart is left for a thread: it has {harts} (node.harts, shared out among a node's ranks); clone returns EAGAIN"
         );
         self.say(rank, now, &what, None);
+    }
+
+    fn no_files(&self, rank: Rank, now: Time) {
+        let what = format!(
+            "all ranks together have as many files open as the host allows{}: no more can be opened (ENFILE)",
+            sandbox::files_max().map_or(String::new(), |most| format!(" (ulimit -n {most})"))
+        );
+        self.say(rank, now, &what, Some("files".into()));
     }
 
     fn refused(&self, rank: Rank, now: Time, refused: &Refused<'_>) {

@@ -28,9 +28,12 @@ pub(crate) fn check_record(request: &Request) -> Result<(), InputError> {
     if request.options.fast_forward {
         return Err(InputError("--fast-forward: a recording is of the whole program".into()));
     }
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    // Where it is a link, what counts is what that leads to.
+    let target = chasqui_record::target(file).map_err(|e| InputError(format!("{}: {e}", file.display())))?;
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(missing) = folder.filter(|folder| !folder.is_dir()) {
-        return Err(InputError(format!("{}: there is no such directory", missing.display())));
+        let by = if target == *file { String::new() } else { format!("{} leads to ", file.display()) };
+        return Err(InputError(format!("{by}{}: there is no such directory", missing.display())));
     }
     Ok(())
 }

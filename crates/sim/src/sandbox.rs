@@ -7,6 +7,7 @@ use std::time::Duration;
 use chasqui_config::{Bytes, Quantity, Scalar};
 use chasqui_engine::Time;
 use chasqui_linux::{Bind, Mounts};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::input_error::{InputError, input};
 use crate::request::{Request, Sandbox};
@@ -14,8 +15,14 @@ use crate::request::{Request, Sandbox};
 /// Most that programs write if nothing else is said [bytes].
 const OUTPUT_BYTES_MAX: u64 = 10 << 30;
 
+/// Of the files that this process may have open, those that the run keeps for what it writes itself; and no more than this
+/// part of all, 1 / 4. A host thread has one or two open at a time.
+const OWN_FILES: u64 = 256;
+const OWN_PART: u64 = 4;
+
 /// The files that the programs see.
 pub(crate) fn mounts(sandbox: &Sandbox) -> Result<Arc<Mounts>, InputError> {
+    let files_max = raise_files_max();
     let directory = std::env::current_dir().map_err(input)?;
     let mut mounts =
         Mounts::new(&directory).map_err(|e| InputError(format!("the working directory: {e}")))?;
@@ -30,7 +37,24 @@ pub(crate) fn mounts(sandbox: &Sandbox) -> Result<Arc<Mounts>, InputError> {
     if sandbox.host_files {
         mounts.show_host().map_err(|error| InputError(format!("--host-files: {error}")))?;
     }
+    if let Some(most) = files_max.and_then(|most| i32::try_from(most - OWN_FILES.min(most / OWN_PART)).ok()) {
+        mounts.keep_descriptors(most);
+    }
     Ok(Arc::new(mounts))
+}
+
+/// Files that this process may have open; `None`: any number.
+pub(crate) fn files_max() -> Option<u64> {
+    getrlimit(Resource::Nofile).current
+}
+
+/// Has this process open as many files as the host lets it, and gives how many these are: the usual 1024 are for programs that
+/// wait for files by `select`, and each rank may have some.
+fn raise_files_max() -> Option<u64> {
+    let limit = getrlimit(Resource::Nofile);
+    // A host that has no such limit may have another, below: then it stays as it was.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    files_max()
 }
 
 /// How far a run may go.

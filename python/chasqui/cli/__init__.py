@@ -7,10 +7,14 @@ written; else the command's own.
 from __future__ import annotations
 
 import errno
+import os
 import sys
-from typing import TYPE_CHECKING, NoReturn
 
+# Signals are heard from `main` on: nothing is loaded before that is not needed, `typing` neither.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import NoReturn
+
     import click
 
 # name -> (module, one line). The modules define `command`.
@@ -35,15 +39,30 @@ COMMANDS = {
 }
 
 STATUS_BAD_INPUT = 2
+STATUS_CTRL_C = 130  # as `stopping` has it, before it is there
 # What keeps a file from being written, in errors that name none.
 UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 
 
 def main() -> NoReturn:
     """The `chasqui` command."""
-    if len(sys.argv) > 1 and sys.argv[1] in ("cc", "c++", "fc"):
-        from chasqui import compiler
+    try:
+        from chasqui import stopping
 
+        stopping.begin_to_load()
+        try:
+            _main()
+        finally:
+            stopping.end()
+    except KeyboardInterrupt:  # before
+        os._exit(STATUS_CTRL_C)
+
+
+def _main() -> NoReturn:
+    if len(sys.argv) > 1 and sys.argv[1] in ("cc", "c++", "fc"):
+        from chasqui import compiler, stopping
+
+        stopping.begin()
         compiler.main(sys.argv[1], sys.argv[2:])
     if sys.argv[1:2] == ["mpiexec"]:
         # `chasqui run` as other launchers are called, by the command of that name (wrappers).
@@ -53,15 +72,16 @@ def main() -> NoReturn:
 
 def _exit(arguments: list[str], name: str = "chasqui") -> NoReturn:
     """Does what is asked and exits."""
+    import click  # noqa: F401 -- it loads most
+
     from chasqui import stopping, text
 
     text.open_standard_streams()
-    stopping.begin()
     try:
+        stopping.begin()
         status = invoke(arguments, name)
-    except KeyboardInterrupt as stop:  # while modules were loaded
+    except KeyboardInterrupt as stop:  # outside of the command itself
         status = stopping.status_of(stop)
-    stopping.end()
     sys.exit(status)
 
 
@@ -71,9 +91,10 @@ def invoke(arguments: list[str], name: str = "chasqui") -> int:
 
     from chasqui import stopping, text
     from chasqui.cli.group import Unread, group
-    from chasqui.errors import STATUS_LOST, InputError
+    from chasqui.errors import STATUS_LOST, InputError, LostError
 
     try:
+        _check_texts(arguments)
         if name == "mpiexec":
             from chasqui.cli import launcher
 
@@ -89,6 +110,10 @@ def invoke(arguments: list[str], name: str = "chasqui") -> int:
         return _bad_input(f"{_plain(error)} (see: {where} --help)")
     except InputError as error:
         return _bad_input(str(error))
+    except LostError as error:
+        for line in str(error).splitlines():
+            text.say(f"chasqui: {line}")
+        return STATUS_LOST
     except (KeyboardInterrupt, click.Abort) as stop:  # click makes the second of the first
         cause = stop.__cause__ if isinstance(stop, click.Abort) else stop
         text.say(f"chasqui: stopped by {stopping.name_of(cause)}")
@@ -104,6 +129,17 @@ def invoke(arguments: list[str], name: str = "chasqui") -> int:
         text.say(f"chasqui: {place}: {error.strerror}")
         return STATUS_LOST
     return status if isinstance(status, int) else 0
+
+
+def _check_texts(arguments: list[str]) -> None:
+    """Raises InputError for arguments, and variables of ours, that are no text."""
+    from chasqui.errors import check_text
+
+    for argument in arguments:
+        check_text("argument", argument)
+    for name, value in os.environ.items():
+        if name.startswith("CHASQUI_"):
+            check_text(name, value)
 
 
 def _name_variable(error: click.UsageError) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from chasqui.errors import InputError
+from chasqui.errors import InputError, check_text
 
 if TYPE_CHECKING:
     from chasqui.simulation import Sandbox
@@ -409,6 +409,7 @@ def check_environment(texts: tuple[str, ...]) -> Mapping[str, str]:
             if name not in os.environ:
                 raise InputError(f"--env {name}: it is not set here, and no =VALUE was given")
             value = os.environ[name]
+            check_text(f"--env {name}", value)
         result[name] = value
     return result
 

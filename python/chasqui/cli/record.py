@@ -64,7 +64,7 @@ def record(
     place = Path(file) if file else Path(f"{Path(name).name}.recording")
     check_replaced(place, PARQUET, "recording")
     check_regular(place)
-    if file and place.parent.is_dir() and not place.exists():
+    if (file or directory) and place.parent.is_dir():  # else runs/ is made beside it
         check_writable(place)
     job = simulation.Job(
         machine=machine,

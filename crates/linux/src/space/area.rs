@@ -88,6 +88,13 @@ impl Areas {
         self.0.iter().map(|(&start, area)| (start, area))
     }
 
+    /// No file backs any of them any more.
+    pub fn close_files(&mut self) {
+        for area in self.0.values_mut().filter(|area| matches!(area.backing, Backing::File { .. })) {
+            area.backing = Backing::Anonymous;
+        }
+    }
+
     /// The areas that touch `range`, with their first addresses.
     pub fn within(&self, range: &Range<u64>) -> impl Iterator<Item = (u64, &Area)> {
         let first = self.find(range.start).map_or(range.start, |(start, _)| start);

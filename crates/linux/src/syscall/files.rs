@@ -1,7 +1,11 @@
 //! Open files: reading, writing, and what descriptors can do.
 
+use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
+
+use rustix::fs::{SeekFrom, seek};
 
 use super::{Call, Result, Stop};
 use crate::descriptors::Object;
@@ -67,6 +71,34 @@ fn again<T>(mut operation: impl FnMut() -> io::Result<T>) -> io::Result<T> {
             result => return result,
         }
     }
+}
+
+/// How many blocks of `file` that `range` touches have nothing on the disk yet. Where a file system does not say (Linux
+/// fs/read_write.c, `generic_file_llseek_size`) all up to the file's end have.
+fn new_blocks(file: &File, range: Range<u64>) -> u64 {
+    let end = range.end.div_ceil(BLOCK_BYTES);
+    let mut block = range.start / BLOCK_BYTES;
+    let mut new = 0;
+    while block < end {
+        // ENXIO: nothing from there on.
+        let found = again(|| Ok(seek(file, SeekFrom::Data(block * BLOCK_BYTES))?));
+        let data = found.map_or(end, |at| at / BLOCK_BYTES).min(end);
+        new += data - block;
+        let found = again(|| Ok(seek(file, SeekFrom::Hole(data * BLOCK_BYTES))?));
+        block = found.map_or(end, |at| at.div_ceil(BLOCK_BYTES)).max(data + 1);
+    }
+    new
+}
+
+/// What a write of `range` to `file`, which must not be empty, counts for: the blocks that it is the first to touch, and what
+/// it overwrites. What is appended to a block that is there takes nothing.
+fn cost(file: &File, range: Range<u64>) -> io::Result<u64> {
+    let size = file.metadata()?.len();
+    let whole = size.next_multiple_of(BLOCK_BYTES);
+    let within = new_blocks(file, range.start..range.end.min(whole));
+    let beyond = range.end.div_ceil(BLOCK_BYTES).saturating_sub((range.start.max(whole)) / BLOCK_BYTES);
+    let over = range.end.min(size).saturating_sub(range.start);
+    Ok(over.saturating_sub(within * BLOCK_BYTES) + (within + beyond) * BLOCK_BYTES)
 }
 
 fn from_bytes(bytes: &[u8], offset: u64, buffer: &mut [u8]) -> usize {
@@ -197,9 +229,7 @@ impl Call<'_> {
                 let from = address.wrapping_add(done);
                 let result = self.process.space.read_user(self.memory, from, &mut buffer);
                 let readable = Progress::new(from, wanted, result);
-                if matches!(object, Object::File { .. } | Object::Output(_)) {
-                    self.spend(readable.moved)?;
-                }
+                self.spend_on(&object, at, readable.moved)?;
                 match self.put(&object, at, &buffer[..readable.moved as usize]) {
                     Ok(0) if readable.moved > 0 => end = Some(Errno::ENOSPC.into()),
                     Ok(put) => {
@@ -218,6 +248,19 @@ impl Call<'_> {
             self.process.descriptors.get(descriptor)?.position = at;
         }
         end.map_or(Ok((at - start) as i64), |stop| partial(at - start, stop))
+    }
+
+    /// So many bytes are about to be written to `object` at `offset`. A process that may not is ended.
+    fn spend_on(&mut self, object: &Object, offset: u64, bytes: u64) -> Result<()> {
+        match object {
+            Object::Output(_) => self.spend(bytes),
+            // What the host would not take costs nothing: it says so.
+            Object::File { file, .. } if bytes > 0 => match offset.checked_add(bytes) {
+                Some(end) if end <= i64::MAX as u64 => self.spend(cost(file, offset..end)?),
+                _ => Ok(()),
+            },
+            _ => Ok(()),
+        }
     }
 
     /// Puts `bytes` into `object` at `offset`; some of them at least, if there are any.

@@ -9,6 +9,7 @@ use super::files::BLOCK_BYTES;
 use super::{Call, Refused, Result};
 use crate::descriptors::{Entry, Object};
 use crate::errno::Errno;
+use crate::mounts::Mounts;
 use crate::open_flags::{
     O_ACCMODE, O_APPEND, O_CLOEXEC, O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR,
     O_TRUNC, O_WRONLY,
@@ -41,9 +42,9 @@ fn options(mode: u64) -> OpenOptions {
 
 /// Opens the host's file at `spot`, which must be a regular one: what stands behind another is written or read by another
 /// process of the host, at its own time.
-fn open_file(spot: &Spot, options: &OpenOptions) -> Result<std::fs::File> {
+fn open_file(mounts: &Mounts, spot: &Spot, options: &OpenOptions) -> Result<std::fs::File> {
     let name = spot.name.as_ref().ok_or(Errno::EISDIR)?;
-    let file = spot.folder.open_with(name, options)?.into_std();
+    let file = mounts.spared(spot.folder.open_with(name, options)?.into_std())?;
     if file.metadata()?.is_file() { Ok(file) } else { Err(Errno::EACCES.into()) }
 }
 
@@ -76,11 +77,14 @@ impl Call<'_> {
 
     /// What the name at `address` stands for.
     fn named(&mut self, at: u64, address: u64, follow: bool) -> Result<Place> {
-        let path = self.path(address)?;
-        if path.is_empty() {
-            return Err(Errno::ENOENT.into());
-        }
+        let path = self.some_path(address)?;
         self.place(at, &path, follow)
+    }
+
+    /// The name at `address`, which is not empty.
+    fn some_path(&mut self, address: u64) -> Result<String> {
+        let path = self.path(address)?;
+        if path.is_empty() { Err(Errno::ENOENT.into()) } else { Ok(path) }
     }
 
     /// What of the host's is named, to be changed.
@@ -123,8 +127,11 @@ impl Call<'_> {
     pub(super) fn openat(&mut self, at: u64, path: u64, flags: u64, mode: u64) -> Result<i64> {
         let creates = flags & O_CREAT != 0;
         let follow = flags & O_NOFOLLOW == 0 && !(creates && flags & O_EXCL != 0);
-        let place = self.named(at, path, follow)?;
+        let path = self.some_path(path)?;
+        // Before anything is looked for or changed, as Linux does (fs/open.c, `do_sys_openat2`).
         let limit = self.process.limits.files();
+        self.process.descriptors.check_room(limit)?;
+        let place = self.place(at, &path, follow)?;
         let writes = flags & O_ACCMODE != O_RDONLY;
         let object = match place {
             Place::Host(spot) => self.open_host(spot, flags, mode)?,
@@ -161,6 +168,7 @@ impl Call<'_> {
             _ => return Err(Errno::EINVAL.into()),
         };
         let create = flags & O_CREAT != 0;
+        let mounts = self.process.paths.mounts.clone();
         let is_new = match spot.metadata() {
             Ok(_) if create && flags & O_EXCL != 0 => return Err(Errno::EEXIST.into()),
             Ok(metadata) if metadata.is_symlink() => return Err(Errno::ELOOP.into()),
@@ -168,7 +176,7 @@ impl Call<'_> {
                 if write || create {
                     return Err(Errno::EISDIR.into());
                 }
-                let folder = spot.open_folder()?;
+                let folder = mounts.spared(spot.open_folder()?)?;
                 return self.directory(&spot.place, Some(&folder));
             }
             Ok(metadata) if !metadata.is_file() => return Err(Errno::EACCES.into()),
@@ -180,10 +188,11 @@ impl Call<'_> {
         let spot = if write || is_new { self.writable(spot)? } else { spot };
         if is_new {
             self.spend(BLOCK_BYTES)?;
-            open_file(&spot, options(mode).write(true).create(true))?;
+            open_file(&mounts, &spot, options(mode).write(true).create(true))?;
         }
         let append = flags & O_APPEND != 0 && write;
-        let file = open_file(&spot, options(mode).read(read).write(write && !append).append(append))?;
+        let how = options(mode).read(read).write(write && !append).append(append).clone();
+        let file = open_file(&mounts, &spot, &how)?;
         if write && flags & O_TRUNC != 0 {
             file.set_len(0)?;
         }
@@ -271,7 +280,7 @@ impl Call<'_> {
         if spot.metadata()?.is_dir() {
             return Err(Errno::EISDIR.into());
         }
-        open_file(&spot, options(0).write(true))?.set_len(bytes)?;
+        open_file(&self.process.paths.mounts, &spot, options(0).write(true))?.set_len(bytes)?;
         Ok(0)
     }
 

@@ -14,6 +14,7 @@ pub struct Recorder {
     pub error: Vec<u8>,
     pub unknown: Vec<u64>,
     pub no_hart: Vec<u32>,
+    pub no_files: u32,
     /// Files that the process was refused, and what would have to be bound.
     pub refused: Vec<(String, String)>,
     /// What the process has written [bytes].
@@ -35,6 +36,10 @@ impl Host for Recorder {
 
     fn report_no_hart(&mut self, harts: u32) {
         self.no_hart.push(harts);
+    }
+
+    fn report_no_files(&mut self) {
+        self.no_files += 1;
     }
 
     fn report_refused(&mut self, refused: &Refused<'_>) {

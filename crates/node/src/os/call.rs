@@ -169,6 +169,10 @@ impl chasqui_linux::Host for Host<'_> {
         self.output.no_hart(self.rank, self.now, harts);
     }
 
+    fn report_no_files(&mut self) {
+        self.output.no_files(self.rank, self.now);
+    }
+
     fn report_refused(&mut self, refused: &Refused<'_>) {
         self.output.refused(self.rank, self.now, refused);
     }

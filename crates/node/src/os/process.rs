@@ -24,6 +24,8 @@ pub trait Output: TraceOutput {
     fn unknown_call(&self, rank: Rank, now: Time, number: u64);
     /// `rank` asks at `now` for more threads than its node's `harts`.
     fn no_hart(&self, rank: Rank, now: Time, harts: u32);
+    /// `rank` was refused a file at `now`, because the host has too many open for all processes.
+    fn no_files(&self, rank: Rank, now: Time);
     /// `rank` was refused a file of the host's at `now`.
     fn refused(&self, rank: Rank, now: Time, refused: &Refused<'_>);
     /// A process is about to write so many bytes to its output or to files: whether it may.
@@ -220,8 +222,16 @@ impl NodeProcess {
     /// It ends at `now`.
     pub fn end(&mut self, now: Time, how: Ended) {
         self.life.finish(now.0);
+        self.process.close_files();
         self.ended = Some((now, how));
         self.is_unannounced = true;
+    }
+
+    /// Its job has it end at `now`.
+    pub fn close(&mut self, now: Time) {
+        self.life.finish(now.0);
+        self.process.close_files();
+        self.closed = Some(now);
     }
 
     /// What others have used of its hart, and when, before it came back.

@@ -610,8 +610,7 @@ impl Os {
         for number in (0..self.processes.len()).filter(|&n| is_alive(&self.processes[n])).collect::<Vec<_>>()
         {
             let process = &mut self.processes[number];
-            process.life.finish(now.0);
-            process.closed = Some(now);
+            process.close(now);
             let own = process.harts.clone();
             if self.tell_kernel(harts, &own, now) {
                 continue;

@@ -519,6 +519,7 @@ impl Output for Silent {
     fn no_hart(&self, _: Rank, _: Time, harts: u32) {
         panic!("more threads than {harts} harts");
     }
+    fn no_files(&self, _: Rank, _: Time) {}
     fn refused(&self, _: Rank, _: Time, refused: &Refused<'_>) {
         panic!("{refused:?}");
     }
