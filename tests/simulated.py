@@ -63,18 +63,18 @@ VALUES += ["mpinp-modern/dpu"]  # test_mpinp_modern.py runs it
 
 # Machines whose ranks have little room, and programs of another kind: test_cell.py and
 # test_cell_mpi.py.
-WITHOUT_MPI = ("cell",)
+APART = ("cell",)
 
 
 def every_machine() -> list[str]:
-    """Every machine and variant of the catalogue that has MPI."""
+    """Every machine and variant of the catalogue, but those that have tests of their own."""
     if not NEEDS["core"][1]:
         return ["loggp"]
     from chasqui import core
 
     found = []
     for machine in core.machines():
-        if machine["name"] in WITHOUT_MPI:
+        if machine["name"] in APART:
             continue
         variants = [f"{machine['name']}/{each['name']}" for each in machine["variants"]]
         found += variants or [machine["name"]]
@@ -119,15 +119,14 @@ def organisations() -> list[str]:
 
 def shared_nodes() -> list[str]:
     """Machines on whose nodes several ranks of a job can be, but for netcache: its policies have
-    tests of their own (test_netcache_ranks.py)."""
+    tests of their own (test_netcache_ranks.py); and those of few ranks."""
     if not NEEDS["core"][1]:
         return ["loggp"]
     from chasqui import core
 
     several = [each["name"] for each in core.machines() if each["ranks_per_node_max"] > 1]
-    return [
-        name for name in several if not name.startswith("netcache") and (SWEEP or not is_slow(name))
-    ]
+    others = [name for name in several if not name.startswith("netcache")]
+    return [name for name in others if name not in APART and (SWEEP or not is_slow(name))]
 
 
 def example(examples: Path, name: str, machine: str) -> list[str]:

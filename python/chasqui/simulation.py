@@ -94,7 +94,7 @@ class Job:
     timeline: int = 0  # MPI calls of each rank kept for timeline.json; 0: no such file
     record: Path | None = None  # where a recording of the run goes
     only: OnlyRank | None = None  # None: all ranks are simulated
-    ranks_per_node: int = 0  # 0: as the machine has it, which is 1 but on cell
+    ranks_per_node: int | None = None  # None: as the machine has it, which is 1 but on cell
     map_by: str = "slot"  # how ranks come to nodes: slot or node
     sandbox: Sandbox = SANDBOX
 

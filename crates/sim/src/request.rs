@@ -24,9 +24,9 @@ pub struct Request {
     pub sets: Vec<String>,
     /// Ranks; with `only_rank` 0: as many as were recorded.
     pub ranks: i64,
-    /// Ranks of a node; 0: what the machine has them be ([`Machine::ranks_per_node`](chasqui_machine::Machine)).
+    /// Ranks of a node; none: what the machine has them be ([`Machine::ranks_per_node`](chasqui_machine::Machine)).
     #[serde(default)]
-    pub ranks_per_node: i64,
+    pub ranks_per_node: Option<i64>,
     /// How ranks come to nodes: `slot` or `node` ([`MapBy`]).
     #[serde(default = "slot")]
     pub map_by: String,

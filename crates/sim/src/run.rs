@@ -226,7 +226,7 @@ fn programs(
     check_jobs(request, machine, resolved)?;
     check_ranks_per_node(request, machine, resolved)?;
     let load = |(ranks, program, args): (i64, &PathBuf, &Vec<String>)| {
-        let ranks = check_ranks(ranks, request.ranks_per_node, machine, resolved)?;
+        let ranks = check_ranks(ranks, per_node(request), machine, resolved)?;
         let elf = Arc::new(Elf::load(program).map_err(input)?);
         let name = program.to_string_lossy().into_owned();
         Ok(Program { ranks, elf, arguments: std::iter::once(name).chain(args.iter().cloned()).collect() })
@@ -257,10 +257,7 @@ struct OnHarts {
 
 impl OnHarts {
     fn of(request: &Request, node: &NodeConfiguration) -> OnHarts {
-        OnHarts {
-            processes: (1 + request.others.len()) * request.ranks_per_node as usize,
-            harts: node.harts(),
-        }
+        OnHarts { processes: (1 + request.others.len()) * per_node(request) as usize, harts: node.harts() }
     }
 
     /// Some hart has more than one process.
@@ -284,7 +281,7 @@ fn check_harts(request: &Request, resolved: &Resolved) -> Result<(), InputError>
     if !on.are_shared() {
         return Ok(());
     }
-    let is_one_each = harts == 1 && request.ranks_per_node == 1;
+    let is_one_each = harts == 1 && per_node(request) == 1;
     let may_share = if node.software.kernel { processes > harts } else { is_one_each };
     if !may_share {
         return Err(no_harts(request, resolved, on));
@@ -322,7 +319,7 @@ fn own_harts(resolved: &Resolved, processes: usize) -> Option<String> {
 fn no_harts(request: &Request, resolved: &Resolved, on: OnHarts) -> InputError {
     const KERNEL: &str = "node.software.kernel=true";
     let OnHarts { processes, harts } = on;
-    let each = request.ranks_per_node;
+    let each = per_node(request);
     let jobs = 1 + request.others.len();
     let of = if jobs > 1 { format!(" with {jobs} jobs") } else { String::new() };
     let own = match own_harts(resolved, processes) {
@@ -386,7 +383,7 @@ fn check_ranks_per_node(
     machine: &dyn Machine,
     resolved: &Resolved,
 ) -> Result<(), InputError> {
-    let asked = request.ranks_per_node;
+    let asked = per_node(request);
     let max = machine.ranks_per_node_max(resolved);
     if !(1..=i64::from(max)).contains(&asked) {
         let allowed = if max == 1 { "1 is".to_string() } else { format!("1 to {max} are") };
@@ -401,12 +398,15 @@ fn check_ranks_per_node(
     check_harts(request, resolved)
 }
 
+/// How many ranks a node has, once that is known.
+fn per_node(request: &Request) -> i64 {
+    request.ranks_per_node.expect("the request says it, or has been placed")
+}
+
 /// The request, with how many ranks a node has.
 fn placed(request: &Request, machine: &dyn Machine, resolved: &Resolved) -> Request {
     let mut placed = request.clone();
-    if placed.ranks_per_node == 0 {
-        placed.ranks_per_node = machine.ranks_per_node(resolved, request.ranks).into();
-    }
+    placed.ranks_per_node.get_or_insert_with(|| machine.ranks_per_node(resolved, request.ranks).into());
     placed
 }
 
@@ -415,7 +415,7 @@ fn placement(request: &Request, programs: &[Program]) -> Result<Placement, Input
     let map_by = MapBy::parse(&request.map_by)
         .ok_or_else(|| InputError(format!("--map-by {}: slot and node are allowed", request.map_by)))?;
     let ranks = programs.iter().map(|program| program.ranks).collect();
-    Ok(Placement::new(ranks, request.ranks_per_node as u32, map_by))
+    Ok(Placement::new(ranks, per_node(request) as u32, map_by))
 }
 
 /// What is watched of the ranks.

@@ -246,7 +246,7 @@ def job(function: Callable[..., Any]) -> Callable[..., Any]:
     ) -> Any:
         settings = {
             "ranks": check_ranks(ranks),
-            "ranks_per_node": ranks_per_node or 0,
+            "ranks_per_node": ranks_per_node,
             "map_by": map_by,
             "sets": [*check_sets(sets), *check_mpi(mpi)],
             "environment": check_environment(environment),
