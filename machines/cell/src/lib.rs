@@ -76,7 +76,7 @@ impl Machine for CellMachine {
 
     /// The PPE alone would be without time, and what it waits for of an SPE would not come.
     fn fast_forwards(&self) -> Result<(), String> {
-        Err("--fast-forward: programs of SPEs take their time from the beginning on; cell has no other".into())
+        Err("--fast-forward: programs of SPEs can execute nothing without time".into())
     }
 
     /// They wait for a signal.
