@@ -100,6 +100,37 @@ def test_messages_of_all_lengths_arrive(
     assert out == f"lengths: right on {ranks} ranks\n"
 
 
+def test_a_system_call_changes_nothing_beside_what_it_writes(
+    programs: dict[str, Path], tmp_path: Path
+) -> None:
+    """A row of a file is read while a peer's MFC puts to the same quadword."""
+    status, out, err = case(programs, tmp_path, "beside", 2)
+    assert status == 0, err
+    assert out == "beside: 0 wrong\n"
+
+
+def test_system_calls_about_files(programs: dict[str, Path], tmp_path: Path) -> None:
+    """Those that are served, and one that is not: that is said."""
+    status, out, err = case(programs, tmp_path, "calls", 2)
+    assert status == 0, err
+    assert out.splitlines() == [
+        "ends: 0 wrong",
+        "dup 4 fsync 0 truncate 0 mkdir 0 rename 0 chdir 0 umask 22",
+        "entries 1 length 2",
+        "poll -1",
+    ]
+    assert err.count("system call 73 (ppoll) is not served: it returns ENOSYS") == 1
+    assert err.count("is not served") == 1
+
+
+def test_the_ppe_may_have_two_harts(programs: dict[str, Path], tmp_path: Path) -> None:
+    for name, ranks in (("mpi", 2), ("ring", 4)):
+        options = ["--set", "node.harts=2", "--set", "check.coherence=true"]
+        status, out, err = start(tmp_path, programs[name], *options, ranks=ranks, to=name)
+        assert status == 0, err
+        assert name == "mpi" or "ring: PASSED" in out
+
+
 @pytest.mark.parametrize("options", SAME)
 def test_results_have_the_same_bits(
     programs: dict[str, Path], tmp_path: Path, options: list[str]
@@ -113,10 +144,13 @@ def test_results_have_the_same_bits(
 
 
 def test_translations_may_be_the_kernels(programs: dict[str, Path], tmp_path: Path) -> None:
+    """Two ranks of any program: an MFC's miss and its program's stop come together."""
     options = ["--set", "cell.element.mfc.translation=kernel"]
-    status, out, err = start(tmp_path, programs["ring"], *options, ranks=4)
-    assert status == 0, err
-    assert "ring: PASSED" in out
+    for name, ranks in (("ring", 4), ("ring", 2), ("mpi", 2)):
+        to = f"{name}-{ranks}"
+        status, out, err = start(tmp_path, programs[name], *options, ranks=ranks, to=to)
+        assert status == 0, err
+        assert name == "mpi" or "ring: PASSED" in out
 
 
 def test_an_empty_program_is_within_its_budget(programs: dict[str, Path], tmp_path: Path) -> None:
@@ -184,3 +218,23 @@ def test_more_ranks_than_spes_and_shared_memory_are_refused(
     status, _, err = start(tmp_path, programs["ring"], "--mpi", "local.channel=memory", ranks=4)
     assert status == 2
     assert "ranks on SPEs share no memory" in err
+
+
+def test_a_store_of_more_pages_than_the_list_has_is_refused(
+    programs: dict[str, Path], tmp_path: Path
+) -> None:
+    options = ["--set", "cell.element.store=1 MiB"]
+    status, _, err = start(tmp_path, programs["mpi"], *options, ranks=2, to="most")
+    assert status == 0, err
+    options = ["--set", "cell.element.store=1028 KiB"]
+    status, _, err = start(tmp_path, programs["mpi"], *options, ranks=2)
+    assert status == 1
+    assert "cell.element.store: a rank's SPE has 1 MiB at most" in err
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_nothing_is_fast_forwarded(programs: dict[str, Path], tmp_path: Path, ranks: int) -> None:
+    status, _, err = start(tmp_path, programs["mpi"], "--fast-forward", ranks=ranks)
+    assert status == 2
+    assert err.startswith("chasqui: --fast-forward: programs of SPEs")
+    assert len(err.splitlines()) == 1

@@ -153,9 +153,14 @@ extern char _end[] __attribute__((weak));
 static bool cell_open(const struct chasqui_ni_identification *ni, int ni_fd)
 {
     static const char text[] = "cell: the SPE could not be had\n";
+    static const char too_large[] = "cell: cell.element.store: a rank's SPE has 1 MiB at most, the pages of its list\n";
     ranks = ni->ranks;
     own = ni->rank;
     pages_here = (uint32_t)(ni->settings[CHASQUI_CELL_SETTING_STORE_BYTES] / PAGE);
+    if (pages_here > sizeof area->pages / sizeof *area->pages) {
+        chq_platform_write(2, too_large, sizeof too_large - 1);
+        return false;
+    }
     for (uint32_t rank = 0; rank < ranks; rank++) {
         uint64_t bytes = ni->regions[rank].bytes;
         void *window = chq_platform_map(ni_fd, (1 + rank) * CHASQUI_NI_REGION_STRIDE, bytes);

@@ -1,9 +1,14 @@
 /* Ranks on SPEs: messages of all lengths, and what is wrong. */
+#include <dirent.h>
+#include <fcntl.h>
 #include <mpi.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { MAX = 9000, MANY = 12 };
 
@@ -68,6 +73,70 @@ static void all_lengths(int rank, int ranks)
         printf("lengths: %s on %d ranks\n", all ? "WRONG" : "right", ranks);
 }
 
+/* A file's row is read while the row before it, which ends within a quadword of it, is received. */
+static void beside(int rank)
+{
+    enum { NUMBERS = 501, TIMES = 40 };
+    static double rows[2][NUMBERS] __attribute__((aligned(16)));
+    int wrong = 0, file = rank ? -1 : open("row", O_RDWR | O_CREAT | O_TRUNC, 0600);
+    for (int i = 0; i < NUMBERS; i++)
+        rows[1][i] = -i;
+    if (rank == 0)
+        wrong += write(file, rows[1], sizeof rows[1]) != sizeof rows[1];
+    for (int time = 1; time <= TIMES; time++) {
+        MPI_Request request;
+        int is_there = 0;
+        for (int i = 0; i < NUMBERS; i++)
+            rows[0][i] = rank ? 1000 * time + i : 0;
+        memset(rows[1], 0, sizeof rows[1]);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank == 1) {
+            MPI_Send(rows[0], NUMBERS, MPI_DOUBLE, 0, time, MPI_COMM_WORLD);
+            continue;
+        }
+        MPI_Irecv(rows[0], NUMBERS, MPI_DOUBLE, 1, time, MPI_COMM_WORLD, &request);
+        while (!is_there) {
+            wrong += pread(file, rows[1], sizeof rows[1], 0) != sizeof rows[1];
+            MPI_Test(&request, &is_there, MPI_STATUS_IGNORE);
+        }
+        for (int i = 0; i < NUMBERS; i++)
+            wrong += rows[0][i] != 1000 * time + i || rows[1][i] != -i;
+    }
+    if (rank == 0)
+        printf("beside: %d wrong\n", wrong);
+}
+
+/* Bytes that a call does not write stay as they were: a file's end comes before the buffer's. */
+static int ends(int file)
+{
+    int wrong = 0;
+    for (int shift = 0; shift < 17; shift++)
+        for (int bytes = 1; bytes < 40; bytes++) {
+            memset(in, 9, sizeof in);
+            wrong += ftruncate(file, bytes) || pread(file, in + shift, 64, 0) != bytes;
+            for (int i = 0; i < 128; i++)
+                wrong += in[i] != (i < shift || i >= shift + bytes ? 9 : 0);
+            wrong += ftruncate(file, 0);
+        }
+    return wrong;
+}
+
+static void calls(void)
+{
+    struct stat status;
+    int file = open("one", O_RDWR | O_CREAT | O_TRUNC, 0600), entries = 0;
+    printf("ends: %d wrong\n", ends(file));
+    int other = dup(file), length = (int)write(other, "word", 4);
+    printf("dup %d fsync %d", length, fsync(other));
+    printf(" truncate %d mkdir %d rename %d", truncate("one", 2), mkdir("folder", 0700), rename("one", "folder/two"));
+    printf(" chdir %d umask %o\n", chdir("folder"), umask(022));
+    DIR *folder = opendir(".");
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        entries += !strcmp(entry->d_name, "two");
+    printf("entries %d length %d\n", entries, stat("two", &status) ? -1 : (int)status.st_size);
+    printf("poll %d\n", poll(NULL, 0, 0));
+}
+
 static void *nothing(void *argument) { return argument; }
 
 int main(int argc, char **argv)
@@ -80,6 +149,10 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (!strcmp(what, "lengths"))
         all_lengths(rank, ranks);
+    if (!strcmp(what, "beside"))
+        beside(rank);
+    if (!strcmp(what, "calls") && rank == 0)
+        calls();
     if (!strcmp(what, "deadlock"))
         MPI_Recv(&word, 1, MPI_INT, !rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (!strcmp(what, "null") && rank == 1)

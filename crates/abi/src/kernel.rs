@@ -56,6 +56,8 @@ crate::guest_constants! {
     /// Function, likewise: 1 if process a0 has ended, whoever ended it, else 0. A hart gets a software interrupt when a
     /// process that it has ends, unless it is in the kernel for it.
     pub const PROCESS_HAS_ENDED: u64 = 7;
+    /// Function: the kernel does not serve the process's system call a0, which returns ENOSYS.
+    pub const PROCESS_UNSERVED: u64 = 8;
     /// Extension: software interrupts of other harts (SBI, chapter 7).
     pub const SBI_IPI: u64 = 0x0073_5049;
     /// Function: interrupts the harts in the mask a0.

@@ -195,11 +195,21 @@ impl Process {
     }
 }
 
+impl Process {
+    /// A system call is not served: whether that is to be said, once for each number.
+    pub fn refuses(&mut self, number: u64) -> bool {
+        let is_first = !calls::REFUSED.contains(&number) && !self.unknown.contains(&number);
+        if is_first {
+            self.unknown.push(number);
+        }
+        is_first
+    }
+}
+
 impl Call<'_> {
     /// Unknown calls are reported once.
     fn unknown(&mut self, number: u64) -> Answer {
-        if !self.process.unknown.contains(&number) {
-            self.process.unknown.push(number);
+        if self.process.refuses(number) {
             self.host.report_unknown(number);
         }
         Err(Errno::ENOSYS)

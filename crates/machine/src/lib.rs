@@ -162,6 +162,13 @@ pub trait Machine: Sync {
             resolved.name()
         ))
     }
+    /// Whether what comes before a program's part of interest can be without time on it.
+    ///
+    /// # Errors
+    /// Why not, in words for the user.
+    fn fast_forwards(&self) -> Result<(), String> {
+        Ok(())
+    }
     /// Builds it with `work` on it, or, where the first job has a [`Replay`], the node of its rank alone. The number of
     /// host threads that may run it changes no result.
     ///

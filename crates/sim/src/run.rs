@@ -224,6 +224,9 @@ fn programs(
     let own = (replay::ranks(request, replay), &request.program, &request.args);
     let others = request.others.iter().map(|job| (job.ranks, &job.program, &job.args));
     check_jobs(request, machine, resolved)?;
+    if request.options.fast_forward {
+        machine.fast_forwards().map_err(InputError)?;
+    }
     check_ranks_per_node(request, machine, resolved)?;
     let load = |(ranks, program, args): (i64, &PathBuf, &Vec<String>)| {
         let ranks = check_ranks(ranks, per_node(request), machine, resolved)?;

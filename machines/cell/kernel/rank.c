@@ -35,8 +35,10 @@ static void finish(uint64_t number)
     set_problem(number, CHASQUI_CELL_PROBLEM_PRXY_QUERY_MASK, 1u << TAG);
     while (!*problem(number, CHASQUI_CELL_PROBLEM_PRXY_TAG_STATUS)) {
         uint64_t faults = ni_load(status);
-        if (!faults)
+        if (!faults && !spes[number].has_fault)
             continue;
+        /* An interrupt may have been taken before they were off. */
+        spes[number].has_fault = false;
         set(status, faults);
         serve_fault(number);
     }
@@ -129,115 +131,180 @@ void rank_unmapped(uint64_t number, uint64_t first, uint64_t end)
 
 /* --- system calls ---------------------------------------------------------------------------------------- */
 
+/* Bytes that one command may move from `address` on, of so many. */
+static uint64_t piece(uint64_t address, uint64_t bytes)
+{
+    uint64_t unit = QUAD / 2;
+    if (address % QUAD == 0 && bytes >= QUAD)
+        return bytes / QUAD * QUAD;
+    while (address % unit || bytes < unit)
+        unit /= 2;
+    return unit;
+}
+
 /* What of the process's memory main memory and the local store both have is the same from now on: as the latter has it if `out`, or
- * as the former has. Whole units that DMA moves: what is beside it has been put before it is got. */
+ * as the former has. Nothing beside it changes in the local store, into which peers may put just now; in main memory that does not
+ * matter, since what is there is old. */
 static void move(uint64_t number, uint64_t address, uint64_t bytes, bool out)
 {
-    uint64_t first = address & ~(uint64_t)(QUAD - 1), end = (address + bytes + QUAD - 1) & ~(uint64_t)(QUAD - 1);
+    uint64_t first = address, end = address + bytes;
     bool moves = false;
+    if (out) {
+        first &= ~(uint64_t)(QUAD - 1);
+        end = (end + QUAD - 1) & ~(uint64_t)(QUAD - 1);
+    }
     while (first < end) {
         uint64_t base = first & ~(uint64_t)(PAGE_BYTES - 1), page = find(number, base);
-        uint64_t length = base + PAGE_BYTES < end ? base + PAGE_BYTES - first : end - first;
-        if (page < page_count() && entry_of(base) & WRITE) {
+        uint64_t stop = base + PAGE_BYTES < end ? base + PAGE_BYTES : end;
+        bool is_here = page < page_count() && entry_of(base) & WRITE;
+        while (is_here && first < stop) {
+            uint64_t length = piece(first, stop - first);
             command(number, page * PAGE_BYTES + (first - base), first, length,
                     out ? CHASQUI_CELL_MFC_PUT : CHASQUI_CELL_MFC_GET);
+            first += length;
             moves = true;
         }
-        first += length;
+        first = stop;
     }
     if (moves)
         finish(number);
 }
 
-/* Memory that a call is about: the argument that has its address, and its length, or the argument that has that times a size. */
+/* Memory that a call is about: the argument that has its address, and its length, or the argument that has that times a size; of
+ * what is written then the result says how many bytes were. A call that fails has written nothing. */
 struct memory_of_call {
     uint16_t number;
     uint8_t pointer;
-    uint8_t is_written;
+    uint8_t way;
     uint16_t bytes;  /* or of an element */
     uint8_t counted; /* 1 + the argument that says how many elements; 0: one */
 };
 
 enum { TEXT_MAX = 4096, IN = 0, OUT = 1 };
-enum { SYS_WRITEV = 66, SYS_READV = 65, SYS_MPROTECT = 226, SYS_MREMAP = 216 };
+enum { SYS_READV = 65, SYS_WRITEV = 66, SYS_PREADV = 69, SYS_PWRITEV = 70, SYS_MREMAP = 216, SYS_MPROTECT = 226 };
 
 /* Linux include/uapi/asm-generic/unistd.h; in the order of their numbers. What is not here is refused. */
 static const struct memory_of_call memory_of[] = {
-    {17, 0, OUT, 1, 2},        /* getcwd */
-    {25, 0, IN, 0, 0},         /* fcntl */
-    {29, 2, OUT, 64, 0},       /* ioctl */
-    {35, 1, IN, TEXT_MAX, 0},  /* unlinkat */
-    {46, 0, IN, 0, 0},         /* ftruncate */
-    {48, 1, IN, TEXT_MAX, 0},  /* faccessat */
-    {56, 1, IN, TEXT_MAX, 0},  /* openat */
-    {57, 0, IN, 0, 0},         /* close */
-    {62, 0, IN, 0, 0},         /* lseek */
-    {63, 1, OUT, 1, 3},        /* read */
-    {64, 1, IN, 1, 3},         /* write */
+    {17, 0, OUT, 1, 2}, /* getcwd */
+    {23, 0, IN, 0, 0}, /* dup */
+    {24, 0, IN, 0, 0}, /* dup3 */
+    {25, 0, IN, 0, 0}, /* fcntl */
+    {29, 2, IN, 64, 0}, /* ioctl, the longest argument of a request */
+    {29, 2, OUT, sizeof(struct chasqui_cell_word), 0}, /* what of it a driver answers with */
+    {34, 1, IN, TEXT_MAX, 0}, /* mkdirat */
+    {35, 1, IN, TEXT_MAX, 0}, /* unlinkat */
+    {45, 0, IN, TEXT_MAX, 0}, /* truncate */
+    {46, 0, IN, 0, 0}, /* ftruncate */
+    {48, 1, IN, TEXT_MAX, 0}, /* faccessat */
+    {49, 0, IN, TEXT_MAX, 0}, /* chdir */
+    {56, 1, IN, TEXT_MAX, 0}, /* openat */
+    {57, 0, IN, 0, 0}, /* close */
+    {61, 1, OUT, 1, 3}, /* getdents64 */
+    {62, 0, IN, 0, 0}, /* lseek */
+    {63, 1, OUT, 1, 3}, /* read */
+    {64, 1, IN, 1, 3}, /* write */
     {SYS_READV, 1, IN, 16, 3}, /* readv */
     {SYS_WRITEV, 1, IN, 16, 3}, /* writev */
-    {67, 1, OUT, 1, 3},        /* pread64 */
-    {68, 1, IN, 1, 3},         /* pwrite64 */
-    {78, 1, IN, TEXT_MAX, 0},  /* readlinkat */
-    {78, 2, OUT, 1, 4},          {79, 1, IN, TEXT_MAX, 0},  /* newfstatat */
-    {79, 2, OUT, 128, 0},        {80, 1, OUT, 128, 0},      /* fstat */
-    {93, 0, IN, 0, 0},         /* exit */
-    {94, 0, IN, 0, 0},         /* exit_group */
-    {96, 0, IN, 0, 0},         /* set_tid_address */
-    {98, 0, IN, 4, 0},         /* futex */
-    {101, 0, IN, 16, 0},       /* nanosleep */
-    {101, 1, OUT, 16, 0},        {113, 1, OUT, 16, 0},      /* clock_gettime */
-    {114, 1, OUT, 16, 0},      /* clock_getres */
-    {115, 2, IN, 16, 0},       /* clock_nanosleep */
-    {115, 3, OUT, 16, 0},        {123, 2, OUT, 1, 2},       /* sched_getaffinity */
-    {124, 0, IN, 0, 0},        /* sched_yield */
-    {129, 0, IN, 0, 0},        /* kill */
-    {130, 0, IN, 0, 0},        /* tkill */
-    {131, 0, IN, 0, 0},        /* tgkill */
-    {134, 1, IN, 32, 0},       /* rt_sigaction */
-    {134, 2, OUT, 32, 0},        {135, 1, IN, 8, 0},        /* rt_sigprocmask */
-    {135, 2, OUT, 8, 0},         {153, 0, OUT, 32, 0},      /* times */
-    {160, 0, OUT, 390, 0},     /* uname */
-    {165, 1, OUT, 144, 0},     /* getrusage */
-    {169, 0, OUT, 16, 0},      /* gettimeofday */
-    {172, 0, IN, 0, 0},        /* getpid */
-    {173, 0, IN, 0, 0},        /* getppid */
-    {174, 0, IN, 0, 0},        /* getuid */
-    {175, 0, IN, 0, 0},        /* geteuid */
-    {176, 0, IN, 0, 0},        /* getgid */
-    {177, 0, IN, 0, 0},        /* getegid */
-    {178, 0, IN, 0, 0},        /* gettid */
-    {214, 0, IN, 0, 0},        /* brk */
-    {215, 0, IN, 0, 0},        /* munmap */
+    {67, 1, OUT, 1, 3}, /* pread64 */
+    {68, 1, IN, 1, 3}, /* pwrite64 */
+    {SYS_PREADV, 1, IN, 16, 3}, /* preadv */
+    {SYS_PWRITEV, 1, IN, 16, 3}, /* pwritev */
+    {78, 1, IN, TEXT_MAX, 0}, /* readlinkat */
+    {78, 2, OUT, 1, 4},
+    {79, 1, IN, TEXT_MAX, 0}, /* newfstatat */
+    {79, 2, OUT, 128, 0},
+    {80, 1, OUT, 128, 0}, /* fstat */
+    {82, 0, IN, 0, 0}, /* fsync */
+    {83, 0, IN, 0, 0}, /* fdatasync */
+    {93, 0, IN, 0, 0}, /* exit */
+    {94, 0, IN, 0, 0}, /* exit_group */
+    {96, 0, IN, 0, 0}, /* set_tid_address */
+    {98, 0, IN, 4, 0}, /* futex */
+    {101, 0, IN, 16, 0}, /* nanosleep, which nothing interrupts */
+    {113, 1, OUT, 16, 0}, /* clock_gettime */
+    {114, 1, OUT, 16, 0}, /* clock_getres */
+    {115, 2, IN, 16, 0}, /* clock_nanosleep */
+    {122, 2, IN, 1, 2}, /* sched_setaffinity */
+    {123, 2, OUT, 1, 2}, /* sched_getaffinity */
+    {124, 0, IN, 0, 0}, /* sched_yield */
+    {129, 0, IN, 0, 0}, /* kill */
+    {130, 0, IN, 0, 0}, /* tkill */
+    {131, 0, IN, 0, 0}, /* tgkill */
+    {134, 1, IN, 24, 0}, /* rt_sigaction */
+    {134, 2, OUT, 24, 0},
+    {135, 1, IN, 8, 0}, /* rt_sigprocmask */
+    {135, 2, OUT, 8, 0},
+    {153, 0, OUT, 32, 0}, /* times */
+    {155, 0, IN, 0, 0}, /* getpgid */
+    {156, 0, IN, 0, 0}, /* getsid */
+    {160, 0, OUT, 390, 0}, /* uname */
+    {163, 1, OUT, 16, 0}, /* getrlimit */
+    {164, 1, IN, 16, 0}, /* setrlimit */
+    {165, 1, OUT, 144, 0}, /* getrusage */
+    {166, 0, IN, 0, 0}, /* umask */
+    {168, 0, OUT, 4, 0}, /* getcpu */
+    {168, 1, OUT, 4, 0},
+    {169, 0, OUT, 16, 0}, /* gettimeofday */
+    {169, 1, OUT, 8, 0},
+    {172, 0, IN, 0, 0}, /* getpid */
+    {173, 0, IN, 0, 0}, /* getppid */
+    {174, 0, IN, 0, 0}, /* getuid */
+    {175, 0, IN, 0, 0}, /* geteuid */
+    {176, 0, IN, 0, 0}, /* getgid */
+    {177, 0, IN, 0, 0}, /* getegid */
+    {178, 0, IN, 0, 0}, /* gettid */
+    {179, 0, OUT, 112, 0}, /* sysinfo */
+    {214, 0, IN, 0, 0}, /* brk */
+    {215, 0, IN, 0, 0}, /* munmap */
     {SYS_MREMAP, 0, IN, 1, 2}, /* mremap */
-    {222, 0, IN, 0, 0},        /* mmap */
+    {222, 0, IN, 0, 0}, /* mmap */
     {SYS_MPROTECT, 0, IN, 1, 2}, /* mprotect */
-    {233, 0, IN, 0, 0},        /* madvise */
-    {261, 2, IN, 16, 0},       /* prlimit64 */
-    {261, 3, OUT, 16, 0},        {278, 0, OUT, 1, 2},       /* getrandom */
+    {233, 0, IN, 0, 0}, /* madvise */
+    {261, 2, IN, 16, 0}, /* prlimit64 */
+    {261, 3, OUT, 16, 0},
+    {276, 1, IN, TEXT_MAX, 0}, /* renameat2 */
+    {276, 3, IN, TEXT_MAX, 0},
+    {278, 0, OUT, 1, 2}, /* getrandom */
 };
 enum { MEMORIES = sizeof memory_of / sizeof *memory_of };
 
-/* The parts of readv and writev, of which so many there are. */
-static void move_parts(uint64_t number, uint64_t parts, uint64_t many, bool out)
+/* The parts of readv and writev, of which so many there are: of `bytes` in all. */
+static void move_parts(uint64_t number, const uint64_t arguments[6], uint64_t bytes, bool out)
 {
-    for (uint64_t i = 0; i < many; i++) {
+    for (uint64_t i = 0; i < arguments[2] && bytes > 0; i++) {
         uint64_t part[2];
-        if (copy_from_user(part, parts + i * sizeof part, sizeof part))
+        if (copy_from_user(part, arguments[1] + i * sizeof part, sizeof part))
             return;
-        move(number, part[0], part[1], out);
+        uint64_t length = part[1] < bytes ? part[1] : bytes;
+        move(number, part[0], length, out);
+        bytes -= length;
     }
 }
 
-static void move_all(uint64_t number, uint64_t call, const uint64_t arguments[6], bool behind)
+/* What the call reads. */
+static void move_out(uint64_t number, uint64_t call, const uint64_t arguments[6])
 {
     for (const struct memory_of_call *each = memory_of; each < memory_of + MEMORIES; each++) {
         uint64_t bytes = each->counted ? each->bytes * arguments[each->counted - 1] : each->bytes;
-        if (each->number == call && arguments[each->pointer] && bytes && (!behind || each->is_written))
-            move(number, arguments[each->pointer], bytes, !behind);
+        if (each->number == call && each->way == IN && arguments[each->pointer] && bytes)
+            move(number, arguments[each->pointer], bytes, true);
     }
-    if (call == SYS_WRITEV ? !behind : call == SYS_READV)
-        move_parts(number, arguments[1], arguments[2], !behind);
+    if (call == SYS_WRITEV || call == SYS_PWRITEV)
+        move_parts(number, arguments, ~0ull, true);
+}
+
+/* What it has written. */
+static void move_in(uint64_t number, uint64_t call, const uint64_t arguments[6], int64_t result)
+{
+    if (result < 0)
+        return;
+    for (const struct memory_of_call *each = memory_of; each < memory_of + MEMORIES; each++) {
+        uint64_t bytes = each->counted ? (uint64_t)result : each->bytes;
+        if (each->number == call && each->way == OUT && arguments[each->pointer] && bytes)
+            move(number, arguments[each->pointer], bytes, false);
+    }
+    if (call == SYS_READV || call == SYS_PREADV)
+        move_parts(number, arguments, (uint64_t)result, false);
 }
 
 static bool is_known(uint64_t call)
@@ -256,9 +323,12 @@ static void serve_call(uint64_t number)
         arguments[i] = reg(number, 10 + i);
     shown_here.pc = pc;
     if (is_known(call)) {
-        move_all(number, call, arguments, false);
+        move_out(number, call, arguments);
         result = system_call(call, arguments);
-        move_all(number, call, arguments, true);
+        move_in(number, call, arguments, result);
+    } else {
+        uint64_t unserved[6] = {call};
+        machine_call(CHASQUI_KERNEL_SBI_PROCESS, CHASQUI_KERNEL_PROCESS_UNSERVED, unserved);
     }
     set_reg(number, 10, (uint64_t)result);
     set_reg(number, PC, pc + 4);
@@ -295,7 +365,7 @@ static _Noreturn void run(uint64_t number)
     struct spe *spe = &spes[number];
     for (;;) {
         set_problem(number, CHASQUI_CELL_PROBLEM_RUN_CONTROL, 1);
-        while (!spe->has_stopped) {
+        while (!spe->has_stopped || spe->has_fault) {
             if (spe->has_fault) {
                 spe->has_fault = false;
                 serve_fault(number);

@@ -252,10 +252,18 @@ impl Fabric {
     /// Its data are there, from memory if `from_memory`.
     fn hart_moves(&mut self, parts: &mut Parts, (index, slot): (usize, Slot), from_memory: bool, now: Time) {
         let client = Client::hart(index, slot);
-        let Some(request) = parts.port(index).current(slot) else {
+        let Some(mut request) = parts.port(index).current(slot) else {
             return Self::schedule(parts, now, FabricEvent::Done(client));
         };
+        // It was to get the line at its place. Another may have read that since, so that it looks like one for the right alone.
+        if let Request::Own { upgrade, .. } = &mut request {
+            *upgrade = false;
+        }
         let (bytes, writes) = parts.port(index).transfer(request);
+        if bytes == 0 {
+            // Another has taken since what was to be written.
+            return Self::schedule(parts, now, FabricEvent::Done(client));
+        }
         let other = match device_access(request) {
             Some((address, bytes)) => match self.wire.target(address, bytes) {
                 Target::Spe(spe) => unit_of_spe(spe),

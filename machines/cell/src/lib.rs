@@ -74,6 +74,11 @@ impl Machine for CellMachine {
         ranks.clamp(1, self.ranks_per_node_max(resolved).into()) as u32
     }
 
+    /// The PPE alone would be without time, and what it waits for of an SPE would not come.
+    fn fast_forwards(&self) -> Result<(), String> {
+        Err("--fast-forward: programs of SPEs can execute nothing without time".into())
+    }
+
     /// They wait for a signal.
     fn waits_by_polling(&self, _: &Resolved, _: usize) -> bool {
         false

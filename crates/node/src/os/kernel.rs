@@ -271,6 +271,7 @@ impl Os {
                 let process = self.processes.get(args[0] as usize);
                 Some([0, process.is_some_and(NodeProcess::is_over).into(), 0])
             }
+            (kernel::SBI_PROCESS, kernel::PROCESS_UNSERVED) => self.does_not_serve(harts, index, args[0]),
             (kernel::SBI_PROCESS, kernel::PROCESS_TIME_OUT) => {
                 Some([0, self.time_out(harts, index) as u64, 0])
             }
@@ -484,6 +485,14 @@ impl Os {
             }
         }
         None
+    }
+
+    fn does_not_serve(&mut self, harts: &Harts, index: usize, number: u64) -> Option<Answer> {
+        let NodeProcess { process, rank, output, .. } = self.on_mut(harts, index);
+        if process.refuses(number) {
+            output.unknown_call(*rank, harts[index].hart.now(), number);
+        }
+        Some(OK)
     }
 
     fn watch_process(&mut self, harts: &Harts, index: usize, address: u64) -> Option<Answer> {
