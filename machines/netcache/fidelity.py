@@ -365,7 +365,8 @@ CLAIMS = (
         says="VIA with twice the data cache is slower than LDTCT",
         experiment="double-cache",
         points=lambda tables: (
-            row.speedup_over_double > BEYOND for row in tables.results.all(policy="ldtct", study="C")
+            row.speedup_over_double > BEYOND
+            for row in tables.results.all(policy="ldtct", study="C")
         ),
         reason="On 4 ranks `cg` and `lattice`, whose own data do not fit the data cache, gain more "
         "by a larger one. Where the two differ by less than run times move by themselves "
