@@ -11,7 +11,7 @@ fn main() {
             .map(|s| s.split_whitespace().map(String::from).collect())
             .unwrap_or_default(),
         ranks: next("RANKS").parse().expect("RANKS is a number"),
-        ranks_per_node: 1,
+        ranks_per_node: Some(1),
         map_by: "slot".into(),
         directory: next("DIRECTORY").into(),
         firmware: std::env::var_os("FIRMWARE").map(Into::into),
