@@ -82,6 +82,8 @@ struct Blame {
 /// For one wait so many of others are looked at, and so many that wait for each other: beyond, the nearest one is blamed.
 const LOOKS_MAX: u32 = 1 << 12;
 const DEPTH_MAX: u32 = 64;
+/// So many waits that begin too late are passed over: behind them one of another thread may have begun before.
+const BEYOND_MAX: usize = 8;
 
 impl<'a> Waits<'a> {
     /// Of these ranks.
@@ -115,13 +117,15 @@ impl<'a> Waits<'a> {
         let cut = |ps: Option<u64>, least: u64| ps.unwrap_or(least).clamp(least, until);
         if wait.is_send {
             let peer = message.and_then(|message| message.description).map(|it| it.destination);
+            // For whom waits for this sender, its NI and its message are the sender's.
+            let own = if depth == DEPTH_MAX { peer } else { Some(wait.message.source) };
             let ready = cut(at(Stage::Ready), since);
             // A call that ended before the receiver's began did not wait for that.
             let taken = cut(at(Stage::ReceiveCall).filter(|call| *call <= wait.until_ps), ready);
-            blame.add(peer, WaitParts { ni_full_ps: ready - since, ..WaitParts::default() });
+            blame.add(own, WaitParts { ni_full_ps: ready - since, ..WaitParts::default() });
             let late = |ps| WaitParts { late_receiver_ps: ps, ..WaitParts::default() };
             self.follow(peer, (ready, taken), depth, &late, blame);
-            blame.add(peer, under_way(until - taken));
+            blame.add(own, under_way(until - taken));
         } else {
             let peer = Some(wait.message.source);
             let call = cut(at(Stage::Call), since);
@@ -144,9 +148,10 @@ impl<'a> Waits<'a> {
     ) {
         let waits = peer.and_then(|peer| self.of.get(&peer)).map_or(&[][..], |waits| waits);
         let first = waits.partition_point(|wait| wait.until_ps <= since);
-        let mut at = since;
+        let (mut at, mut beyond) = (since, 0);
         for wait in waits[first..].iter().take_while(|_| depth > 0) {
-            if wait.since_ps >= until || blame.looks == 0 {
+            beyond += usize::from(wait.since_ps >= until);
+            if beyond > BEYOND_MAX || blame.looks == 0 {
                 break;
             }
             let (from, to) = (wait.since_ps.max(at), wait.until_ps.min(until));
@@ -239,6 +244,16 @@ mod tests {
         ]);
         let of: [(u16, &[Wait]); 2] = [(2, &[wait(1, false, 110, 170)]), (1, &[wait(0, false, 105, 158)])];
         assert_eq!(parts(&of, &chain), [(0, [40, 0, 0, 8]), (1, [0, 0, 0, 12])]);
+    }
+
+    /// Rank 1 waits for rank 0, whose NI is full before it can send; threads of rank 0 wait, too, and one that ends first began
+    /// last.
+    #[test]
+    fn a_full_ni_is_its_senders() {
+        let full = messages(&[(0, 1, &[(Stage::Call, 20), (Stage::Ready, 60)])]);
+        let of: [(u16, &[Wait]); 2] =
+            [(1, &[wait(0, false, 10, 80)]), (0, &[wait(0, true, 90, 100), wait(0, true, 30, 120)])];
+        assert_eq!(parts(&of, &full), [(0, [10, 0, 30, 30])]);
     }
 
     #[test]
