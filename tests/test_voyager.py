@@ -179,6 +179,9 @@ def test_short_messages_take_no_division_no_call_and_no_fence_to_read(
     assert {words for name, words in code if name == "fence"} == {"rw, o"}
 
 
+STORES = "-DSTORES_64=1"
+THROUGH = ("EXPRESS_THROUGH", "TAG_48_THROUGH", "TAG_80_THROUGH")
+RESIDENT = ("RESIDENT_48", "RESIDENT_80")
 MECHANISMS_C = ROOT / "machines" / "voyager" / "experiments" / "mechanisms.c"
 # nes_pause(), a line's flush, a try to take a lock: how often these are done is known at run time.
 WAIT_OR_FLUSH = re.compile(r"\.word\t16777231$|\.insn i 15, 2|lr\.w\.aq")
@@ -213,7 +216,7 @@ def goes_round(body: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize("flags", [[], ["-DTHREADS=2"]], ids=str)
+@pytest.mark.parametrize("flags", [[STORES], ["-DTHREADS=2"]], ids=str)
 def test_what_experiments_send_and_receive_is_written_out(
     chasqui: Run, tmp_path: Path, flags: list[str]
 ) -> None:
@@ -226,8 +229,16 @@ def test_what_experiments_send_and_receive_is_written_out(
     found = functions((tmp_path / "all.s").read_text())
     known = {name for name in found if re.match(r"(send|receive)_\w+_\d+$", name)}
     lengths = range(4, 89, 4)
+    both = [
+        "BASIC",
+        "EXPRESS",
+        "TAG_48",
+        "TAG_80",
+        *(("WIDE", "ANSWERED") if STORES in flags else ()),
+    ]
     for way in ("send", "send_counted", "receive", "receive_counted"):
-        assert known >= {f"{way}_{by}_{each}" for by in ("BASIC", "EXPRESS") for each in lengths}
+        own = RESIDENT if way.startswith("send") else THROUGH
+        assert known >= {f"{way}_{by}_{each}" for by in (*both, *own) for each in lengths}
     assert [name for name in sorted(known) if goes_round(found[name])] == []
     calls = re.findall(r"^\t(?:call|tail)\t(\w+)", "".join(found[each] for each in known), re.M)
     assert set(calls) <= {"call_await_credits", "call_return_credits"}

@@ -21,10 +21,10 @@ ASSUMED = (
 )  # fmt: skip
 BOTH_WAYS = ((0, 1), (1, 0))
 # Trips there and back of which 64 and 32 are left without the first quarter, and messages of a
-# stream with 48 and 24 intervals: whole numbers of the 4, 16 and 32 messages after which room is
-# asked for and credits are returned.
+# stream with 64 intervals: whole numbers of the 4, 16 and 32 messages after which room is asked for
+# and credits are returned.
 TRIPS, TRIPS_FEW = 85, 42
-STREAM, STREAM_SHORT = 65, 33
+STREAM = 86
 
 
 class Timing:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from chasqui.experiment import Experiment, Output, Report, Run, Table, sensitivity
 from chasqui.text import number, table
 
-from ._timing import ASSUMED, STREAM_SHORT, TRIPS_FEW, Timing, draw_parts
+from ._timing import ASSUMED, STREAM, TRIPS, Timing, draw_parts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,7 +28,7 @@ MACHINES = ("flush", "reclaim")
 KINDS = ("short", "medium", "bulk")
 BLOCKS = (256, 1024, 4096, 16384, 65536)
 BLOCKS_QUICK = (256, 65536)
-COUNTS = (str(TRIPS_FEW), str(STREAM_SHORT))
+COUNTS = (str(TRIPS), str(STREAM))
 VARIED = "varied"
 
 

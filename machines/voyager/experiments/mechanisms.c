@@ -15,6 +15,10 @@
  *
  * A message longer than its mechanism takes goes as several packets, no more than its receive queue holds. The
  * sender of a stream keeps credits, so that the queue does not overflow; compiled with CREDITS=0 it does not.
+ *
+ * Program and data fit into the second-level cache, which is direct-mapped: else some lengths would cost more for where
+ * they lie. So WIDE and ANSWERED are there with STORES_64=1 only, and messages have up to 4 KiB where BYTES_MAX does
+ * not say more. SHIFT moves all code by so many bytes, to show how much its place matters.
  */
 #include "measure.h"
 
@@ -25,6 +29,15 @@
 #endif
 #ifndef CREDITS
 #define CREDITS 1
+#endif
+#ifndef STORES_64
+#define STORES_64 0
+#endif
+#ifndef BYTES_MAX
+#define BYTES_MAX 4096
+#endif
+#ifndef SHIFT
+#define SHIFT 0
 #endif
 
 enum mechanism {
@@ -43,10 +56,14 @@ enum mechanism {
     DMA,
     MECHANISMS
 };
-enum { BYTES_MAX = 65536 };
 /* Messages that a thread announces together, and those of all threads that may be under way: a thread of two
  * has half of the places for tagged data. */
 enum { PROMISED = 4, SHARED_MAX = 8 };
+#define TEXT(number) AS_TEXT(number)
+#define AS_TEXT(number) #number
+
+/* It lies before all else, and main calls it, so that the linker keeps it. */
+static __attribute__((noinline)) void shift(void) { __asm__ volatile("j 1f\n.skip " TEXT(SHIFT) "\n1:"); }
 
 static const char *const names[MECHANISMS] = {
     [BASIC] = "basic",
@@ -324,7 +341,7 @@ ALWAYS_INLINE void return_credits(void)
 }
 
 /* The same by calls, where packets are many and written out: they would stand behind each of them, and the program with
- * its data would not fit into the second-level cache. Some lengths would then cost more for where their code lies. */
+ * its data would not fit into the second-level cache. */
 static __attribute__((noinline)) void call_await_credits(void) { await_credits(); }
 static __attribute__((noinline)) void call_return_credits(void) { return_credits(); }
 
@@ -449,71 +466,70 @@ struct way {
         (void)of, (void)bytes;                                      \
         receive_message(by, length, CREDITS);                       \
     }
-#define DEFINE_OTHER(by) DEFINE_SEND(by, other, bytes) DEFINE_RECEIVE(by, other, bytes)
+#define DEFINE_SEND_LENGTH(by, length) DEFINE_SEND(by, length, length)
+#define DEFINE_RECEIVE_LENGTH(by, length) DEFINE_RECEIVE(by, length, length)
 #define DEFINE_LENGTH(by, length) DEFINE_SEND(by, length, length) DEFINE_RECEIVE(by, length, length)
-/* Of what is sent like another. */
-#define DEFINE_TAKE_OTHER(by) DEFINE_RECEIVE(by, other, bytes)
-#define DEFINE_TAKE_LENGTH(by, length) DEFINE_RECEIVE(by, length, length)
 
-/* Lengths that go in one packet, or are a few words of Express. */
-#define TO_52(of, by)                                                                                           \
-    of(by, 4) of(by, 8) of(by, 12) of(by, 16) of(by, 20) of(by, 24) of(by, 28) of(by, 32) of(by, 36) of(by, 40) \
-        of(by, 44) of(by, 48) of(by, 52)
-#define TO_60(of, by) TO_52(of, by) of(by, 56) of(by, 60)
-#define TO_84(of, by) TO_60(of, by) of(by, 64) of(by, 68) of(by, 72) of(by, 76) of(by, 80) of(by, 84)
-#define TO_88(of, by) TO_84(of, by) of(by, 88)
+/* Lengths that a program knows: up to that of Basic's longest message. */
+#define EACH_LENGTH(of, by)                                                                                           \
+    of(by, 4) of(by, 8) of(by, 12) of(by, 16) of(by, 20) of(by, 24) of(by, 28) of(by, 32) of(by, 36) of(by, 40)       \
+        of(by, 44) of(by, 48) of(by, 52) of(by, 56) of(by, 60) of(by, 64) of(by, 68) of(by, 72) of(by, 76) of(by, 80) \
+            of(by, 84) of(by, 88)
 enum { KNOWN_MAX = 88 };
 
-DEFINE_OTHER(BASIC)
-DEFINE_OTHER(EXPRESS)
-DEFINE_TAKE_OTHER(EXPRESS_THROUGH)
-DEFINE_TAKE_OTHER(EXPRESS_HALVES)
-DEFINE_OTHER(TAG_48)
-DEFINE_OTHER(TAG_80)
-DEFINE_TAKE_OTHER(TAG_48_THROUGH)
-DEFINE_TAKE_OTHER(TAG_80_THROUGH)
-DEFINE_OTHER(RESIDENT_48)
-DEFINE_OTHER(RESIDENT_80)
-DEFINE_OTHER(WIDE)
-DEFINE_OTHER(ANSWERED)
-DEFINE_OTHER(DMA)
-TO_88(DEFINE_LENGTH, BASIC)
-TO_88(DEFINE_LENGTH, EXPRESS)
-TO_88(DEFINE_TAKE_LENGTH, EXPRESS_THROUGH)
-TO_88(DEFINE_TAKE_LENGTH, EXPRESS_HALVES)
-TO_52(DEFINE_LENGTH, TAG_48)
-TO_84(DEFINE_LENGTH, TAG_80)
-TO_52(DEFINE_TAKE_LENGTH, TAG_48_THROUGH)
-TO_84(DEFINE_TAKE_LENGTH, TAG_80_THROUGH)
-TO_60(DEFINE_LENGTH, WIDE)
-TO_60(DEFINE_LENGTH, ANSWERED)
+#define DEFINE_BOTH(by) EACH_LENGTH(DEFINE_LENGTH, by) DEFINE_SEND(by, other, bytes) DEFINE_RECEIVE(by, other, bytes)
+/* Of what is sent like another, or taken like another. */
+#define DEFINE_TAKE(by) EACH_LENGTH(DEFINE_RECEIVE_LENGTH, by) DEFINE_RECEIVE(by, other, bytes)
+#define DEFINE_GIVE(by) EACH_LENGTH(DEFINE_SEND_LENGTH, by) DEFINE_SEND(by, other, bytes)
+
+DEFINE_BOTH(BASIC)
+DEFINE_BOTH(EXPRESS)
+DEFINE_TAKE(EXPRESS_THROUGH)
+#if THREADS == 1
+DEFINE_TAKE(EXPRESS_HALVES)
+#endif
+DEFINE_BOTH(TAG_48)
+DEFINE_BOTH(TAG_80)
+DEFINE_TAKE(TAG_48_THROUGH)
+DEFINE_TAKE(TAG_80_THROUGH)
+DEFINE_GIVE(RESIDENT_48)
+DEFINE_GIVE(RESIDENT_80)
+#if STORES_64
+DEFINE_BOTH(WIDE)
+DEFINE_BOTH(ANSWERED)
+#endif
+DEFINE_SEND(DMA, other, bytes)
+DEFINE_RECEIVE(DMA, other, bytes)
 
 #define WAY(sender, receiver)                                                                      \
     {                                                                                              \
         {send_##sender, receive_##receiver}, { send_counted_##sender, receive_counted_##receiver } \
     }
-#define OTHER(by) [0] = WAY(by##_other, by##_other)
 #define LENGTH(by, length) [length / 4] = WAY(by##_##length, by##_##length),
-/* Nothing of a resident message's length matters to its sender. */
-#define RESIDENT_LENGTH(tag, length) [length / 4] = WAY(RESIDENT_##tag##_other, TAG_##tag##_##length),
 #define THROUGH_LENGTH(by, length) [length / 4] = WAY(by##_##length, by##_THROUGH_##length),
 #define HALVES_LENGTH(by, length) [length / 4] = WAY(by##_##length, by##_HALVES_##length),
+#define RESIDENT_LENGTH(tag, length) [length / 4] = WAY(RESIDENT_##tag##_##length, TAG_##tag##_##length),
+#define WAYS(each, by, sender, receiver) {EACH_LENGTH(each, by)[0] = WAY(sender##_other, receiver##_other)}
 
 /* By mechanism and length in words; 0: any other length. */
 static const struct way ways[MECHANISMS][KNOWN_MAX / 4 + 1] = {
-    [BASIC] = {TO_88(LENGTH, BASIC) OTHER(BASIC)},
-    [EXPRESS] = {TO_88(LENGTH, EXPRESS) OTHER(EXPRESS)},
-    [EXPRESS_THROUGH] = {TO_88(THROUGH_LENGTH, EXPRESS)[0] = WAY(EXPRESS_other, EXPRESS_THROUGH_other)},
-    [EXPRESS_HALVES] = {TO_88(HALVES_LENGTH, EXPRESS)[0] = WAY(EXPRESS_other, EXPRESS_HALVES_other)},
-    [TAG_48] = {TO_52(LENGTH, TAG_48) OTHER(TAG_48)},
-    [TAG_80] = {TO_84(LENGTH, TAG_80) OTHER(TAG_80)},
-    [TAG_48_THROUGH] = {TO_52(THROUGH_LENGTH, TAG_48)[0] = WAY(TAG_48_other, TAG_48_THROUGH_other)},
-    [TAG_80_THROUGH] = {TO_84(THROUGH_LENGTH, TAG_80)[0] = WAY(TAG_80_other, TAG_80_THROUGH_other)},
-    [RESIDENT_48] = {TO_52(RESIDENT_LENGTH, 48) OTHER(RESIDENT_48)},
-    [RESIDENT_80] = {TO_84(RESIDENT_LENGTH, 80) OTHER(RESIDENT_80)},
-    [WIDE] = {TO_60(LENGTH, WIDE) OTHER(WIDE)},
-    [ANSWERED] = {TO_60(LENGTH, ANSWERED) OTHER(ANSWERED)},
-    [DMA] = {OTHER(DMA)},
+    [BASIC] = WAYS(LENGTH, BASIC, BASIC, BASIC),
+    [EXPRESS] = WAYS(LENGTH, EXPRESS, EXPRESS, EXPRESS),
+    [EXPRESS_THROUGH] = WAYS(THROUGH_LENGTH, EXPRESS, EXPRESS, EXPRESS_THROUGH),
+#if THREADS == 1
+    [EXPRESS_HALVES] = WAYS(HALVES_LENGTH, EXPRESS, EXPRESS, EXPRESS_HALVES),
+#endif
+    [TAG_48] = WAYS(LENGTH, TAG_48, TAG_48, TAG_48),
+    [TAG_80] = WAYS(LENGTH, TAG_80, TAG_80, TAG_80),
+    [TAG_48_THROUGH] = WAYS(THROUGH_LENGTH, TAG_48, TAG_48, TAG_48_THROUGH),
+    [TAG_80_THROUGH] = WAYS(THROUGH_LENGTH, TAG_80, TAG_80, TAG_80_THROUGH),
+    [RESIDENT_48] = WAYS(RESIDENT_LENGTH, 48, RESIDENT_48, TAG_48),
+    [RESIDENT_80] = WAYS(RESIDENT_LENGTH, 80, RESIDENT_80, TAG_80),
+#if STORES_64
+    [WIDE] = WAYS(LENGTH, WIDE, WIDE, WIDE),
+    [ANSWERED] = WAYS(LENGTH, ANSWERED, ANSWERED, ANSWERED),
+#endif
+    [DMA] = {[0] = WAY(DMA_other, DMA_other)},
 };
 
 static const struct way *way_of(int by, size_t bytes)
@@ -687,8 +703,9 @@ static void add(const char *name, char *sizes)
         size_t bytes = strtoul(size, NULL, 10);
         if (by == MECHANISMS || bytes % 4 != 0 || bytes == 0 || bytes > BYTES_MAX)
             fail("usage: mechanisms TRIPS STREAM {MECHANISM BYTES,...}...");
-        if (THREADS > 1 && by == EXPRESS_HALVES)
-            fail("threads that share a queue can't receive by halves");
+        if (!ways[by][0].transport.send)
+            fail(by == EXPRESS_HALVES ? "threads that share a queue can't receive by halves"
+                                      : "64-byte stores need -DSTORES_64=1");
         if (message_packets(by, bytes) > queue_packets(by))
             fail("a message must fit into its receive queue");
         points = realloc(points, (point_count + 1) * sizeof *points);
@@ -698,6 +715,7 @@ static void add(const char *name, char *sizes)
 
 int main(int argc, char **argv)
 {
+    shift();
     open_nes();
     trips = read_count(argc, argv, 1);
     stream = read_count(argc, argv, 2);

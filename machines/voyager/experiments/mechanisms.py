@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from chasqui.experiment import Experiment, Output, Report, Run, Table, Value, sensitivity
 from chasqui.text import number, table
 
-from ._timing import ASSUMED, STREAM, STREAM_SHORT, TRIPS, Timing
+from ._timing import ASSUMED, STREAM, TRIPS, Timing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,6 +76,8 @@ ALSO_LONG = {"basic": 2048, "tag-on-80": 1024}
 # Streams that are also sent without credits: of flush, with bytes.
 OVERRUN = [*((("express", "-"), size) for size in (4, 8, 16, 88)), (("tag-on-80", "flush"), 84),
            *((("basic", "flush"), size) for size in (88, 512, 2048))]  # fmt: skip
+# The program has room for so many unless told.
+DMA_FLAG = f"-DBYTES_MAX={DMA[-1]}"
 TRIPS_DMA, STREAM_DMA = 10, 16  # 8 are left without the first quarter, as its ring has requests
 
 # What each assumption's effect is shown on: machine, name in the program, bytes.
@@ -87,8 +89,11 @@ VARIED = {
 }
 
 
-# What is measured again with other messages before it, to see how much that alone moves it.
+# What is measured again, with other messages before it and the code elsewhere, by so many bytes and
+# their multiples (another set of the caches, another part of a line): to see what that alone does.
 REPEATS = 4
+SHIFT_BYTES = 1036
+REPEATED = {**VARIED, "express through cache": ("flush", "through", 4)}
 
 
 @dataclass(frozen=True)
@@ -141,8 +146,29 @@ def threads_of(name: str) -> Sequence[int]:
     return THREADS[:1] if name == "halves" else THREADS
 
 
-def repeat_name(machine: str, turn: int) -> str:
-    return f"repeat-{machine}-{turn}"
+def repeat_name(machine: str, threads: int, turn: int) -> str:
+    return f"repeat-{machine}-{threads}-{turn}"
+
+
+def contended() -> dict[Case, int]:
+    """The largest packet of each mechanism that two threads a side can use at once."""
+    return {
+        case: min(PACKET[case[0]], SMALL[-1])
+        for case, (_, name) in CASES.items()
+        if case[0] in PACKET and len(threads_of(name)) > 1
+    }
+
+
+def repeats(quick: bool) -> Iterator[Run]:
+    at_once = [(*CASES[case], size) for case, size in contended().items()]
+    for machine, threads in itertools.product(MACHINES, THREADS):
+        again = dict.fromkeys([*REPEATED.values(), *(at_once if threads > 1 else [])])
+        points = [(name, [size]) for where, name, size in again if where == machine]
+        for turn in range(1 if quick else REPEATS):
+            others: Points = [("basic", [8 * (turn + 1)]), *points[turn:], *points[:turn]]
+            moved = f"-DSHIFT={SHIFT_BYTES * (turn + 1)}"
+            name = repeat_name(machine, threads, turn)
+            yield _run(name, machine, threads, (TRIPS, STREAM), others, moved)
 
 
 def overrun_name(case: Case, size: int) -> str:
@@ -161,20 +187,18 @@ def runs(quick: bool) -> list[Run]:
         name = f"{machine}-{threads}"
         found.append(_run(name, machine, threads, (TRIPS, STREAM), points))
         blocks: Points = [("dma", DMA_QUICK if quick else DMA)]
-        found.append(_run(f"{name}-dma", machine, threads, (TRIPS_DMA, STREAM_DMA), blocks))
+        counts = (TRIPS_DMA, STREAM_DMA)
+        found.append(_run(f"{name}-dma", machine, threads, counts, blocks, DMA_FLAG))
     found += [
         _run(overrun_name(case, size), "flush", 1, (4, STREAM), [(CASES[case][1], [size])],
              "-DCREDITS=0")
         for case, size in OVERRUN
     ]  # fmt: skip
+    found += repeats(quick)
     varied = sensitivity.assumptions("voyager", ASSUMED[:2] if quick else ASSUMED)
     for machine in MACHINES:
         points = [(name, [size]) for where, name, size in VARIED.values() if where == machine]
-        for turn in range(1 if quick else REPEATS):
-            others: Points = [("basic", [8 * (turn + 1)]), *points[turn:], *points[:turn]]
-            name = repeat_name(machine, turn)
-            found.append(_run(name, machine, 1, (TRIPS, STREAM_SHORT), others))
-        base = _run(f"varied-{machine}", machine, 1, (TRIPS, STREAM_SHORT), points)
+        base = _run(f"varied-{machine}", machine, 1, (TRIPS, STREAM), points)
         # Packets with twice the overhead, or twice the data, must fit.
         base = replace(base, sets=[*base.sets, "network.packet_max=160 B"])
         found += sensitivity.runs(base, varied)
@@ -234,14 +258,34 @@ def is_small(key: Key) -> bool:
     return key[0] == "dma" or key[3] <= SMALL[-1]
 
 
-def contention(found: Mapping[Key, Figures]) -> Table:
-    """What two threads a side, at once, make of the gap of the largest packet."""
-    rows: list[list[Value]] = [
-        [mechanism, variant, size, each.gap, each.together, each.together / each.gap]
-        for (mechanism, variant, threads, size), each in found.items()
-        if each.together and size == min(PACKET[mechanism], SMALL[-1])
-    ]
-    columns = ["mechanism", "variant", "size_bytes", "gap_one_ns", "gap_two_ns", "ratio"]
+def every(
+    outputs: Mapping[str, Output], found: Mapping[Key, Figures], key: Key
+) -> Iterator[Figures]:
+    """What was measured of it in all runs that have it: the first, and those that repeat it."""
+    mechanism, variant, threads, size = key
+    machine, name = CASES[mechanism, variant]
+    if key in found:
+        yield found[key]
+    for turn in range(REPEATS):
+        if output := outputs.get(repeat_name(machine, threads, turn)):
+            yield figures(Timing(output), name, size)
+
+
+def contention(outputs: Mapping[str, Output], found: Mapping[Key, Figures]) -> Table:
+    """What two threads a side, at once, make of the gap of the largest packet: means of all runs,
+    and how far the ratio goes in single ones."""
+    rows: list[list[Value]] = []
+    for case, size in contended().items():
+        gaps = [
+            (each.gap, each.together)
+            for each in every(outputs, found, (*case, THREADS[-1], size))
+            if each.together
+        ]
+        one, two = (sum(of) / Fraction(len(gaps)) for of in zip(*gaps, strict=True))
+        ratios = [together / gap for gap, together in gaps]
+        rows.append([*case, size, one, two, two / one, min(ratios), max(ratios)])
+    columns = ["mechanism", "variant", "size_bytes", "gap_one_ns", "gap_two_ns", "ratio",
+               "ratio_least", "ratio_greatest"]  # fmt: skip
     return Table("contention", columns, rows)
 
 
@@ -263,22 +307,21 @@ def overrun(outputs: Mapping[str, Output], found: Mapping[Key, Figures]) -> Tabl
 
 
 def repeated(outputs: Mapping[str, Output], found: Mapping[Key, Figures]) -> Table:
-    """What is measured of the same messages behind others: the least and the greatest."""
+    """The same messages behind others and with the code elsewhere: the least and the greatest."""
     cases = {place: case for case, place in CASES.items()}
     rows: list[list[Value]] = []
-    for label, (machine, name, size) in VARIED.items():
-        every = [
-            figures(Timing(outputs[run]), name, size)
-            for turn in range(REPEATS)
-            if (run := repeat_name(machine, turn)) in outputs
-        ]
-        key: Key = (*cases[machine, name], 1, size)
-        every += [found[key]] if key in found else []
-        for quantity in ("o_send", "o_recv", "latency", "gap"):
-            values = [getattr(each, quantity) for each in every]
-            least, greatest = min(values), max(values)
-            rows.append([label, quantity, size, least, greatest, 100 * (greatest / least - 1)])
-    columns = ["message", "quantity", "size_bytes", "least_ns", "greatest_ns", "spread_percent"]
+    for (label, (machine, name, size)), threads in itertools.product(REPEATED.items(), THREADS):
+        key: Key = (*cases[machine, name], threads, size)
+        for quantity in ("o_send", "o_recv", "latency", "gap", "together"):
+            values = [
+                value for each in every(outputs, found, key) if (value := getattr(each, quantity))
+            ]
+            if values:
+                least, greatest = min(values), max(values)
+                spread = 100 * (greatest / least - 1)
+                rows.append([label, threads, quantity, size, least, greatest, spread])
+    columns = ["message", "threads", "quantity", "size_bytes", "least_ns", "greatest_ns",
+               "spread_percent"]  # fmt: skip
     return Table("repeated", columns, rows)
 
 
@@ -318,7 +361,8 @@ PAIRS = [
 
 
 def crossovers(found: Mapping[Key, Figures], pairs: Sequence[tuple[Case, Case]] = PAIRS) -> Table:
-    """The least size from which on the second mechanism is better, up to the largest of both."""
+    """The least size at which the second mechanism is better, and the least from which on it always
+    is, up to the largest of both."""
     rows = []
     for short, long in pairs:
         of_short, of_long = (
@@ -329,11 +373,12 @@ def crossovers(found: Mapping[Key, Figures], pairs: Sequence[tuple[Case, Case]] 
         row: list[Value] = [case_label(*short), case_label(*long)]
         for metric in METRICS.values():
             worse = [size for size in sizes if metric(of_long[size]) >= metric(of_short[size])]
-            better = [size for size in sizes if not worse or size > worse[-1]]
-            row.append(better[0] if better else None)
+            better = [size for size in sizes if size not in worse]
+            always = [size for size in better if size > max(worse, default=0)]
+            row += [min(better, default=None), min(always, default=None)]
         rows.append([*row, sizes[-1]])
-    columns = ["from", "to", *(f"{name}_bytes" for name in METRICS), "compared_up_to_bytes"]
-    return Table("crossovers", columns, rows)
+    quantities = [f"{name}_{which}_bytes" for name in METRICS for which in ("first", "always")]
+    return Table("crossovers", ["from", "to", *quantities, "compared_up_to_bytes"], rows)
 
 
 def case_label(mechanism: str, variant: str) -> str:
@@ -352,12 +397,15 @@ def limit(one: Figures, two: Figures) -> str:
 
 
 def crossover_sentences(crossings: Table) -> list[str]:
+    def where(first: Value, always: Value) -> str:
+        if always is None:
+            return f"at {first:,} bytes, but not at the largest" if first else "nowhere"
+        return f"from {always:,} bytes" + (f" (at {first:,} already)" if first != always else "")
+
     result = []
     for first, second, *sizes, up_to in crossings.rows:
-        at = ", ".join(
-            f"{name} {f'from {size:,} bytes' if isinstance(size, int) else 'nowhere'}"
-            for name, size in zip(METRICS, sizes, strict=True)
-        )
+        pairs = zip(METRICS, sizes[::2], sizes[1::2], strict=True)
+        at = ", ".join(f"{name} {where(*of)}" for name, *of in pairs)
         result.append(f"{second} is better than {first} in: {at} (compared to {up_to:,} bytes).")
     return result
 
@@ -384,7 +432,7 @@ def report(outputs: Mapping[str, Output]) -> Report:
     )
     results = Table("results", COLUMNS, [row(k, f) for k, f in found.items() if is_small(k)])
     long = Table("long", COLUMNS, [row(k, f) for k, f in found.items() if not is_small(k)])
-    apart = contention(found)
+    apart = contention(outputs, found)
     over = overrun(outputs, found)
     again = repeated(outputs, found)
     sizes = ", ".join(
@@ -394,9 +442,10 @@ def report(outputs: Mapping[str, Output]) -> Report:
         [
             logp_view(found, outputs["flush-1"].clock_ns("node.bus")),
             "Gap with one thread at work, and with two that send and two that receive [ns], of "
-            "threads that share a queue\n" + apart.text(left=(0, 1)),
-            "The same messages behind others [ns], and by how much that moves them [%]\n"
-            + again.text(left=(0, 1)),
+            "threads that share a queue: means of runs with the code elsewhere, and their ratio\n"
+            + apart.text(left=(0, 1)),
+            "The same messages behind others and with the code elsewhere: least and greatest "
+            "[ns], and by how much they differ [%]\n" + again.text(left=(0, 1)),
             "Gap with credits, and without [ns]; packets of the latter that the service processor "
             "had to deliver [%]\n" + over.text(left=(0, 1)),
             f"Change [%] when an assumption is halved or doubled, for {sizes}\n{varied_text}",

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from chasqui.experiment import Experiment, Output, Report, Run, Table, sensitivity
 from chasqui.text import number, table
 
-from ._timing import STREAM, STREAM_SHORT, TRIPS, Timing
+from ._timing import STREAM, TRIPS, Timing
 from .mechanisms import (
     COLUMNS,
+    DMA_FLAG,
     STREAM_DMA,
     TRIPS_DMA,
     Case,
@@ -79,7 +80,8 @@ def _run(name: str, counts: tuple[int, int], points: Mapping[str, Sequence[int]]
         machine=MACHINE,
         ranks=2,
         program="mechanisms",
-        flags=["-DPHASES=4096"],  # a load from the NI takes some 400 cycles
+        # A load from the NI takes some 400 cycles.
+        flags=["-DPHASES=4096", "-DSTORES_64=1", DMA_FLAG],
         arguments=[*map(str, counts), *sizes],
         sets=["voyager.sp.present=false"],
     )
@@ -95,9 +97,7 @@ def runs(quick: bool) -> list[Run]:
         _run("sizes", (TRIPS, STREAM), points),
         _run("blocks", (TRIPS_DMA, STREAM_DMA), {"dma": BLOCKS[-1:] if quick else BLOCKS}),
     ]
-    varied = _run(
-        "varied", (TRIPS, STREAM_SHORT), {CASES[case]: [size] for case, size in VARIED.items()}
-    )
+    varied = _run("varied", (TRIPS, STREAM), {CASES[case]: [size] for case, size in VARIED.items()})
     found += [_behind(varied, ns) for ns in (ATTACH_NS[:2] if quick else ATTACH_NS)]
     ranged = sensitivity.ranged(MACHINE)
     return [*found, *sensitivity.runs(varied, ranged[:2] if quick else ranged)]
