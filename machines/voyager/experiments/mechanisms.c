@@ -17,8 +17,8 @@
  * sender of a stream keeps credits, so that the queue does not overflow; compiled with CREDITS=0 it does not.
  *
  * Program and data fit into the second-level cache, which is direct-mapped: else some lengths would cost more for where
- * they lie. So WIDE and ANSWERED are there with STORES_64=1 only, and messages have up to 4 KiB where BYTES_MAX does
- * not say more. SHIFT moves all code by so many bytes, to show how much its place matters.
+ * they lie. So WIDE and ANSWERED are there with STORES_64=1 only, and messages of more than 4 KiB with BLOCKS=1, which
+ * has DMA alone. SHIFT moves all code by so many bytes, to show how much its place matters.
  */
 #include "measure.h"
 
@@ -33,8 +33,8 @@
 #ifndef STORES_64
 #define STORES_64 0
 #endif
-#ifndef BYTES_MAX
-#define BYTES_MAX 4096
+#ifndef BLOCKS
+#define BLOCKS 0
 #endif
 #ifndef SHIFT
 #define SHIFT 0
@@ -58,6 +58,7 @@ enum mechanism {
 };
 /* Messages that a thread announces together, and those of all threads that may be under way: a thread of two
  * has half of the places for tagged data. */
+enum { BYTES_MAX = BLOCKS ? 65536 : 4096 };
 enum { PROMISED = 4, SHARED_MAX = 8 };
 #define TEXT(number) AS_TEXT(number)
 #define AS_TEXT(number) #number
@@ -96,7 +97,8 @@ static const size_t packet_bytes[MECHANISMS] = {
     [DMA] = BYTES_MAX,
 };
 
-static volatile uint32_t sending, receiving; /* locks */
+static _Alignas(64) volatile uint32_t sending; /* locks, in lines of their own */
+static _Alignas(64) volatile uint32_t receiving;
 /* The thread of two that it is. */
 static _Thread_local unsigned self;
 #define ME (THREADS > 1 ? self : 0)
@@ -482,6 +484,7 @@ enum { KNOWN_MAX = 88 };
 #define DEFINE_TAKE(by) EACH_LENGTH(DEFINE_RECEIVE_LENGTH, by) DEFINE_RECEIVE(by, other, bytes)
 #define DEFINE_GIVE(by) EACH_LENGTH(DEFINE_SEND_LENGTH, by) DEFINE_SEND(by, other, bytes)
 
+#if !BLOCKS
 DEFINE_BOTH(BASIC)
 DEFINE_BOTH(EXPRESS)
 DEFINE_TAKE(EXPRESS_THROUGH)
@@ -498,6 +501,7 @@ DEFINE_GIVE(RESIDENT_80)
 DEFINE_BOTH(WIDE)
 DEFINE_BOTH(ANSWERED)
 #endif
+#endif
 DEFINE_SEND(DMA, other, bytes)
 DEFINE_RECEIVE(DMA, other, bytes)
 
@@ -513,6 +517,7 @@ DEFINE_RECEIVE(DMA, other, bytes)
 
 /* By mechanism and length in words; 0: any other length. */
 static const struct way ways[MECHANISMS][KNOWN_MAX / 4 + 1] = {
+#if !BLOCKS
     [BASIC] = WAYS(LENGTH, BASIC, BASIC, BASIC),
     [EXPRESS] = WAYS(LENGTH, EXPRESS, EXPRESS, EXPRESS),
     [EXPRESS_THROUGH] = WAYS(THROUGH_LENGTH, EXPRESS, EXPRESS, EXPRESS_THROUGH),
@@ -528,6 +533,7 @@ static const struct way ways[MECHANISMS][KNOWN_MAX / 4 + 1] = {
 #if STORES_64
     [WIDE] = WAYS(LENGTH, WIDE, WIDE, WIDE),
     [ANSWERED] = WAYS(LENGTH, ANSWERED, ANSWERED, ANSWERED),
+#endif
 #endif
     [DMA] = {[0] = WAY(DMA_other, DMA_other)},
 };

@@ -76,8 +76,8 @@ ALSO_LONG = {"basic": 2048, "tag-on-80": 1024}
 # Streams that are also sent without credits: of flush, with bytes.
 OVERRUN = [*((("express", "-"), size) for size in (4, 8, 16, 88)), (("tag-on-80", "flush"), 84),
            *((("basic", "flush"), size) for size in (88, 512, 2048))]  # fmt: skip
-# The program has room for so many unless told.
-DMA_FLAG = f"-DBYTES_MAX={DMA[-1]}"
+# Then the program has no other mechanism, and room for the longest.
+DMA_ALONE = "-DBLOCKS=1"
 TRIPS_DMA, STREAM_DMA = 10, 16  # 8 are left without the first quarter, as its ring has requests
 
 # What each assumption's effect is shown on: machine, name in the program, bytes.
@@ -166,9 +166,9 @@ def repeats(quick: bool) -> Iterator[Run]:
         points = [(name, [size]) for where, name, size in again if where == machine]
         for turn in range(1 if quick else REPEATS):
             others: Points = [("basic", [8 * (turn + 1)]), *points[turn:], *points[:turn]]
-            moved = f"-DSHIFT={SHIFT_BYTES * (turn + 1)}"
+            moved = [] if quick else [f"-DSHIFT={SHIFT_BYTES * (turn + 1)}"]
             name = repeat_name(machine, threads, turn)
-            yield _run(name, machine, threads, (TRIPS, STREAM), others, moved)
+            yield _run(name, machine, threads, (TRIPS, STREAM), others, *moved)
 
 
 def overrun_name(case: Case, size: int) -> str:
@@ -188,7 +188,7 @@ def runs(quick: bool) -> list[Run]:
         found.append(_run(name, machine, threads, (TRIPS, STREAM), points))
         blocks: Points = [("dma", DMA_QUICK if quick else DMA)]
         counts = (TRIPS_DMA, STREAM_DMA)
-        found.append(_run(f"{name}-dma", machine, threads, counts, blocks, DMA_FLAG))
+        found.append(_run(f"{name}-dma", machine, threads, counts, blocks, DMA_ALONE))
     found += [
         _run(overrun_name(case, size), "flush", 1, (4, STREAM), [(CASES[case][1], [size])],
              "-DCREDITS=0")

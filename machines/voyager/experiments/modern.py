@@ -13,7 +13,7 @@ from chasqui.text import number, table
 from ._timing import STREAM, TRIPS, Timing
 from .mechanisms import (
     COLUMNS,
-    DMA_FLAG,
+    DMA_ALONE,
     STREAM_DMA,
     TRIPS_DMA,
     Case,
@@ -68,11 +68,14 @@ VARIED: dict[Case, int] = {
     ("basic", "flush"): 88,
     ("dma", "flush"): 4096,
 }
+STORES_64 = "-DSTORES_64=1"
 ATTACH_NS = (0, 25, 50, 100, 200)
 SHOWN = (4, 8, 60, 88, 256, 1024, 4096, 65536)
 
 
-def _run(name: str, counts: tuple[int, int], points: Mapping[str, Sequence[int]]) -> Run:
+def _run(
+    name: str, counts: tuple[int, int], points: Mapping[str, Sequence[int]], flag: str = STORES_64
+) -> Run:
     """`counts`: trips of the ping-pong, messages of the stream."""
     sizes = [part for each, bytes_ in points.items() for part in (each, ",".join(map(str, bytes_)))]
     return Run(
@@ -81,7 +84,7 @@ def _run(name: str, counts: tuple[int, int], points: Mapping[str, Sequence[int]]
         ranks=2,
         program="mechanisms",
         # A load from the NI takes some 400 cycles.
-        flags=["-DPHASES=4096", "-DSTORES_64=1", DMA_FLAG],
+        flags=["-DPHASES=4096", flag],
         arguments=[*map(str, counts), *sizes],
         sets=["voyager.sp.present=false"],
     )
@@ -93,9 +96,10 @@ def runs(quick: bool) -> list[Run]:
         name: [size for size in sizes if name != "express" or size <= EXPRESS_MAX]
         for name in CASES.values()
     }
+    blocks = BLOCKS[-1:] if quick else BLOCKS
     found = [
         _run("sizes", (TRIPS, STREAM), points),
-        _run("blocks", (TRIPS_DMA, STREAM_DMA), {"dma": BLOCKS[-1:] if quick else BLOCKS}),
+        _run("blocks", (TRIPS_DMA, STREAM_DMA), {"dma": blocks}, DMA_ALONE),
     ]
     varied = _run("varied", (TRIPS, STREAM), {CASES[case]: [size] for case, size in VARIED.items()})
     found += [_behind(varied, ns) for ns in (ATTACH_NS[:2] if quick else ATTACH_NS)]
