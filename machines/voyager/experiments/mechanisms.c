@@ -17,8 +17,8 @@
  * sender of a stream keeps credits, so that the queue does not overflow; compiled with CREDITS=0 it does not.
  *
  * Program and data fit into the second-level cache, which is direct-mapped: else some lengths would cost more for where
- * they lie. So WIDE and ANSWERED are there with STORES_64=1 only, and messages of more than 4 KiB with BLOCKS=1, which
- * has DMA alone. SHIFT moves all code by so many bytes, to show how much its place matters.
+ * they lie. So with STORES_64=1 there are WIDE, ANSWERED, BASIC, EXPRESS and DMA, without it all but the first two; and
+ * messages of more than 4 KiB with BLOCKS=1, which has DMA alone. SHIFT moves all code by so many bytes, to show how much its place matters.
  */
 #include "measure.h"
 
@@ -446,28 +446,31 @@ struct way {
 };
 
 /* `length` is a constant, or `bytes`. What is sent is the same each time. */
-#define DEFINE_SEND(by, name, length)                                           \
-    static void send_##by##_##name(int of, size_t bytes, uint32_t word)         \
-    {                                                                           \
-        (void)of, (void)bytes, (void)word;                                      \
-        send_message(by, length, false);                                        \
-    }                                                                           \
-    static void send_counted_##by##_##name(int of, size_t bytes, uint32_t word) \
-    {                                                                           \
-        (void)of, (void)bytes, (void)word;                                      \
-        send_message(by, length, CREDITS);                                      \
+#define DEFINE_SENDER(function, by, length, counted)                 \
+    static void send_##function(int of, size_t bytes, uint32_t word) \
+    {                                                                \
+        (void)of, (void)bytes, (void)word;                           \
+        send_message(by, length, counted);                           \
     }
-#define DEFINE_RECEIVE(by, name, length)                            \
-    static void receive_##by##_##name(int of, size_t bytes)         \
-    {                                                               \
-        (void)of, (void)bytes;                                      \
-        receive_message(by, length, false);                         \
-    }                                                               \
-    static void receive_counted_##by##_##name(int of, size_t bytes) \
-    {                                                               \
-        (void)of, (void)bytes;                                      \
-        receive_message(by, length, CREDITS);                       \
+#define DEFINE_RECEIVER(function, by, length, counted)   \
+    static void receive_##function(int of, size_t bytes) \
+    {                                                    \
+        (void)of, (void)bytes;                           \
+        receive_message(by, length, counted);            \
     }
+#if CREDITS
+#define DEFINE_SEND(by, name, length)             \
+    DEFINE_SENDER(by##_##name, by, length, false) \
+    DEFINE_SENDER(counted_##by##_##name, by, length, true)
+#define DEFINE_RECEIVE(by, name, length)            \
+    DEFINE_RECEIVER(by##_##name, by, length, false) \
+    DEFINE_RECEIVER(counted_##by##_##name, by, length, true)
+#define OF_COUNTED(what, name) what##counted_##name
+#else
+#define DEFINE_SEND(by, name, length) DEFINE_SENDER(by##_##name, by, length, false)
+#define DEFINE_RECEIVE(by, name, length) DEFINE_RECEIVER(by##_##name, by, length, false)
+#define OF_COUNTED(what, name) what##name
+#endif
 #define DEFINE_SEND_LENGTH(by, length) DEFINE_SEND(by, length, length)
 #define DEFINE_RECEIVE_LENGTH(by, length) DEFINE_RECEIVE(by, length, length)
 #define DEFINE_LENGTH(by, length) DEFINE_SEND(by, length, length) DEFINE_RECEIVE(by, length, length)
@@ -487,6 +490,10 @@ enum { KNOWN_MAX = 88 };
 #if !BLOCKS
 DEFINE_BOTH(BASIC)
 DEFINE_BOTH(EXPRESS)
+#if STORES_64
+DEFINE_BOTH(WIDE)
+DEFINE_BOTH(ANSWERED)
+#else
 DEFINE_TAKE(EXPRESS_THROUGH)
 #if THREADS == 1
 DEFINE_TAKE(EXPRESS_HALVES)
@@ -497,17 +504,14 @@ DEFINE_TAKE(TAG_48_THROUGH)
 DEFINE_TAKE(TAG_80_THROUGH)
 DEFINE_GIVE(RESIDENT_48)
 DEFINE_GIVE(RESIDENT_80)
-#if STORES_64
-DEFINE_BOTH(WIDE)
-DEFINE_BOTH(ANSWERED)
 #endif
 #endif
 DEFINE_SEND(DMA, other, bytes)
 DEFINE_RECEIVE(DMA, other, bytes)
 
-#define WAY(sender, receiver)                                                                      \
-    {                                                                                              \
-        {send_##sender, receive_##receiver}, { send_counted_##sender, receive_counted_##receiver } \
+#define WAY(sender, receiver)                                                                              \
+    {                                                                                                      \
+        {send_##sender, receive_##receiver}, { OF_COUNTED(send_, sender), OF_COUNTED(receive_, receiver) } \
     }
 #define LENGTH(by, length) [length / 4] = WAY(by##_##length, by##_##length),
 #define THROUGH_LENGTH(by, length) [length / 4] = WAY(by##_##length, by##_THROUGH_##length),
@@ -518,8 +522,10 @@ DEFINE_RECEIVE(DMA, other, bytes)
 /* By mechanism and length in words; 0: any other length. */
 static const struct way ways[MECHANISMS][KNOWN_MAX / 4 + 1] = {
 #if !BLOCKS
-    [BASIC] = WAYS(LENGTH, BASIC, BASIC, BASIC),
-    [EXPRESS] = WAYS(LENGTH, EXPRESS, EXPRESS, EXPRESS),
+    [BASIC] = WAYS(LENGTH, BASIC, BASIC, BASIC), [EXPRESS] = WAYS(LENGTH, EXPRESS, EXPRESS, EXPRESS),
+#if STORES_64
+    [WIDE] = WAYS(LENGTH, WIDE, WIDE, WIDE),     [ANSWERED] = WAYS(LENGTH, ANSWERED, ANSWERED, ANSWERED),
+#else
     [EXPRESS_THROUGH] = WAYS(THROUGH_LENGTH, EXPRESS, EXPRESS, EXPRESS_THROUGH),
 #if THREADS == 1
     [EXPRESS_HALVES] = WAYS(HALVES_LENGTH, EXPRESS, EXPRESS, EXPRESS_HALVES),
@@ -530,9 +536,6 @@ static const struct way ways[MECHANISMS][KNOWN_MAX / 4 + 1] = {
     [TAG_80_THROUGH] = WAYS(THROUGH_LENGTH, TAG_80, TAG_80, TAG_80_THROUGH),
     [RESIDENT_48] = WAYS(RESIDENT_LENGTH, 48, RESIDENT_48, TAG_48),
     [RESIDENT_80] = WAYS(RESIDENT_LENGTH, 80, RESIDENT_80, TAG_80),
-#if STORES_64
-    [WIDE] = WAYS(LENGTH, WIDE, WIDE, WIDE),
-    [ANSWERED] = WAYS(LENGTH, ANSWERED, ANSWERED, ANSWERED),
 #endif
 #endif
     [DMA] = {[0] = WAY(DMA_other, DMA_other)},
@@ -710,8 +713,7 @@ static void add(const char *name, char *sizes)
         if (by == MECHANISMS || bytes % 4 != 0 || bytes == 0 || bytes > BYTES_MAX)
             fail("usage: mechanisms TRIPS STREAM {MECHANISM BYTES,...}...");
         if (!ways[by][0].transport.send)
-            fail(by == EXPRESS_HALVES ? "threads that share a queue can't receive by halves"
-                                      : "64-byte stores need -DSTORES_64=1");
+            fail("not in this program: -DSTORES_64, -DBLOCKS, or two threads that would receive by halves");
         if (message_packets(by, bytes) > queue_packets(by))
             fail("a message must fit into its receive queue");
         points = realloc(points, (point_count + 1) * sizeof *points);
