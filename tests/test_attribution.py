@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, Compiler
 from simulated import command
 
 from chasqui.simulation import main_part_ps
@@ -138,3 +138,48 @@ def test_a_program_that_fails_on_one_has_no_factors(tmp_path: Path) -> None:
     done = command(*words, "--", str(RING), directory=tmp_path)
     assert done.returncode == 124
     assert "longer because of" not in done.stdout
+
+
+FAR = """schema_version = 1
+extends = "voyager"
+[node.core]
+clock = { value = "75 MHz", source = "half" }
+[network]
+link_latency = { value = "100 us", source = "long" }
+"""
+# It fails where the processor is slow and the network is near.
+CHOOSY = r"""
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+    int rank, byte = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    double start = MPI_Wtime();
+    for (volatile int i = 0; i < 1000; i++)
+        ;
+    double computed = MPI_Wtime() - start;
+    MPI_Barrier(MPI_COMM_WORLD);
+    start = MPI_Wtime();
+    MPI_Sendrecv_replace(&byte, 1, MPI_INT, 1 - rank, 0, 1 - rank, 0, MPI_COMM_WORLD,
+                         MPI_STATUS_IGNORE);
+    int is_near = MPI_Wtime() - start < 100e-6, is_slow = computed > LIMIT;
+    MPI_Finalize();
+    return is_near && is_slow ? 3 : 0;
+}
+"""
+
+
+def test_why_a_group_has_no_factor_is_said(tmp_path: Path, compile_c: Compiler) -> None:
+    (tmp_path / "far.toml").write_text(FAR)
+    program = compile_c("choosy", CHOOSY.replace("LIMIT", "50e-6"))
+    words = ["compare", "voyager", "far.toml", "-np", "2", "-q", "--attribute"]
+    done = command(*words, "--json", "--", str(program), directory=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["attribution"]
+    assert found["unfinished"] == [
+        "voyager with the other's processor clock: finished, with exit status 3",
+        "far.toml with the other's network latency: finished, with exit status 3",
+    ]
+    shown = command(*words, "--", str(program), directory=tmp_path).stdout
+    assert "no time (-): voyager with the other's processor clock: finished, with exit" in shown

@@ -71,6 +71,7 @@ class Attribution:
     factors: list[Factor]  # of the groups, then of what only one has
     differences: Mapping[str, list[Difference]]
     left: Mapping[str, str]  # groups that can't be exchanged, and why: they are part of the rest
+    unfinished: Sequence[str]  # runs without a time, and how they ended
 
     def products(self) -> Factor:
         """All factors multiplied."""
@@ -100,6 +101,7 @@ class Attribution:
                 for group, changed in self.differences.items()
             },
             "not_exchanged": dict(self.left),
+            "unfinished": list(self.unfinished),
         }
 
     def sentence(self) -> str:
@@ -213,7 +215,8 @@ def attribute(
             left[group] = " ".join(str(error).split())
     together = [each for changed in exchanged.values() for each in changed]
     jobs |= _exchanged(ALL, together, first, second)
-    times = _times(jobs, progress)
+    ends = _ends(jobs, progress)
+    times = {key: each.time_ps for key, each in ends.items()}
 
     def ratio(numerator: int | None, denominator: int | None) -> float | None:
         return numerator / denominator if numerator and denominator else None
@@ -228,26 +231,43 @@ def attribute(
     ]
     rest = Factor(REST, ratio(times[ALL, False], first_ps), ratio(second_ps, times[ALL, True]))
     return Attribution(
-        (first.machine, second.machine), second_ps / first_ps, [*factors, rest], found, left
+        (first.machine, second.machine),
+        second_ps / first_ps,
+        [*factors, rest],
+        found,
+        left,
+        [
+            f"{(first if is_first else second).machine} with the other's {group}: {ends[key].how}"
+            for key in jobs
+            for group, is_first in [key]
+            if ends[key].time_ps is None
+        ],
     )
 
 
-def _times(
+class End(NamedTuple):
+    """Of a run: its time between MPI_Init and MPI_Finalize [ps], if it was right; how it ended."""
+
+    time_ps: int | None
+    how: str
+
+
+def _ends(
     jobs: Mapping[tuple[str, bool], simulation.Job], progress: Progress
-) -> dict[tuple[str, bool], int | None]:
-    """Of each job between MPI_Init and MPI_Finalize [ps]; None: it did not finish."""
+) -> dict[tuple[str, bool], End]:
     stop: int | None = None
-    found: dict[tuple[str, bool], int | None] = {}
+    found: dict[tuple[str, bool], End] = {}
     with tempfile.TemporaryDirectory(prefix="chasqui-compare-") as scratch:
         places = {key: Path(scratch) / str(number) for number, key in enumerate(jobs)}
 
-        def one(key: tuple[str, bool]) -> int | None:
+        def one(key: tuple[str, bool]) -> End:
             job = replace(jobs[key], threads=1, progress=False)
             summary = simulation.execute_quietly(job, places[key], lambda: stop).summary
-            return simulation.main_part_ps(summary) if is_right(summary) else None
+            how = f"{summary['outcome']}, with exit status {summary['exit_status']}"
+            return End(simulation.main_part_ps(summary) if is_right(summary) else None, how)
 
-        def take(key: tuple[str, bool], time_ps: int | None) -> None:
-            found[key] = time_ps
+        def take(key: tuple[str, bool], end: End) -> None:
+            found[key] = end
             progress(len(found), len(jobs))
 
         def end(signal: int) -> None:

@@ -283,6 +283,7 @@ def _factors(found: Attribution) -> list[str]:
         filled(f"{group} is not exchanged, and part of the rest: {why}", columns)
         for group, why in found.left.items()
     ]
+    lines += [filled(f"no time (-): {each}", columns) for each in found.unfinished]
     return [*lines, "", filled(found.sentence(), columns)]
 
 
