@@ -56,14 +56,14 @@ unsigned jobs_held; /* here */
 static uint64_t unanswered[SITES_MAX / 64];
 static unsigned unanswered_count;
 
-/* Packets of a job in the miss queue from which on it is held up (0: never), jobs, this site. */
-static unsigned limit, job_count, here;
+/* Packets of a job in the miss queue from which on it is held up (0: never), jobs, processes of each, this site. */
+static unsigned limit, job_count, of_each, here;
 
 void hold_begin(void)
 {
     limit = nes_load(CHASQUI_SP_SETTING_HOLD);
     unsigned processes = express_count / CHASQUI_VOYAGER_EXPRESS_QUEUES;
-    unsigned of_each = nes_load(CHASQUI_SP_SETTING_JOB_PROCESSES);
+    of_each = nes_load(CHASQUI_SP_SETTING_JOB_PROCESSES);
     for (unsigned process = 0; process < processes; process++)
         job_of[process] = &jobs[process / of_each];
     job_count = processes / of_each;
@@ -94,6 +94,7 @@ static void release_here(struct job *job)
         return;
     jobs_held--;
     nes_store(CHASQUI_SP_HOLD, CHASQUI_SP_HOLD_OVER | number(job));
+    launch_again(number(job) * of_each, of_each);
     launch_next();
 }
 
