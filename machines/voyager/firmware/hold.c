@@ -308,9 +308,12 @@ __attribute__((noinline)) static void look(struct job *job, unsigned waiting, un
         hold_sending(job);
 }
 
+/* Those of other jobs make no packet of this one take longer. */
+static inline bool has_sources(const struct job *job) { return job->sending.first || job->held.first; }
+
 /* Before the oldest of `waiting` packets in the miss queue of a job, that of `process`, is taken. */
 void hold_if_full(unsigned process, unsigned waiting, unsigned unseen)
 {
-    if (limit > 0 && (waiting >= limit || source_count > 0))
+    if (limit > 0 && (waiting >= limit || (source_count > 0 && has_sources(job_of[process]))))
         look(job_of[process], waiting, unseen);
 }
