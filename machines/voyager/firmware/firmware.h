@@ -142,6 +142,7 @@ static inline bool is_held_up(unsigned process) { return jobs_held > 0 && is_job
 
 /* --- the loop (main.c) --- */
 
+void look_for_room(void); /* in the own queue, of which LEFT tells */
 void look_for_accesses(void); /* what was left for later may be another now */
 
 /* --- one set of queues (drain.c) --- */
