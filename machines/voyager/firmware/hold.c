@@ -103,15 +103,20 @@ bool is_job_held(unsigned process) { return job_of[process]->holders > 0; }
 /* There is room in the own queue. */
 static void tell(unsigned site, uint64_t what, unsigned job) { own_send(site, what << 32 | job, 0); }
 
+/* What the firmware does about the event is for the job's sake. */
+static void charge(const struct job *job) { nes_store(CHASQUI_SP_CHARGE, number(job)); }
+
 void take_hold(unsigned job)
 {
     check(job < job_count);
+    charge(&jobs[job]);
     hold_here(&jobs[job]);
 }
 
 void take_release(unsigned site, unsigned job)
 {
     check(job < job_count);
+    charge(&jobs[job]);
     release_here(&jobs[job]);
     if (own_has_room()) {
         tell(site, CHASQUI_SP_RELEASED, 0);
@@ -237,6 +242,7 @@ void take_released(unsigned site)
         if (awaited == job->released_count)
             continue;
         job->released_count = awaited;
+        charge(job);
         release_next(job);
     }
 }
