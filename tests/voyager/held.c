@@ -12,8 +12,10 @@
 
 enum { LIMIT = 4, HERE = 0, SITES = 100 };
 
-/* What each site has heard last, and what this site's NES holds up. */
-static uint64_t heard[SITES], held_here;
+/* What each site has heard last, what this site's NES holds up, and the job that it has charged last. */
+static uint64_t heard[SITES], held_here, charged;
+/* Processes whose queues were launched from again last. */
+static unsigned again_first, again_count;
 static bool has_room;
 
 /* Packets of the miss queue that hold.c has not looked at. */
@@ -35,9 +37,11 @@ static uint64_t nes_load(uint64_t address)
 
 static void nes_store(uint64_t address, uint64_t value)
 {
-    if (address != CHASQUI_SP_HOLD)
-        abort();
-    held_here = value & CHASQUI_SP_HOLD_OVER ? 0 : 1;
+    switch (address) {
+    case CHASQUI_SP_HOLD: held_here = value & CHASQUI_SP_HOLD_OVER ? 0 : 1; break;
+    case CHASQUI_SP_CHARGE: charged = value; break;
+    default: abort();
+    }
 }
 
 static void check(bool right)
@@ -52,6 +56,12 @@ static void own_send(unsigned site, uint64_t word, uint64_t tag)
 {
     (void)tag;
     heard[site] = word >> 32;
+}
+
+static void launch_again(unsigned process, unsigned processes)
+{
+    again_first = process;
+    again_count = processes;
 }
 
 static void launch_next(void) {}
@@ -83,8 +93,11 @@ static void come(unsigned site, unsigned job, unsigned waiting)
 static void take_from(unsigned site, unsigned job, unsigned packets)
 {
     while (packets-- > 0) {
+        unsigned before = ahead_count;
         come(site, job, LIMIT - 1);
         missed_is_taken(job, false);
+        if (ahead_count > before) /* It was taken without a look at it. */
+            ahead_count = before;
     }
 }
 
@@ -151,6 +164,16 @@ static void all_sites_of_packets_that_wait_hear_before_one_is_taken(void)
         ahead[ahead_count++] = site;
     come(1, 5, LIMIT);
     EXPECT(heard[AHEAD_MAX] == CHASQUI_SP_HOLD_JOB && heard[AHEAD_MAX + 1] == 0);
+}
+
+static void packets_of_a_job_without_sources_are_not_looked_at(void)
+{
+    begin();
+    come(1, 5, LIMIT);
+    come(2, 6, LIMIT - 1);
+    EXPECT(ahead_count == 1);
+    come(2, 5, LIMIT - 1);
+    EXPECT(ahead_count == 0);
 }
 
 static void a_few_sites_go_on_at_a_time(void)
@@ -311,12 +334,19 @@ static void a_job_goes_on_when_nobody_holds_it_any_more(void)
     come(HERE, 5, LIMIT);
     come(1, 5, LIMIT);
     take_hold(5);
-    EXPECT(held_here == 1 && jobs_held == 1 && is_job_held(5) && !is_job_held(6));
+    EXPECT(held_here == 1 && jobs_held == 1 && is_job_held(5) && !is_job_held(6) && charged == 5);
+    charged = 0;
     /* This site's own job answers at once. */
     take_last(5);
-    EXPECT(held_here == 1 && heard[1] == CHASQUI_SP_RELEASE_JOB);
+    EXPECT(held_here == 1 && heard[1] == CHASQUI_SP_RELEASE_JOB && again_count == 0 && charged == 0);
     take_release(7, 5);
     EXPECT(held_here == 0 && jobs_held == 0 && !is_job_held(5) && heard[7] == CHASQUI_SP_RELEASED);
+    EXPECT(again_first == 5 && again_count == 1 && charged == 5);
+    charged = 0;
+    take_released(7); /* of no job of this site */
+    EXPECT(charged == 0);
+    take_released(1);
+    EXPECT(charged == 5);
 }
 
 static void who_tells_that_a_job_may_go_on_has_an_answer_when_there_is_room(void)
@@ -342,6 +372,7 @@ int main(void)
     hold_begin();
     a_job_is_held_until_its_last_packet_is_taken();
     all_sites_of_packets_that_wait_hear_before_one_is_taken();
+    packets_of_a_job_without_sources_are_not_looked_at();
     a_few_sites_go_on_at_a_time();
     one_of_which_there_always_are_packets_goes_on_after_so_many();
     what_a_site_had_sent_before_it_heard_does_not_count();

@@ -90,6 +90,9 @@ static inline unsigned basic_queues(void)
     return (queue_count - express_count) * CHASQUI_VOYAGER_EXPRESS_QUEUES / express_count;
 }
 
+/* Names of a process's Basic queues begin here. */
+static inline unsigned first_basic(unsigned process) { return express_count + process * basic_queues(); }
+
 void queues_begin(void);
 uint64_t command(uint64_t operation, unsigned name);
 void serve_miss(unsigned name, unsigned waiting, unsigned unseen); /* MISS */
@@ -108,6 +111,7 @@ void launch_access(unsigned name); /* the event's Express message; the launcher 
 void launch_up_to(unsigned name, uint32_t producer);
 bool launched(void); /* what left was of a ring */
 bool is_launching(unsigned name);
+void launch_again(unsigned process, unsigned processes); /* of a job that was held up */
 void launch_next(void);
 
 /* --- the sP's own queue (own.c) --- */
@@ -138,6 +142,7 @@ static inline bool is_held_up(unsigned process) { return jobs_held > 0 && is_job
 
 /* --- the loop (main.c) --- */
 
+void look_for_room(void); /* in the own queue, of which LEFT tells */
 void look_for_accesses(void); /* what was left for later may be another now */
 
 /* --- one set of queues (drain.c) --- */

@@ -56,14 +56,14 @@ unsigned jobs_held; /* here */
 static uint64_t unanswered[SITES_MAX / 64];
 static unsigned unanswered_count;
 
-/* Packets of a job in the miss queue from which on it is held up (0: never), jobs, this site. */
-static unsigned limit, job_count, here;
+/* Packets of a job in the miss queue from which on it is held up (0: never), jobs, processes of each, this site. */
+static unsigned limit, job_count, of_each, here;
 
 void hold_begin(void)
 {
     limit = nes_load(CHASQUI_SP_SETTING_HOLD);
     unsigned processes = express_count / CHASQUI_VOYAGER_EXPRESS_QUEUES;
-    unsigned of_each = nes_load(CHASQUI_SP_SETTING_JOB_PROCESSES);
+    of_each = nes_load(CHASQUI_SP_SETTING_JOB_PROCESSES);
     for (unsigned process = 0; process < processes; process++)
         job_of[process] = &jobs[process / of_each];
     job_count = processes / of_each;
@@ -94,6 +94,7 @@ static void release_here(struct job *job)
         return;
     jobs_held--;
     nes_store(CHASQUI_SP_HOLD, CHASQUI_SP_HOLD_OVER | number(job));
+    launch_again(number(job) * of_each, of_each);
     launch_next();
 }
 
@@ -102,15 +103,20 @@ bool is_job_held(unsigned process) { return job_of[process]->holders > 0; }
 /* There is room in the own queue. */
 static void tell(unsigned site, uint64_t what, unsigned job) { own_send(site, what << 32 | job, 0); }
 
+/* What the firmware does about the event is for the job's sake. */
+static void charge(const struct job *job) { nes_store(CHASQUI_SP_CHARGE, number(job)); }
+
 void take_hold(unsigned job)
 {
     check(job < job_count);
+    charge(&jobs[job]);
     hold_here(&jobs[job]);
 }
 
 void take_release(unsigned site, unsigned job)
 {
     check(job < job_count);
+    charge(&jobs[job]);
     release_here(&jobs[job]);
     if (own_has_room()) {
         tell(site, CHASQUI_SP_RELEASED, 0);
@@ -236,6 +242,7 @@ void take_released(unsigned site)
         if (awaited == job->released_count)
             continue;
         job->released_count = awaited;
+        charge(job);
         release_next(job);
     }
 }
@@ -307,9 +314,12 @@ __attribute__((noinline)) static void look(struct job *job, unsigned waiting, un
         hold_sending(job);
 }
 
+/* Those of other jobs make no packet of this one take longer. */
+static inline bool has_sources(const struct job *job) { return job->sending.first || job->held.first; }
+
 /* Before the oldest of `waiting` packets in the miss queue of a job, that of `process`, is taken. */
 void hold_if_full(unsigned process, unsigned waiting, unsigned unseen)
 {
-    if (limit > 0 && (waiting >= limit || source_count > 0))
+    if (limit > 0 && (waiting >= limit || (source_count > 0 && has_sources(job_of[process]))))
         look(job_of[process], waiting, unseen);
 }

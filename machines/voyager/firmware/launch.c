@@ -33,6 +33,14 @@ void launch_up_to(unsigned name, uint32_t producer)
         activate(name);
 }
 
+/* Processes of a job that was held up go on. */
+void launch_again(unsigned process, unsigned processes)
+{
+    unsigned name = first_basic(process);
+    for (unsigned left = processes * basic_queues(); left > 0; left--, name++)
+        launch_up_to(name, queues[name].transmit_producer);
+}
+
 /* What was launched has left. True: it was of a ring. */
 bool launched(void)
 {
@@ -47,10 +55,11 @@ bool launched(void)
 }
 
 /* The next queue in turn sends a message, if nothing is on its way. A queue that became resident meanwhile, and
- * one that has sent all, leave the turn; those of a job that is held up keep their places in it. */
+ * one that has sent all, leave the turn. So do those of a job that is held up, until that goes on: looked at after each event
+ * they made all events take longer, of other jobs, too. */
 static __attribute__((noinline)) void launch_in_turn(void)
 {
-    for (unsigned left = active_count; left > 0; left--) {
+    while (active_count > 0) {
         unsigned name = active[active_first];
         struct queue *queue = &queues[name];
         active_first = (active_first + 1) % CHASQUI_VOYAGER_QUEUES;
@@ -58,9 +67,9 @@ static __attribute__((noinline)) void launch_in_turn(void)
         queue->is_active = false;
         if (queue->place != SERVED || queue->transmit_consumer == queue->transmit_producer)
             continue;
-        activate(name);
         if (is_held_up(queue->process))
             continue;
+        activate(name);
         launching = name;
         nes_store(CHASQUI_SP_LAUNCH, (uint64_t)name << 32 | queue->transmit_consumer);
         return;

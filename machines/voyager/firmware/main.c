@@ -16,6 +16,8 @@ static void want(uint64_t kind, bool wanted)
 
 void look_for_accesses(void) { want(CHASQUI_SP_KIND_ACCESS, true); }
 
+void look_for_room(void) { want(CHASQUI_SP_KIND_LEFT, true); }
+
 static void serve(uint64_t event)
 {
     unsigned name = event >> 32 & 0xffff;
@@ -31,6 +33,7 @@ static void serve(uint64_t event)
         break;
     case CHASQUI_SP_KIND_MESSAGE: serve_own(event >> 8 & 0xffffff); break;
     case CHASQUI_SP_KIND_LEFT:
+        want(CHASQUI_SP_KIND_LEFT, false);
         own_left();
         drain_on();
         break;

@@ -144,10 +144,8 @@ static enum outcome enter(unsigned name)
     return DONE;
 }
 
-/* Names of a process's queues begin here. */
+/* Names of a process's Express queues begin here. */
 static unsigned first_express(unsigned process) { return process * CHASQUI_VOYAGER_EXPRESS_QUEUES; }
-
-static unsigned first_basic(unsigned process) { return express_count + process * basic_queues(); }
 
 /* Nothing is under way, so that an Express queue is mapped while its messages are moved: the NES knows whose they are. */
 void swap_out(unsigned process)

@@ -24,7 +24,10 @@ bool own_has_room(void)
     if (posted - sent < most)
         return true;
     sent = nes_load(CHASQUI_SP_OWN_SENT);
-    return posted - sent < most;
+    if (posted - sent < most)
+        return true;
+    look_for_room();
+    return false;
 }
 
 void own_send(unsigned destination, uint64_t word, uint64_t tag)
@@ -69,14 +72,19 @@ static struct message *next_request(void)
     return list_take(&requests[turn]);
 }
 
-void own_left(void)
+static void answer_requests(void)
 {
-    hold_left(); /* First: jobs wait for it. */
     while (waiting > 0 && own_has_room()) {
         struct message *request = next_request();
         answer(request->words[0]);
         message_free(turn, request);
     }
+}
+
+void own_left(void)
+{
+    hold_left(); /* First: jobs wait for it. */
+    answer_requests();
 }
 
 void forget_requests(unsigned process)
@@ -130,5 +138,5 @@ void serve_own(unsigned count)
 {
     while (count-- > 0 && another_may_come())
         take(nes_load(CHASQUI_SP_OWN_TAKE));
-    own_left();
+    answer_requests();
 }

@@ -434,7 +434,7 @@ impl Nes {
             sp::COMMAND => self.shared.homes.all().contains(&high) && self.has_message(value),
             sp::OWN_SEND => self.express.may_own_send(value),
             sp::OVERRUN => usize::from(low) < self.shared.homes.names.processes,
-            sp::HOLD => (value as u32 as usize) < self.shared.homes.jobs(),
+            sp::HOLD | sp::CHARGE => (value as u32 as usize) < self.shared.homes.jobs(),
             sp::TURN => self.drain.is_some() && usize::from(low) < self.shared.homes.names.processes,
             sp::EXPRESS_SENT..sp::MISSED => self.has_slot(0, express_register(address).0 as u8),
             sp::ONEPOLL_ORDER.. => order_word(address) < self.orders.words(),
@@ -490,6 +490,7 @@ impl Nes {
                     ),
                 );
             }
+            sp::CHARGE => service.turns.charge(JobId(value as u32)),
             sp::HOLD => self.hold(c, JobId(value as u32), value & sp::HOLD_OVER == 0),
             sp::TURN => {
                 let drain = self.drain.as_mut();
@@ -528,7 +529,7 @@ impl Nes {
         match job {
             Some(job) if is_again => service.turns.again(job, now),
             Some(job) => service.turns.begin(job, now),
-            None => {}
+            None => service.turns.begin_of_site(now),
         }
         let job = job.unwrap_or(JobId(0));
         match kind {

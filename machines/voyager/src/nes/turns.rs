@@ -25,11 +25,11 @@ pub(super) struct EventTurns {
     /// What the firmware has taken for jobs: a clock that each event sets to its job's time [ps], and that of each job, at
     /// which its next event begins, or later. So a job whose events take long has fewer of them, and none saves time up.
     /// A job is charged for all that the firmware does from an event of its own to the next look for one, also if that is
-    /// a launch of another's; what follows an event of the site is charged to none.
+    /// a launch of another's. An event of the site is charged to none, unless the firmware says for whose sake it is.
     clock: u64,
     times: Vec<u64>,
-    /// The job of the event that the firmware deals with, and since when.
-    serves: Option<(JobId, Time)>,
+    /// Since when the firmware deals with an event, and the job that is charged for it.
+    serves: Option<(Time, Option<JobId>)>,
 }
 
 impl EventTurns {
@@ -47,7 +47,7 @@ impl EventTurns {
 
     /// The firmware is done with the last event.
     pub fn is_over(&mut self, now: Time) {
-        if let Some((job, since)) = self.serves.take() {
+        if let Some((since, Some(job))) = self.serves.take() {
             self.times[job.index()] += now.0 - since.0;
         }
     }
@@ -62,7 +62,17 @@ impl EventTurns {
     /// It goes on with one of `job`'s that it has begun before. The clock stands: this is no turn, and other jobs are owed as
     /// much as before.
     pub fn again(&mut self, job: JobId, now: Time) {
-        self.serves = Some((job, now));
+        self.serves = Some((now, Some(job)));
+    }
+
+    /// It deals with an event of the site, which is no turn.
+    pub fn begin_of_site(&mut self, now: Time) {
+        self.serves = Some((now, None));
+    }
+
+    /// That is for `job`'s sake; of several the first.
+    pub fn charge(&mut self, job: JobId) {
+        self.serves = self.serves.map(|(since, before)| (since, before.or(Some(job))));
     }
 
     fn begins(&self, job: JobId) -> u64 {
@@ -254,6 +264,25 @@ mod tests {
             order.push(job.0);
         }
         assert_eq!(order, [1, 1, 1, 1, 1, 1, 1, 1, 0]);
+    }
+
+    #[test]
+    fn an_event_of_the_site_counts_with_the_job_for_whose_sake_it_is() {
+        for (charged, expected) in [(vec![], [15, 15]), (vec![JobId(0), JobId(1)], [10, 20])] {
+            let mut turns = EventTurns::new(2);
+            let both = |kind, _: JobId| (kind == sp::KIND_ACCESS).then_some(());
+            turns.begin_of_site(Time::ZERO);
+            charged.into_iter().for_each(|job| turns.charge(job));
+            turns.is_over(Time(100));
+            let mut events = [0; 2];
+            for now in (100..400).step_by(10) {
+                let job = turns.next(both).and_then(|(_, (), job)| job).expect("it is a job's");
+                turns.begin(job, Time(now));
+                turns.is_over(Time(now + 10));
+                events[job.index()] += 1;
+            }
+            assert_eq!(events, expected);
+        }
     }
 
     #[test]
