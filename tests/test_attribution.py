@@ -183,3 +183,4 @@ def test_why_a_group_has_no_factor_is_said(tmp_path: Path, compile_c: Compiler) 
     ]
     shown = command(*words, "--", str(program), directory=tmp_path).stdout
     assert "no time (-): voyager with the other's processor clock: finished, with exit" in shown
+    assert shown.rstrip().endswith("; not known: processor clock, network latency.")

@@ -348,6 +348,9 @@ WRONG = {
         3, "if (rank == 2) MPI_Abort(MPI_COMM_WORLD, 7);", 7, "aborted",
         ["rank 2", "status 7 by MPI_Abort, called at", "(main+"],
     ),
+    "aborts_with_256": (
+        1, "MPI_Abort(MPI_COMM_WORLD, 256);", 1, "aborted", ["rank 0", "status 256 by MPI_Abort"],
+    ),
     "mpi_error": (
         1, "MPI_Send(&number, 1, MPI_INT, 99, 0, MPI_COMM_WORLD);", None, "aborted",
         ["rank 0: MPI_Send", "by an error in MPI_Send, called at", "(main+"],

@@ -113,7 +113,9 @@ class Attribution:
         )
         parts = [f"by {each.group} {_range(each)} times" for each in shown if _matters(each)]
         of_it = f": {', '.join(parts)}" if parts else ""
-        return f"{second} takes {self.ratio:.2f} times as long as {first}{of_it}."
+        unknown = [each.group for each in self.factors if not _is_known(each)]
+        rest = f"; not known: {', '.join(unknown)}" if unknown else ""
+        return f"{second} takes {self.ratio:.2f} times as long as {first}{of_it}{rest}."
 
 
 def _is_known(factor: Factor) -> bool:
@@ -237,12 +239,17 @@ def attribute(
         found,
         left,
         [
-            f"{(first if is_first else second).machine} with the other's {group}: {ends[key].how}"
-            for key in jobs
-            for group, is_first in [key]
-            if ends[key].time_ps is None
+            f"{(first if is_first else second).machine} with {_of_the_other(group)}: {end.how}"
+            for (group, is_first), end in ((key, ends[key]) for key in jobs)
+            if end.time_ps is None
         ],
     )
+
+
+def _of_the_other(group: str) -> str:
+    if group == ALL:
+        return f"all of the other's groups, for {REST}"
+    return f"the other's {group.removeprefix('the ')}"
 
 
 class End(NamedTuple):

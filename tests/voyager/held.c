@@ -333,6 +333,7 @@ static void a_job_goes_on_when_nobody_holds_it_any_more(void)
     begin();
     come(HERE, 5, LIMIT);
     come(1, 5, LIMIT);
+    charged = 0;
     take_hold(5);
     EXPECT(held_here == 1 && jobs_held == 1 && is_job_held(5) && !is_job_held(6) && charged == 5);
     charged = 0;

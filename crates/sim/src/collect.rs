@@ -241,7 +241,11 @@ fn rank(p: &ProcessView<'_>, time_ps: u64, waits: &Waits<'_>) -> RankSummary {
 fn status_of(how: &chasqui_node::Ended) -> i32 {
     match how {
         chasqui_node::Ended::Exit(status) => *status,
-        chasqui_node::Ended::Abort { status, .. } => *status & 0xff,
+        // Of an abort it is never that of success.
+        chasqui_node::Ended::Abort { status, .. } => match *status & 0xff {
+            0 => 1,
+            low => low,
+        },
         chasqui_node::Ended::Fault { signal, .. } => 128 + signal,
         chasqui_node::Ended::TooMuchOutput => TOO_MUCH_OUTPUT,
     }
@@ -308,8 +312,8 @@ fn verdict(
                 );
                 (Outcome::Aborted, status_of(how), text)
             }
-            chasqui_node::Ended::Abort { by, .. } => {
-                let text = format!("{rank} at {at}: status {} by {by}", status_of(how));
+            chasqui_node::Ended::Abort { status, by, .. } => {
+                let text = format!("{rank} at {at}: status {status} by {by}");
                 (Outcome::Aborted, status_of(how), text)
             }
             chasqui_node::Ended::Exit(_) => unreachable!("it breaks no job"),

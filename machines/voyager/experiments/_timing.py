@@ -59,6 +59,15 @@ class Timing:
         moments = sorted(moment for name in names for moment in self.ranks[rank][name, key])
         return self.cycle * mean_interval(moments) if moments else None
 
+    def interval_of_both(self, rank: int, one: str, other: str, key: int) -> Fraction | None:
+        """The same of two threads, from when the later one has begun until the earlier one ends."""
+        streams = [self.ranks[rank].get((name, key), []) for name in (one, other)]
+        if not all(streams):
+            return None
+        begin, end = max(min(each) for each in streams), min(max(each) for each in streams)
+        moments = sorted(at for each in streams for at in each if begin <= at <= end)
+        return self.cycle * mean_interval(moments)
+
 
 class Latency(Protocol):
     """A row with a latency and the overheads in it."""

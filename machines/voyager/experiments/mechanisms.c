@@ -56,10 +56,7 @@ enum mechanism {
     DMA,
     MECHANISMS
 };
-/* Messages that a thread announces together, and those of all threads that may be under way: a thread of two
- * has half of the places for tagged data. */
 enum { BYTES_MAX = BLOCKS ? 65536 : 4096 };
-enum { PROMISED = 4, SHARED_MAX = 8 };
 #define TEXT(number) AS_TEXT(number)
 #define AS_TEXT(number) #number
 
@@ -112,19 +109,24 @@ static struct share {
     uint32_t posted;
 } share[2];
 
-/* Queue 0 has a place for one more message of mine, and at most SHARED_MAX are under way. The others'
+/* Messages that a thread announces together, and those of all threads that may be under way. */
+static struct room {
+    uint32_t promised, most;
+} room;
+
+/* Queue 0 has a place for one more message of mine, and at most `room.most` are under way. The others'
  * promises are read after what has left, so that none of theirs is taken for mine. */
 static void reserve(void)
 {
     struct share *mine = &share[ME];
     if (mine->posted++ < mine->promised)
         return;
-    mine->promised += PROMISED;
+    mine->promised += room.promised;
     __asm__ volatile("fence rw, iorw" : : : "memory");
     for (;;) {
         uint32_t sent = *nes_pointer(&nes, CHASQUI_VOYAGER_EXPRESS_SENT);
         __asm__ volatile("fence i, r" : : : "memory");
-        if (mine->promised + share[!ME].promised - sent <= SHARED_MAX)
+        if (mine->promised + share[!ME].promised - sent <= room.most)
             return;
         nes_pause();
     }
@@ -183,6 +185,16 @@ ALWAYS_INLINE void receive_word(int by, uint32_t *word)
     }
 }
 
+/* One of so many places is free. */
+ALWAYS_INLINE void await_place(unsigned places)
+{
+    while (nes.posted[WORK] - nes.sent[WORK] >= places) {
+        nes_are_sent(&nes, WORK);
+        if (nes.posted[WORK] - nes.sent[WORK] >= places)
+            nes_pause();
+    }
+}
+
 /* The first word goes in the header. */
 ALWAYS_INLINE void send_tagged(const uint32_t *data, size_t bytes, size_t tag_bytes, bool resident)
 {
@@ -193,8 +205,7 @@ ALWAYS_INLINE void send_tagged(const uint32_t *data, size_t bytes, size_t tag_by
     if (THREADS > 1)
         reserve();
     else
-        while (nes.posted[WORK] - nes.sent[WORK] >= places && !nes_are_sent(&nes, WORK))
-            nes_pause();
+        await_place(places);
     if (!resident) {
         nes_copy(nes_tag_place(&nes, place), data + 1, bytes - 4);
         nes_tag_composed(&nes, place, bytes - 4);
@@ -615,6 +626,16 @@ static void contend(int by, size_t bytes)
 /* A packet each, so that threads can't take parts of each other's messages. */
 static bool may_contend(int by, size_t bytes) { return THREADS > 1 && by != DMA && bytes <= packet_bytes[by]; }
 
+/* All threads are idle. A thread of two has half of the places for tagged data, and does not know whose have left; without
+ * such data a message needs a slot of the queue only. */
+static void open_room(int by)
+{
+    for (unsigned i = 0; i < 2; i++)
+        share[i].promised = share[i].posted;
+    room.most = is_tagged(by) ? nes.tags / 2 : nes.express_slots;
+    room.promised = room.most / 2;
+}
+
 /* Before anything is timed: the data come as they were sent. Those of RESIDENT stay in SRAM from here on, so
  * all words are the same. All messages of the measurement before have come: their places may be written. */
 static void warm_up(int by, size_t bytes)
@@ -622,6 +643,7 @@ static void warm_up(int by, size_t bytes)
     struct transport transport = way_of(by, bytes)->transport;
     uint32_t word = 0x5a0000 + (uint32_t)bytes;
     meet();
+    open_room(by);
     for (size_t i = 0; i < bytes / 4; i++)
         source(by)[i] = word;
     for (unsigned place = 0; is_resident(by) && place < nes.tags; place++) {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -40,10 +40,11 @@ COLUMNS = (
 PACKET = {"basic": 88, "express": 4, "tag-on-48": 52, "tag-on-80": 84}
 SMALL = tuple(range(4, 92, 4))
 SMALL_QUICK = (4, 8, 16, 48, 52, 84, 88)
-LONG = (128, 256, 512, 768, 1024, 1536, 2048)
+LONG = (92, 108, 128, 256, 512, 768, 1024, 1536, 2048)
 LONG_QUICK = (512, 2048)
-DMA = (4, 16, 64, 88, 128, 256, 512, 768, 1024, 1536, 2048, 4096, 8192, 16384, 32768, 65536)
-DMA_QUICK = (4, 88, 2048, 65536)
+DMA = (*SMALL, *LONG, 4096)
+DMA_QUICK = (4, 88, 2048)
+BLOCKS = (8192, 16384, 32768, 65536)
 THREADS = (1, 2)
 # For the table of the LogP view.
 SHOWN = {"basic": (4, 48, 88), "express": (4, 8, 16, 88), "tag-on-48": (8, 52), "tag-on-80": (84,),
@@ -76,9 +77,9 @@ ALSO_LONG = {"basic": 2048, "tag-on-80": 1024}
 # Streams that are also sent without credits: of flush, with bytes.
 OVERRUN = [*((("express", "-"), size) for size in (4, 8, 16, 88)), (("tag-on-80", "flush"), 84),
            *((("basic", "flush"), size) for size in (88, 512, 2048))]  # fmt: skip
-# Then the program has no other mechanism, and room for the longest.
+# Then the program has no other mechanism, and room for the longest block.
 DMA_ALONE = "-DBLOCKS=1"
-TRIPS_DMA, STREAM_DMA = 10, 16  # 8 are left without the first quarter, as its ring has requests
+TRIPS_BLOCKS, STREAM_BLOCKS = 10, 16
 
 # What each assumption's effect is shown on: machine, name in the program, bytes.
 VARIED = {
@@ -89,11 +90,10 @@ VARIED = {
 }
 
 
-# What is measured again, with other messages before it and the code elsewhere, by so many bytes and
-# their multiples (another set of the caches, another part of a line): to see what that alone does.
-REPEATS = 4
+# Everything is measured so often, with the code elsewhere, by so many bytes and their multiples
+# (another set of the caches, another part of a line).
+PLACES = 5
 SHIFT_BYTES = 1036
-REPEATED = {**VARIED, "express through cache": ("flush", "through", 4)}
 
 
 @dataclass(frozen=True)
@@ -116,6 +116,11 @@ Points = list[tuple[str, Sequence[int]]]  # what mechanisms.c calls a mechanism,
 # (mechanism, variant, threads, bytes)
 Key = tuple[str, str, int, int]
 Case = tuple[str, str]  # mechanism, variant
+
+
+QUANTITIES = ("o_send", "o_recv", "latency", "gap")
+# Runs that have a mechanism's figures: DMA's, or others'.
+KINDS = {False: [""], True: ["-dma", "-blocks"]}
 
 
 # --- runs ----------------------------------------------------------------------------------------
@@ -146,10 +151,6 @@ def threads_of(name: str) -> Sequence[int]:
     return THREADS[:1] if name == "halves" else THREADS
 
 
-def repeat_name(machine: str, threads: int, turn: int) -> str:
-    return f"repeat-{machine}-{threads}-{turn}"
-
-
 def contended() -> dict[Case, int]:
     """The largest packet of each mechanism that two threads a side can use at once."""
     return {
@@ -159,16 +160,8 @@ def contended() -> dict[Case, int]:
     }
 
 
-def repeats(quick: bool) -> Iterator[Run]:
-    at_once = [(*CASES[case], size) for case, size in contended().items()]
-    for machine, threads in itertools.product(MACHINES, THREADS):
-        again = dict.fromkeys([*REPEATED.values(), *(at_once if threads > 1 else [])])
-        points = [(name, [size]) for where, name, size in again if where == machine]
-        for turn in range(1 if quick else REPEATS):
-            others: Points = [("basic", [8 * (turn + 1)]), *points[turn:], *points[:turn]]
-            moved = [] if quick else [f"-DSHIFT={SHIFT_BYTES * (turn + 1)}"]
-            name = repeat_name(machine, threads, turn)
-            yield _run(name, machine, threads, (TRIPS, STREAM), others, *moved)
+def place_name(name: str, place: int) -> str:
+    return f"{name}/{place}" if place else name
 
 
 def overrun_name(case: Case, size: int) -> str:
@@ -178,23 +171,30 @@ def overrun_name(case: Case, size: int) -> str:
 def runs(quick: bool) -> list[Run]:
     small, long = (SMALL_QUICK, LONG_QUICK) if quick else (SMALL, LONG)
     found = []
-    for machine, threads in itertools.product(MACHINES, THREADS):
-        points: Points = [
+    counts, few = (TRIPS, STREAM), (TRIPS_BLOCKS, STREAM_BLOCKS)
+    places = range(1 if quick else PLACES)
+    for machine, threads, place in itertools.product(MACHINES, THREADS, places):
+        others: Points = [
             (name, [*small, *_lengths(mechanism, threads, long)])
             for (mechanism, _), (where, name) in CASES.items()
             if where == machine and mechanism != "dma" and threads in threads_of(name)
         ]
-        name = f"{machine}-{threads}"
-        found.append(_run(name, machine, threads, (TRIPS, STREAM), points))
-        blocks: Points = [("dma", DMA_QUICK if quick else DMA)]
-        counts = (TRIPS_DMA, STREAM_DMA)
-        found.append(_run(f"{name}-dma", machine, threads, counts, blocks, DMA_ALONE))
+        shift = [f"-DSHIFT={SHIFT_BYTES * place}"] if place else []
+        alone = [DMA_ALONE, *shift]
+        short: Points = [("dma", DMA_QUICK if quick else DMA)]
+        blocks: Points = [("dma", BLOCKS[-1:] if quick else BLOCKS)]
+        for kind, of, points, flags in (
+            ("", counts, others, shift),
+            ("-dma", counts, short, alone),
+            ("-blocks", few, blocks, alone),
+        ):
+            name = place_name(f"{machine}-{threads}{kind}", place)
+            found.append(_run(name, machine, threads, of, points, *flags))
     found += [
         _run(overrun_name(case, size), "flush", 1, (4, STREAM), [(CASES[case][1], [size])],
              "-DCREDITS=0")
         for case, size in OVERRUN
     ]  # fmt: skip
-    found += repeats(quick)
     varied = sensitivity.assumptions("voyager", ASSUMED[:2] if quick else ASSUMED)
     for machine in MACHINES:
         points = [(name, [size]) for where, name, size in VARIED.values() if where == machine]
@@ -217,23 +217,35 @@ def figures(timing: Timing, name: str, size: int) -> Figures:
         o_recv=timing.spent(1, f"{name}/overhead", size),
         latency=timing.flight(name, size),
         gap=gap,
-        together=timing.interval(1, f"{name}/contended-0", f"{name}/contended-1", key=size),
+        together=timing.interval_of_both(1, f"{name}/contended-0", f"{name}/contended-1", size),
     )
 
 
-def measured(outputs: Mapping[str, Output]) -> dict[Key, Figures]:
-    timings = {
-        name: Timing(each)
-        for name, each in outputs.items()
-        if not name.startswith(("varied", "overrun", "repeat"))
-    }
-    found = {}
-    for (mechanism, variant), (machine, name) in CASES.items():
-        for threads in threads_of(name):
-            timing = timings[f"{machine}-{threads}{'-dma' if mechanism == 'dma' else ''}"]
+def measured(outputs: Mapping[str, Output]) -> dict[Key, list[Figures]]:
+    """With the code at each place."""
+    found: dict[Key, list[Figures]] = {}
+    for ((mechanism, variant), (machine, name)), place in itertools.product(
+        CASES.items(), range(PLACES)
+    ):
+        for threads, kind in itertools.product(threads_of(name), KINDS[mechanism == "dma"]):
+            if not (output := outputs.get(place_name(f"{machine}-{threads}{kind}", place))):
+                continue
+            timing = Timing(output)
             for size in timing.keys(f"{name}/left"):
-                found[mechanism, variant, threads, size] = figures(timing, name, size)
+                key = (mechanism, variant, threads, size)
+                found.setdefault(key, []).append(figures(timing, name, size))
     return found
+
+
+def average(every: Sequence[Figures]) -> Figures:
+    """The mean of each quantity."""
+
+    def of(values: Sequence[Fraction]) -> Fraction:
+        return sum(values, Fraction(0)) / len(values)
+
+    together = [each.together for each in every if each.together]
+    means = {name: of([getattr(each, name) for each in every]) for name in QUANTITIES}
+    return Figures(**means, together=of(together) if together else None)
 
 
 def varied_figures(output: Output) -> dict[str, Fraction]:
@@ -258,32 +270,18 @@ def is_small(key: Key) -> bool:
     return key[0] == "dma" or key[3] <= SMALL[-1]
 
 
-def every(
-    outputs: Mapping[str, Output], found: Mapping[Key, Figures], key: Key
-) -> Iterator[Figures]:
-    """What was measured of it in all runs that have it: the first, and those that repeat it."""
-    mechanism, variant, threads, size = key
-    machine, name = CASES[mechanism, variant]
-    if key in found:
-        yield found[key]
-    for turn in range(REPEATS):
-        if output := outputs.get(repeat_name(machine, threads, turn)):
-            yield figures(Timing(output), name, size)
-
-
-def contention(outputs: Mapping[str, Output], found: Mapping[Key, Figures]) -> Table:
-    """What two threads a side, at once, make of the gap of the largest packet: means of all runs,
-    and how far the ratio goes in single ones."""
+def contention(every: Mapping[Key, Sequence[Figures]]) -> Table:
+    """What two threads a side, at once, make of the gap of the largest packet; how far the ratio
+    goes with the code at single places."""
     rows: list[list[Value]] = []
     for case, size in contended().items():
-        gaps = [
-            (each.gap, each.together)
-            for each in every(outputs, found, (*case, THREADS[-1], size))
-            if each.together
-        ]
-        one, two = (sum(of) / Fraction(len(gaps)) for of in zip(*gaps, strict=True))
-        ratios = [together / gap for gap, together in gaps]
-        rows.append([*case, size, one, two, two / one, min(ratios), max(ratios)])
+        key: Key = (*case, THREADS[-1], size)
+        figures = every[key]
+        mean = average(figures)
+        ratios = [each.together / each.gap for each in figures if each.together]
+        assert mean.together
+        row: list[Value] = [*case, size, mean.gap, mean.together, mean.together / mean.gap]
+        rows.append([*row, min(ratios), max(ratios)])
     columns = ["mechanism", "variant", "size_bytes", "gap_one_ns", "gap_two_ns", "ratio",
                "ratio_least", "ratio_greatest"]  # fmt: skip
     return Table("contention", columns, rows)
@@ -306,22 +304,22 @@ def overrun(outputs: Mapping[str, Output], found: Mapping[Key, Figures]) -> Tabl
     return Table("overrun", columns, rows)
 
 
-def repeated(outputs: Mapping[str, Output], found: Mapping[Key, Figures]) -> Table:
-    """The same messages behind others and with the code elsewhere: the least and the greatest."""
-    cases = {place: case for case, place in CASES.items()}
+def repeated(every: Mapping[Key, Sequence[Figures]]) -> Table:
+    """Of each mechanism the size at which the place of the code matters most, by quantity."""
+    cases = dict.fromkeys(key[:3] for key in every)
     rows: list[list[Value]] = []
-    for (label, (machine, name, size)), threads in itertools.product(REPEATED.items(), THREADS):
-        key: Key = (*cases[machine, name], threads, size)
-        for quantity in ("o_send", "o_recv", "latency", "gap", "together"):
-            values = [
-                value for each in every(outputs, found, key) if (value := getattr(each, quantity))
-            ]
-            if values:
-                least, greatest = min(values), max(values)
-                spread = 100 * (greatest / least - 1)
-                rows.append([label, threads, quantity, size, least, greatest, spread])
-    columns = ["message", "threads", "quantity", "size_bytes", "least_ns", "greatest_ns",
-               "spread_percent"]  # fmt: skip
+    for case, quantity in itertools.product(cases, [*QUANTITIES, "together"]):
+        spreads = []
+        for key, figures in every.items():
+            values = [value for each in figures if (value := getattr(each, quantity))]
+            if key[:3] == case and values:
+                least, most = min(values), max(values)
+                spreads.append((100 * (most / least - 1), key[3], least, most))
+        if spreads:
+            percent, size, least, most = max(spreads)
+            rows.append([*case, quantity, size, least, most, percent])
+    columns = ["mechanism", "variant", "threads", "quantity", "size_bytes", "least_ns",
+               "greatest_ns", "spread_percent"]  # fmt: skip
     return Table("repeated", columns, rows)
 
 
@@ -352,12 +350,25 @@ PAIRS = [
     *[
         (("express", loads), (to, variant))
         for loads in ("-", "through cache", "two loads")
-        for to in ("tag-on-80", "basic")
+        for to in ("tag-on", "basic")
         for variant in MACHINES
     ],
-    (("express", "-"), ("tag-on-80", "resident")),
+    (("express", "-"), ("tag-on", "resident")),
     *[(("basic", variant), ("dma", variant)) for variant in MACHINES],
 ]
+
+
+# By how much one must be better to count as such: more than the place of code may make of means.
+CHANCE = Fraction(1, 100)
+
+
+def of_case(found: Mapping[Key, Figures], case: Case) -> dict[int, Figures]:
+    """A mechanism with one thread, by size; Tag-On by the shorter of its forms that takes it."""
+    mechanism, variant = case
+    if mechanism != "tag-on":
+        return {key[3]: each for key, each in found.items() if key[:3] == (*case, 1)}
+    short, long = (of_case(found, (f"tag-on-{n}", variant)) for n in (48, 80))
+    return long | {size: each for size, each in short.items() if size <= PACKET["tag-on-48"]}
 
 
 def crossovers(found: Mapping[Key, Figures], pairs: Sequence[tuple[Case, Case]] = PAIRS) -> Table:
@@ -365,14 +376,15 @@ def crossovers(found: Mapping[Key, Figures], pairs: Sequence[tuple[Case, Case]] 
     is, up to the largest of both."""
     rows = []
     for short, long in pairs:
-        of_short, of_long = (
-            {key[3]: each for key, each in found.items() if key[:3] == (*case, 1)}
-            for case in (short, long)
-        )
+        of_short, of_long = of_case(found, short), of_case(found, long)
         sizes = sorted(of_short.keys() & of_long.keys())
         row: list[Value] = [case_label(*short), case_label(*long)]
         for metric in METRICS.values():
-            worse = [size for size in sizes if metric(of_long[size]) >= metric(of_short[size])]
+            worse = [
+                size
+                for size in sizes
+                if metric(of_long[size]) >= (1 - CHANCE) * metric(of_short[size])
+            ]
             better = [size for size in sizes if size not in worse]
             always = [size for size in better if size > max(worse, default=0)]
             row += [min(better, default=None), min(always, default=None)]
@@ -425,16 +437,17 @@ def findings(found: Mapping[Key, Figures]) -> list[str]:
 
 
 def report(outputs: Mapping[str, Output]) -> Report:
-    found = measured(outputs)
+    every = measured(outputs)
+    found = {key: average(each) for key, each in every.items()}
     bases = [f"varied-{machine}" for machine in MACHINES]
     varied, varied_text, sentence = sensitivity.report(
         bases, sensitivity.assumptions("voyager", ASSUMED), outputs, varied_figures
     )
     results = Table("results", COLUMNS, [row(k, f) for k, f in found.items() if is_small(k)])
     long = Table("long", COLUMNS, [row(k, f) for k, f in found.items() if not is_small(k)])
-    apart = contention(outputs, found)
+    apart = contention(every)
     over = overrun(outputs, found)
-    again = repeated(outputs, found)
+    again = repeated(every)
     sizes = ", ".join(
         f"{label} of {size:,} bytes ({where})" for label, (where, _, size) in VARIED.items()
     )
@@ -442,10 +455,10 @@ def report(outputs: Mapping[str, Output]) -> Report:
         [
             logp_view(found, outputs["flush-1"].clock_ns("node.bus")),
             "Gap with one thread at work, and with two that send and two that receive [ns], of "
-            "threads that share a queue: means of runs with the code elsewhere, and their ratio\n"
+            "threads that share a queue, and their ratio: mean, least and greatest\n"
             + apart.text(left=(0, 1)),
-            "The same messages behind others and with the code elsewhere: least and greatest "
-            "[ns], and by how much they differ [%]\n" + again.text(left=(0, 1)),
+            "Where the place of the code matters most: the least and the greatest [ns], and by how "
+            "much they differ [%]\n" + again.text(left=(0, 1)),
             "Gap with credits, and without [ns]; packets of the latter that the service processor "
             "had to deliver [%]\n" + over.text(left=(0, 1)),
             f"Change [%] when an assumption is halved or doubled, for {sizes}\n{varied_text}",

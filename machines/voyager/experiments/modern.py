@@ -14,8 +14,8 @@ from ._timing import STREAM, TRIPS, Timing
 from .mechanisms import (
     COLUMNS,
     DMA_ALONE,
-    STREAM_DMA,
-    TRIPS_DMA,
+    STREAM_BLOCKS,
+    TRIPS_BLOCKS,
     Case,
     Figures,
     Key,
@@ -99,7 +99,7 @@ def runs(quick: bool) -> list[Run]:
     blocks = BLOCKS[-1:] if quick else BLOCKS
     found = [
         _run("sizes", (TRIPS, STREAM), points),
-        _run("blocks", (TRIPS_DMA, STREAM_DMA), {"dma": blocks}, DMA_ALONE),
+        _run("blocks", (TRIPS_BLOCKS, STREAM_BLOCKS), {"dma": blocks}, DMA_ALONE),
     ]
     varied = _run("varied", (TRIPS, STREAM), {CASES[case]: [size] for case, size in VARIED.items()})
     found += [_behind(varied, ns) for ns in (ATTACH_NS[:2] if quick else ATTACH_NS)]
