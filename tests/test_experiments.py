@@ -364,35 +364,6 @@ def test_mechanisms_have_what_the_logp_view_needs(results: Path) -> None:
 
 
 @pytest.mark.core
-def test_cross_overs_are_first_and_always_and_beyond_chance() -> None:
-    """At 8 bytes the second is better by less than chance makes, at 12 it is, at 16 it is not.
-    Tag-On is its shorter form as long as that takes a message."""
-    module = running.module_of("voyager/mechanisms")
-
-    def of(case: tuple[str, str], latencies: dict[int, int]) -> dict[Any, Any]:
-        return {
-            (*case, 1, size): module.Figures(
-                Fraction(1), Fraction(1), Fraction(ns), Fraction(1), None
-            )
-            for size, ns in latencies.items()
-        }
-
-    found = {
-        **of(("express", "-"), dict.fromkeys((4, 8, 12, 16, 20, 56), 1000)),
-        **of(("tag-on-48", "flush"), {4: 1100, 8: 995, 12: 900, 16: 1000, 20: 900, 56: 2000}),
-        **of(("tag-on-80", "flush"), {4: 900, 8: 900, 12: 1100, 16: 900, 20: 1200, 56: 900}),
-    }
-    pairs = [(("express", "-"), ("tag-on", "flush"))]
-    table = module.crossovers(found, pairs)
-    (row,) = table.rows
-    values = dict(zip(table.columns, row, strict=True))
-    assert (values["latency_first_bytes"], values["latency_always_bytes"]) == (12, 20)
-    assert values["overhead_first_bytes"] is None
-    assert values["overhead_always_bytes"] is None
-    assert values["compared_up_to_bytes"] == 56
-
-
-@pytest.mark.core
 def test_express_takes_what_its_path_takes(results: Path) -> None:
     """From the store at the NES to the load that finds it: 500 ns (machines/voyager/README.md).
     L adds the store's way over the bus, 3 clocks, and up to one turn of the loop that polls; the

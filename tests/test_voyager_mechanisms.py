@@ -1,0 +1,56 @@
+"""What voyager/mechanisms makes of its figures.
+
+Use this when machines/voyager/experiments/mechanisms.py changes.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from chasqui.experiment import running
+
+
+@pytest.mark.core
+def test_cross_overs_are_first_and_always_and_beyond_chance() -> None:
+    """At 8 bytes the second is better by less than chance makes, at 12 it is, at 16 it is not.
+    Tag-On is its shorter form as long as that takes a message."""
+    module = running.module_of("voyager/mechanisms")
+
+    def of(case: tuple[str, str], latencies: dict[int, int]) -> dict[Any, Any]:
+        return {
+            (*case, 1, size): module.Figures(
+                Fraction(1), Fraction(1), Fraction(ns), Fraction(1), None
+            )
+            for size, ns in latencies.items()
+        }
+
+    found = {
+        **of(("express", "-"), dict.fromkeys((4, 8, 12, 16, 20, 56), 1000)),
+        **of(("tag-on-48", "flush"), {4: 1100, 8: 995, 12: 900, 16: 1000, 20: 900, 56: 2000}),
+        **of(("tag-on-80", "flush"), {4: 900, 8: 900, 12: 1100, 16: 900, 20: 1200, 56: 900}),
+    }
+    pairs = [(("express", "-"), ("tag-on", "flush"))]
+    table = module.crossovers(found, pairs)
+    (row,) = table.rows
+    values = dict(zip(table.columns, row, strict=True))
+    assert (values["latency_first_bytes"], values["latency_always_bytes"]) == (12, 20)
+    assert values["overhead_first_bytes"] is None
+    assert values["overhead_always_bytes"] is None
+    assert values["compared_up_to_bytes"] == 56
+
+
+@pytest.mark.core
+def test_two_threads_are_timed_while_both_work() -> None:
+    """One begins later and ends later: what each does alone does not count."""
+    timing = running.module_of("voyager/mechanisms").Timing.__new__(
+        running.module_of("voyager/mechanisms").Timing
+    )
+    timing.cycle = Fraction(1)
+    one, other = [0, 100, 200, 210, 220, 230], [205, 215, 225, 235, 900, 1800]
+    timing.ranks = [{}, {("a", 4): one, ("b", 4): other}]
+    # From 205 to 230: 205, 210, 215, 220, 225, 230, of which the first quarter is left out.
+    assert timing.interval_of_both(1, "a", "b", 4) == 5
+    assert timing.interval_of_both(1, "a", "c", 4) is None
