@@ -5,7 +5,8 @@
  * it sends without is its fault. So what has come is always taken, and nothing waits on the wire for long.
  *
  * A worm begins with a head that the firmware has made, out of the processes' reach. The firmware at the other end trusts it.
- * Each engine does one thing at a time. A message is received whole, then moved on.
+ * Each engine does one thing at a time. A message is received whole, then moved on. What slots hold is short; the data of long
+ * messages are fetched and delivered in fragments (long.h).
  *
  * On a card with a list of tags (firmware/tags, TAGS) it passes requests and messages to that. What this adds is in list.h.
  */
@@ -15,11 +16,13 @@
 #define SLOT CHASQUI_MPINP_SLOT_BYTES
 #define ENVELOPE sizeof(struct chasqui_envelope)
 #define END sizeof(struct chasqui_mpinp_end)
+#define FRAGMENT 4096 /* longest [bytes] */
+#define SLOT_BITS (CHASQUI_MPINP_ARRIVED_MESSAGE | CHASQUI_MPINP_SLOT_POSTS | CHASQUI_MPINP_SLOT_PUTS | CHASQUI_MPINP_SLOT_PART)
 
 /* What comes. Behind data and envelope is room for the rest of the end. */
 struct buffer {
     struct chasqui_mpinp_head head;
-    char data[SLOT];
+    char data[FRAGMENT + END];
 };
 
 /* What a process and another one have sent to each other. */
@@ -41,10 +44,13 @@ struct process {
     uint32_t sent; /* that have left */
     uint32_t told; /* that its software has been told of */
     uint32_t arrived; /* messages */
+    struct put *puts; /* by name, long messages that are sent, and receives of such */
+    struct landing *landings;
+    uint64_t puts_done, puts_told; /* HOST_PUTS: as it is, and as its software was told */
     bool is_refused; /* it has done what it may not: nothing more of it is sent */
 };
 
-enum moved { NOTHING, MESSAGE, COUNT, DELIVERY, ANSWER };
+enum moved { NOTHING, MESSAGE, COUNT, DELIVERY, ANSWER, ENTRY, FETCH, LANDING };
 
 static struct buffer buffers[BUFFERS];
 static struct process processes[CHASQUI_NP_PROCESSES_MAX];
@@ -64,6 +70,9 @@ struct card {
     enum moved moves;
     uint32_t teller; /* process that is told next */
     bool tells; /* some process may have to be told */
+    bool fetches; /* a fragment is fetched before what has come moves on */
+    bool sends_fragment; /* the worm is one */
+    bool sent_fragment; /* the last one before was */
 };
 
 extern char _end[]; /* of the image: tables follow */
@@ -89,6 +98,11 @@ static void refuse(uint32_t process, uint64_t why)
 {
     processes[process].is_refused = true;
     np_store(CHASQUI_NP_FAULT, process | why);
+}
+
+static inline struct chasqui_envelope *envelope_of(struct buffer *buffer)
+{
+    return (void *)(buffer->data + (buffer->head.bytes + 7u & ~7u));
 }
 
 #ifdef TAGS
@@ -137,14 +151,14 @@ static inline void give_place(struct card *card)
 /* Why the message of `process` can't leave: FAULT bits, or none. Now it counts. */
 static inline uint64_t account(const struct card *card, struct peer *peer, const struct chasqui_mpinp_head *slot)
 {
-    uint32_t given = slot->credit - peer->told;
+    uint32_t given = slot->credit - peer->told, bits = slot->counts;
     if (given > peer->arrived - peer->told)
         return CHASQUI_NP_FAULT_GIVEN;
-    if (slot->counts == 0) {
+    if (bits == 0) {
         if (given < (card->credit + 1) / 2)
             return CHASQUI_NP_FAULT_GIVEN;
     } else {
-        if (slot->counts != 1)
+        if (bits != CHASQUI_MPINP_ARRIVED_MESSAGE && (!(bits & CHASQUI_MPINP_ARRIVED_MESSAGE) || bits & ~SLOT_BITS))
             return CHASQUI_NP_FAULT_SLOT;
         if (peer->sent - peer->credited >= card->credit)
             return CHASQUI_NP_FAULT_CREDIT;
@@ -154,7 +168,19 @@ static inline uint64_t account(const struct card *card, struct peer *peer, const
     return 0;
 }
 
-/* The head of the process's next slot leaves. */
+#include "long.h"
+
+/* The process's next slot is done with. */
+static inline void slot_left(struct card *card, struct process *process)
+{
+    process->slot += SLOT;
+    if (process->slot == process->window + 4096 + card->slots * SLOT)
+        process->slot = process->window + 4096;
+    process->sent++;
+    card->tells = true;
+}
+
+/* The head of the process's next slot leaves, or the slot begins a long message. */
 static inline void send_head(struct card *card, struct process *process)
 {
     /* The process may change its slot meanwhile. */
@@ -164,6 +190,15 @@ static inline void send_head(struct card *card, struct process *process)
     uint64_t why = CHASQUI_NP_FAULT_SLOT;
     if (slot.node < card->nodes && slot.process < card->process_count && slot.bytes <= CHASQUI_MPINP_SLOT_DATA_BYTES)
         why = account(card, &process->peers[slot.node * card->per_node + slot.process], &slot);
+    if (!why && slot.counts & (CHASQUI_MPINP_SLOT_POSTS | CHASQUI_MPINP_SLOT_PUTS)) {
+        if (slot.counts & CHASQUI_MPINP_SLOT_PUTS) {
+            if (!long_put(card, process, &slot))
+                return refuse(card->sender, CHASQUI_NP_FAULT_REQUEST);
+            return slot_left(card, process);
+        }
+        if (!long_post(card, process, &slot))
+            why = CHASQUI_NP_FAULT_REQUEST;
+    }
     if (why)
         return refuse(card->sender, why);
     card->bytes = (slot.bytes + 7u & ~7u) + ENVELOPE;
@@ -180,22 +215,33 @@ static inline void send_head(struct card *card, struct process *process)
     card->is_headed = false;
 }
 
+/* Slots and fragments in turn. */
 static inline void send_next(struct card *card)
 {
+    bool has_fragment = fetched != left;
+    if (has_fragment && !card->sent_fragment) {
+        card->sent_fragment = true;
+        return long_send(card);
+    }
+    card->sent_fragment = false;
     for (uint32_t i = 0; i < card->process_count; i++) {
         card->sender = card->sender + 1 < card->process_count ? card->sender + 1 : 0;
         struct process *process = &processes[card->sender];
-        if (process->sent == process->produced || process->is_refused)
-            continue;
-        send_head(card, process);
-        if (card->sends)
-            return;
+        while (process->sent != process->produced && !process->is_refused) {
+            send_head(card, process);
+            if (card->sends)
+                return;
+        }
     }
+    if (has_fragment)
+        long_send(card);
 }
 
 /* A block of the worm has left. */
 static inline void block_sent(struct card *card)
 {
+    if (card->sends_fragment)
+        return long_sent(card);
     struct process *process = &processes[card->sender];
     if (!card->is_headed) {
         card->is_headed = true;
@@ -204,23 +250,21 @@ static inline void block_sent(struct card *card)
         return;
     }
     card->sends = false;
-    process->slot += SLOT;
-    if (process->slot == process->window + 4096 + card->slots * SLOT)
-        process->slot = process->window + 4096;
-    process->sent++;
-    card->tells = true;
+    slot_left(card, process);
 }
 
 static inline void move_message(struct card *card)
 {
     struct buffer *buffer = &buffers[card->moved % BUFFERS];
+    if (buffer->head.counts & CHASQUI_MPINP_SLOT_FRAGMENT)
+        return long_arrived(card, buffer);
     struct chasqui_mpinp_head from = buffer->head;
     struct process *process = &processes[from.to];
     struct peer *peer = &process->peers[from.node * card->per_node + from.process];
     peer->credited = from.credit;
-    peer->arrived += from.counts;
+    peer->arrived += from.counts & CHASQUI_MPINP_ARRIVED_MESSAGE;
     uint64_t data = from.bytes + 7u & ~7u;
-    struct chasqui_mpinp_end *end = (void *)(buffer->data + data);
+    struct chasqui_mpinp_end *end = (void *)envelope_of(buffer);
     end->head = from;
     end->number = ++process->arrived;
     end->sent = process->told = process->sent;
@@ -234,12 +278,18 @@ static inline void move_message(struct card *card)
     next_place(card, process);
 }
 
-/* A process is told how many slots have left when that is half of its window. Messages that come to it say so besides. */
+/* A process is told how many slots have left when that is half of its window. Messages that come to it say so besides. Of a long
+ * message it is told at once. */
 static inline void move_count(struct card *card)
 {
     for (uint32_t i = 0; i < card->process_count; i++) {
         card->teller = card->teller + 1 < card->process_count ? card->teller + 1 : 0;
         struct process *process = &processes[card->teller];
+        if (process->puts_done != process->puts_told) {
+            count = process->puts_told = process->puts_done;
+            card->moves = COUNT;
+            return move(process->host + CHASQUI_MPINP_HOST_PUTS, &count, sizeof count);
+        }
         if ((process->sent - process->told) * 2 < card->slots && !tags_tell(card->teller))
             continue;
         count = tags_count(card->teller, process->told = process->sent);
@@ -252,7 +302,7 @@ static inline void move_count(struct card *card)
 /* The host's DMA is done. */
 static inline void block_moved(struct card *card)
 {
-    if (tags_delivered(card))
+    if (tags_delivered(card) || long_moved(card))
         return;
     if (card->moves == MESSAGE) {
         card->moved++;
@@ -280,8 +330,9 @@ static void begin(struct card *card)
         process->host = host + i * host_bytes;
         process->place = process->host + 4096;
         process->peers = peers;
-        peers += card->nodes * card->per_node;
+        peers = (void *)long_begin((char *)(peers + card->nodes * card->per_node), process);
     }
+    long_settings(card);
     tags_begin();
     give_place(card);
 }
@@ -325,10 +376,16 @@ void _start(void)
         if (event & CHASQUI_NP_EVENT_DOORBELL)
             doorbells(&card);
         tags_hear(event);
-        if (card.moves == NOTHING && tags_are_ready(&card))
+        if (card.moves == NOTHING && card.fetches)
+            long_fetch(&card);
+        while (card.moves == NOTHING && tags_are_ready(&card)) {
             move_message(&card);
+            card.fetches = true;
+        }
         if (!card.sends)
             send_next(&card);
+        if (card.moves == NOTHING)
+            long_fetch(&card);
         if (card.moves == NOTHING && card.tells)
             move_count(&card);
     }
