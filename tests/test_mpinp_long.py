@@ -28,7 +28,7 @@ def carry_out(out: Path, program: Path, machine: str, *words: str, sets: list[st
     return done.stdout
 
 
-# Settings, ranks, ranks of a node. Tables of 32 entries reach 14 of four pages at a time, or of one.
+# Settings, ranks, ranks of a node. Tables of 32 entries reach 15 of four pages, or of one.
 PLACES = {
     "apart": ([], "3", "1"),
     "pairs": (["mpinp.shared.entry_pages=2"], "4", "2"),
@@ -123,9 +123,7 @@ def test_results_do_not_depend_on_how_it_is_simulated(compile_c: Compiler, tmp_p
         ("mpinp.shared.pages=127", "each has 31 entries of the page table; from 32 to"),
     ],
 )
-def test_what_does_not_fit_is_refused(
-    examples: Path, tmp_path: Path, sets: str, said: str
-) -> None:
+def test_what_does_not_fit_is_refused(examples: Path, tmp_path: Path, sets: str, said: str) -> None:
     words = ["run", "-np", "2", "--machine", "mpinp/bip", "--set", sets]
     done = command(*words, "--", str(examples / "ring"), directory=tmp_path)
     assert done.returncode == 2

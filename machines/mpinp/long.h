@@ -29,13 +29,13 @@ struct landing {
 /* What is under way from and to another process. */
 struct channel {
     struct landing *first, *last; /* receives, of which the first one is served */
-    bool is_granted;              /* its next stretch is: it has a name */
-    bool is_wanting;              /* it is among those that wait for that */
+    bool is_granted; /* its next stretch is: it has a name */
+    bool is_wanting; /* it is among those that wait for that */
     uint8_t name;
-    uint8_t grant;   /* the name of what may be sent next at the other side, and 1; 0: none */
+    uint8_t grant; /* the name of what may be sent next at the other side, and 1; 0: none */
     bool is_sending; /* a message */
     uint64_t exposed, begun; /* receives, and sends */
-    struct channel *next;    /* that waits for a grant's resources */
+    struct channel *next; /* that waits for a grant's resources */
 };
 
 struct put {
@@ -50,11 +50,12 @@ static struct channel *channels;
 static struct channel *wanting; /* channels whose first receive is to be granted; the last came first */
 static struct put puts[LONG];
 static uint32_t puts_used, landing_names; /* a bit for each name */
-static uint64_t puts_seen;                /* HOST_PUTS */
+static uint64_t puts_seen; /* HOST_PUTS */
 static size_t stretch_bytes, fragment_max, entry_bytes;
-static uint32_t half;                           /* of the process's entries */
+static uint32_t half; /* of the process's entries */
 static bool is_short, is_short_for_landings; /* of entries, since the last were given back */
 static int device_file;
+static const char not_pinned[] = "mpinp: the kernel does not pin a buffer";
 
 static bool long_open(const struct chasqui_ni_identification *ni, int ni_fd)
 {
@@ -70,6 +71,16 @@ static bool long_open(const struct chasqui_ni_identification *ni, int ni_fd)
     channels = chq_malloc(ni->ranks * sizeof *channels);
     memset(channels, 0, ni->ranks * sizeof *channels);
     return true;
+}
+
+/* The number of the lowest bit that is set. By a loop: for __builtin_ctz the compiler has a table, by which constants of all
+ * machines' programs would lie elsewhere. */
+static inline uint32_t lowest(uint64_t bits)
+{
+    uint32_t number = 0;
+    for (; !(bits & 1); bits >>= 1)
+        number++;
+    return number;
 }
 
 /* --- pages ---------------------------------------------------------------------------------------------- */
@@ -99,8 +110,7 @@ static bool pin(struct chasqui_mpinp_long *what, const char *at, uint32_t flags,
     if (result == NO_MEMORY)
         return false;
     what->is_in_page = (uintptr_t)at % PAGE + what->bytes <= PAGE;
-    if (likely(result >= 0 &&
-               (what->is_in_page || asked.valid * entry_bytes >= (uintptr_t)at % PAGE + what->bytes))) {
+    if (likely(result >= 0 && (what->is_in_page || asked.valid * entry_bytes >= (uintptr_t)at % PAGE + what->bytes))) {
         what->entry = asked.first;
         what->offset = (uint32_t)((uintptr_t)at % PAGE);
         return true;
@@ -110,7 +120,7 @@ static bool pin(struct chasqui_mpinp_long *what, const char *at, uint32_t flags,
         unpin(what->name);
     access(at, what->bytes, flags & CHASQUI_MPINP_PIN_WRITE);
     if (result < 0)
-        chq_die("mpinp: the kernel does not pin a buffer");
+        chq_die(not_pinned);
     return false;
 }
 
@@ -131,7 +141,7 @@ static bool grant(struct channel *channel, struct chasqui_mpinp_post *post)
     uint32_t free = ~landing_names & ((1u << LONG) - 1);
     if (unlikely(!free || is_short_for_landings))
         return false;
-    uint32_t name = (uint32_t)__builtin_ctz(free);
+    uint32_t name = lowest(free);
     struct landing *landing = channel->first;
     post->room.bytes = (uint32_t)stretch_of(landing->left);
     post->room.name = (uint16_t)(LONG + name);
@@ -208,7 +218,7 @@ static void send_grants(void)
         *link = channel->next;
         channel->is_wanting = false;
         peers[rank].sent++;
-        const struct chasqui_envelope envelope = {.kind = CHASQUI_PACKET_CLEAR_TO_SEND};
+        struct chasqui_envelope envelope = {.kind = CHASQUI_PACKET_CLEAR_TO_SEND};
         compose(&peers[rank], &envelope, &post, sizeof post,
                 CHASQUI_MPINP_ARRIVED_MESSAGE | CHASQUI_MPINP_SLOT_POSTS | CHASQUI_MPINP_SLOT_PART);
     }
@@ -259,7 +269,7 @@ static bool mpinp_put(const struct chasqui_envelope *fin, const void *from, uint
     uint32_t free = ~puts_used & ((1u << LONG) - 1);
     if (channel->is_sending || to >> NUMBER_SHIFT != channel->begun || !free)
         return false;
-    uint32_t name = (uint32_t)__builtin_ctz(free);
+    uint32_t name = lowest(free);
     puts_used |= 1u << name;
     puts[name] = (struct put){.from = from, .left = bytes, .envelope = *fin};
     channel->is_sending = true;
@@ -293,9 +303,9 @@ static __attribute__((noinline)) void long_go_on(void)
     uint64_t left_now = *(volatile uint64_t *)(host + CHASQUI_MPINP_HOST_PUTS), changed = left_now ^ puts_seen;
     puts_seen = left_now;
     for (; changed; changed &= changed - 1)
-        has_left((uint32_t)__builtin_ctzll(changed));
+        has_left(lowest(changed));
     for (uint32_t names = puts_used; names; names &= names - 1)
-        send_stretch((uint32_t)__builtin_ctz(names));
+        send_stretch(lowest(names));
     if (wanting)
         send_grants();
 }

@@ -27,6 +27,7 @@ FORCED = {
     "bip": ("mpinp/bip", []),
 }
 LEAST_DMA = 16  # shorter data are stored even so
+STORED_MAX = 960  # what a slot of bip's window holds
 ASSUMED = (
     "mpinp.pci.posted", "mpinp.pci.burst", "node.bus.address", "node.dram.first_chunk",
     "node.write_buffer.posted",
@@ -100,7 +101,8 @@ def samples(outputs: Mapping[str, Output]) -> Iterator[tuple[str, str, str, int,
             if (name := name_of(forced, size)) not in outputs:
                 continue
             output = outputs[name]
-            yield variant, "send", path or "pio", size, spent_ns(output, 0, "send")
+            goes = path or ("pio" if size <= STORED_MAX else "dma")
+            yield variant, "send", goes, size, spent_ns(output, 0, "send")
             if path != "pio":
                 yield variant, "receive", "dma", size, spent_ns(output, 1, "receive")
             else:
@@ -119,6 +121,8 @@ def crossover(found: Sequence[Row], what: str, one: tuple[str, str], other: tupl
     both = sorted(set(ours) & set(theirs))
     less = [size for size in both if ours[size] < theirs[size]]
     name, rival = (" by ".join(each) for each in (one, other))
+    if not both:
+        return f"To {what}, {name} and {rival} have no length in common."
     if not less:
         return f"To {what}, {name} costs more than {rival} at every length that both have."
     if less == both:
@@ -137,6 +141,7 @@ def findings(found: Sequence[Row]) -> list[str]:
         crossover(found, "send", ("mcp", "dma"), ("mcp", "pio")),
         crossover(found, "receive", ("mcp", "dma"), ("mcp", "pio")),
         crossover(found, "send", ("mcp", "dma"), ("bip", "pio")),
+        crossover(found, "send", ("mcp", "dma"), ("bip", "dma")),
         crossover(found, "receive", ("mcp", "dma"), ("bip", "dma")),
     ]
 

@@ -33,9 +33,12 @@ int64_t wait_control(uint64_t request, uint64_t argument);
 void wait_interrupt(void);
 #else
 #define AGENT_INTERRUPT 0 /* there is none */
+_Static_assert(CHASQUI_MPINP_MCP_DEVICE == CHASQUI_MPINP_DEVICE + 1 &&
+                   CHASQUI_MPINP_TAGS_DEVICE == CHASQUI_MPINP_DEVICE + 2,
+               "one comparison");
 static inline bool agent_serves(uint32_t device)
 {
-    return device == CHASQUI_MPINP_MCP_DEVICE || device == CHASQUI_MPINP_DEVICE || device == CHASQUI_MPINP_TAGS_DEVICE;
+    return device - CHASQUI_MPINP_DEVICE <= CHASQUI_MPINP_TAGS_DEVICE - CHASQUI_MPINP_DEVICE;
 }
 static inline int64_t wait_control(uint64_t request, uint64_t argument)
 {

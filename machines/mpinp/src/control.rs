@@ -391,10 +391,14 @@ mod tests {
             "{text}"
         );
         assert_eq!(control(Image::Channels).check(&placement(RANKS_OF_EVENTS, 1), &shared, true), Ok(()));
-        let text = control(Image::Channels).check(&placement(RANKS_OF_EVENTS + 1, 1), &shared, true).unwrap_err();
+        let text =
+            control(Image::Channels).check(&placement(RANKS_OF_EVENTS + 1, 1), &shared, true).unwrap_err();
         assert!(text.ends_with("up to 84 ranks can run"), "{text}");
         assert!(
-            control(Image::Mcp).check(&placement(9, 9), &shared, true).unwrap_err().contains("up to 8 processes")
+            control(Image::Mcp)
+                .check(&placement(9, 9), &shared, true)
+                .unwrap_err()
+                .contains("up to 8 processes")
         );
         assert_eq!(control(Image::Bip).check(&placement(200, 4), &shared, true), Ok(()));
         assert!(control(Image::Mcp).check_recording(Keep::Messages).is_err());
@@ -422,6 +426,26 @@ mod tests {
         assert_eq!(control(64).mistakes(&kept), Vec::<String>::new());
         assert!(control(64).mistakes(&plain)[0].contains("mpinp.shared.kept = 0"));
         assert_eq!(control(48).mistakes(&kept), ["mpinp.control.tlb = 48: 0 and powers of two are allowed"]);
+    }
+
+    #[test]
+    fn thin_firmware_has_pages_where_a_kernel_pins_them() {
+        let control = |image, dma| Control { image, dma, ..Control::default() };
+        for image in [Image::Bip, Image::Tags] {
+            assert!(control(image, true).has_pages(true));
+            assert!(!control(image, true).has_pages(false) && !control(image, false).has_pages(true));
+        }
+        assert!(control(Image::Mcp, false).has_pages(true));
+        assert!(!control(Image::Slowdown, true).has_pages(true));
+        let (few, two) =
+            (Shared { pages: 255, ..Shared::default() }, Placement::new(vec![2], 2, MapBy::Slot));
+        assert!(control(Image::Bip, true).check(&two, &few, true).unwrap_err().contains("31 entries"));
+        assert_eq!(control(Image::Bip, true).check(&two, &few, false), Ok(()));
+        let odd = Control { fragment: Bytes::from_bytes(1000), ..Control::default() };
+        assert_eq!(
+            odd.mistakes(&Shared::default()),
+            ["mpinp.control.fragment = 1000 B: powers of two are allowed"]
+        );
     }
 
     #[test]

@@ -39,7 +39,8 @@ struct put {
     uint8_t name;
     bool is_used;
 };
-_Static_assert(LONG * (sizeof(struct put) + sizeof(struct landing)) <= CHASQUI_NP_LONG_BYTES, "what the machine keeps room for");
+_Static_assert(LONG * (sizeof(struct put) + sizeof(struct landing)) <= CHASQUI_NP_LONG_BYTES,
+               "what the machine keeps room for");
 
 /* Of a process. */
 struct longs {
@@ -76,7 +77,8 @@ static enum stage stage;
 static bool is_first; /* a fragment is sent before a slot is */
 static bool has_waited; /* one is fetched before what has come moves on */
 static uint32_t untold; /* messages that have left, of which their processes were not told */
-static uint32_t under_way; /* receives that are posted, and messages of which their processes were not told that they have left */
+static uint32_t
+    under_way; /* receives that are posted, and messages of which their processes were not told that they have left */
 static uint32_t landed; /* of the fragment that has come first: so much is in the host's memory */
 static uint32_t moving; /* and so much is on its way */
 
@@ -174,7 +176,8 @@ static struct chasqui_mpinp_long long_of(const volatile char *from)
 /* The slot posts a receive, with a message to the other process. */
 static ALWAYS bool long_post(uint32_t sender, uint16_t node, uint16_t other)
 {
-    struct chasqui_mpinp_long room = long_of(processes[sender].slot + sizeof head + offsetof(struct chasqui_mpinp_post, room));
+    struct chasqui_mpinp_long room =
+        long_of(processes[sender].slot + sizeof head + offsetof(struct chasqui_mpinp_post, room));
     if (room.name < LONG || room.name >= 2 * LONG)
         return false;
     struct landing *landing = &longs[sender].landings[room.name - LONG];
@@ -332,7 +335,8 @@ static struct landing *landing_of(const struct chasqui_mpinp_head *head)
 {
     uint32_t name = (head->counts >> CHASQUI_MPINP_SLOT_NAME_SHIFT) - LONG;
     struct landing *landing = &longs[head->to].landings[name % LONG];
-    bool is_right = name < LONG && landing->is_posted && landing->node == head->node && landing->process == head->process;
+    bool is_right =
+        name < LONG && landing->is_posted && landing->node == head->node && landing->process == head->process;
     return is_right && head->bytes - landed <= landing->memory.bytes - landing->memory.moved ? landing : NULL;
 }
 

@@ -17,7 +17,8 @@
 #define ENVELOPE sizeof(struct chasqui_envelope)
 #define END sizeof(struct chasqui_mpinp_end)
 #define FRAGMENT 4096 /* longest [bytes] */
-#define SLOT_BITS (CHASQUI_MPINP_ARRIVED_MESSAGE | CHASQUI_MPINP_SLOT_POSTS | CHASQUI_MPINP_SLOT_PUTS | CHASQUI_MPINP_SLOT_PART)
+#define SLOT_BITS \
+    (CHASQUI_MPINP_ARRIVED_MESSAGE | CHASQUI_MPINP_SLOT_POSTS | CHASQUI_MPINP_SLOT_PUTS | CHASQUI_MPINP_SLOT_PART)
 
 /* What comes. Behind data and envelope is room for the rest of the end. */
 struct buffer {
