@@ -22,7 +22,18 @@ def carry_out(out: Path, program: Path, machine: str, *words: str, sets: list[st
     options = [word for each in ["check.coherence=true", *sets] for word in ("--set", each)]
     ranks, per_node, *arguments = words
     place_ranks = shared(int(per_node)) if int(per_node) > 1 else []
-    run = ["run", "-q", "--out", out, "-np", ranks, "--machine", machine, *place_ranks, *options]
+    run = [
+        "run",
+        "-q",
+        "--out",
+        str(out),
+        "-np",
+        ranks,
+        "--machine",
+        machine,
+        *place_ranks,
+        *options,
+    ]
     done = command(*run, "--", str(program), *arguments, directory=out.parent)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

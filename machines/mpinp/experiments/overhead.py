@@ -64,6 +64,8 @@ def name_of(forced: str, size: int) -> str:
 def run(forced: str, size: int) -> Run:
     machine, sets = FORCED[forced]
     arguments = [str(TRIPS), str(size)]
+    if forced == "bip" and size > STORED_MAX:
+        arguments.append("answered")
     return Run(name_of(forced, size), machine, 2, "overhead", arguments=arguments, sets=sets)
 
 
