@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from chasqui.experiment import Experiment, Output, Report, Run, Table, sensitivity, steady
+from chasqui.experiment import Experiment, Output, Report, Run, Table, median, sensitivity, steady
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -61,11 +61,15 @@ def name_of(forced: str, size: int) -> str:
     return f"{forced}, {size} bytes"
 
 
+def words(trips: int, size: int, *, is_thin: bool) -> list[str]:
+    """The program's. The thin firmware's receiver answers what it does not store, and the sender
+    must have heard of that before it waits: else it would be measured waiting."""
+    return [str(trips), str(size), *(["answered"] if is_thin and size > STORED_MAX else [])]
+
+
 def run(forced: str, size: int) -> Run:
     machine, sets = FORCED[forced]
-    arguments = [str(TRIPS), str(size)]
-    if forced == "bip" and size > STORED_MAX:
-        arguments.append("answered")
+    arguments = words(TRIPS, size, is_thin=forced == "bip")
     return Run(name_of(forced, size), machine, 2, "overhead", arguments=arguments, sets=sets)
 
 
@@ -92,6 +96,13 @@ def spent_ns(output: Output, rank: int, what: str) -> list[Fraction]:
     size = int(output.run.arguments[1])
     cycles = steady(output.samples(rank)[what, size])
     return [each * output.clock_ns("node.core") for each in cycles]
+
+
+def of_both_ns(output: Output) -> Fraction:
+    """The sender's and the receiver's medians: a tick of the clock may be in what is measured, or
+    in the idle call taken off."""
+    times = spent_ns(output, 0, "send"), spent_ns(output, 1, "receive")
+    return sum(map(median, times), Fraction(0))
 
 
 def samples(outputs: Mapping[str, Output]) -> Iterator[tuple[str, str, str, int, list[Fraction]]]:
