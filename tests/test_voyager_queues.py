@@ -169,13 +169,15 @@ def test_a_load_comes_after_the_stores_before_it(
     assert done.stdout == f"{name}: PASSED\n" * (1 if name == "told" else 2)
 
 
-def test_when_jobs_are_held_up_and_go_on(compile_c: Compiler, chasqui: Run) -> None:
+@pytest.mark.parametrize("name", ["held", "room"])
+def test_when_jobs_are_held_up_and_go_on(compile_c: Compiler, chasqui: Run, name: str) -> None:
+    """Parts of the firmware alone: holding jobs up; the own queue's room and the launcher."""
     voyager = ROOT / "machines" / "voyager"
     program = compile_c(
-        "held", (SOURCES / "held.c").read_text(), f"-I{voyager}", f"-I{voyager / 'firmware'}"
+        name, (SOURCES / f"{name}.c").read_text(), f"-I{voyager}", f"-I{voyager / 'firmware'}"
     )
     done = chasqui("run", "-q", "-np", "1", "--machine", "loggp", "--", program)
-    assert (done.returncode, done.stdout) == (0, "held: PASSED\n")
+    assert (done.returncode, done.stdout) == (0, f"{name}: PASSED\n")
 
 
 @pytest.mark.parametrize("machine", VARIANTS)
