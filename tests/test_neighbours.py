@@ -80,7 +80,7 @@ QUICK = [
     ("voyager", "short", 8, 4),
     ("voyager", "flood", 16, 2),  # beside a single round; 1.5 if all are let go on at once
 ]
-# 1.7 where the firmware looks at queues of a job that is held up after each event.
+# 1.51 or more where the firmware looks at queues of a job that is held up after each event.
 QUICK_SERVED = ("voyager", "full", 6, 4)
 
 

@@ -375,11 +375,15 @@ def test_a_busy_host_delays_no_stop(chatter: Path, tmp_path: Path, machine: str)
     """Two seconds from the signal until the command has ended, with what it keeps."""
     words = ["run", "-q", "--threads", "2", "-np", "4", "--machine", machine, "--out", "kept"]
     command = [sys.executable, "-c", AT_ONCE, *words, "--", str(chatter), FOREVER, "1000"]
-    with subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        assert process.stdout
-        process.stdout.readline()  # it runs
+    said = (
+        tmp_path / "said"
+    )  # no pipe: its reader would be starved, too, and timed with the command
+    with (
+        said.open("wb") as output,
+        subprocess.Popen(command, cwd=tmp_path, stdout=output, stderr=subprocess.PIPE) as process,
+    ):
+        while not said.stat().st_size:  # until it runs
+            time.sleep(0.01)
         with starved():
             process.send_signal(signal.SIGTERM)
             begin = time.monotonic()
