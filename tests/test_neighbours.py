@@ -23,6 +23,7 @@ MACHINES = ("voyager", "voyager-modern")
 HEAD = "| what its ranks do | ranks | a node | jobs | queues | `voyager` | `voyager-modern` |"
 SHORT_HEAD = "| its ranks | rounds | others do | ranks | a node | `voyager` | `voyager-modern` |"
 BEYOND_HEAD = "| beyond: " + SHORT_HEAD.removeprefix("| ")
+SERVED_HEAD = "| served: others do | ranks | `voyager` | `voyager-modern` |"
 WORDS = (ROOT / "tests" / "jobs" / "words.c").read_text()
 WORDS_US = 2500
 # Rows are of these very programs: how they lie in memory moves most by some 5 %.
@@ -65,12 +66,18 @@ def short_jobs(head: str) -> list[Row]:
     ]
 
 
+FOUR_OWN = [
+    Row(how, int(ranks), 4, 1, "served", figures(said), own_ranks=4)
+    for how, ranks, *said in table(SERVED_HEAD)
+]
 # Those of which something is promised.
 ROWS = [
     Row(how, int(ranks), int(per_node), int(jobs), queues, figures(said))
     for how, ranks, per_node, jobs, queues, *said in table(HEAD)
 ] + short_jobs(SHORT_HEAD)
-CASES = [(machine, row) for row in ROWS + short_jobs(BEYOND_HEAD) for machine in MACHINES]
+CASES = [
+    (machine, row) for row in ROWS + short_jobs(BEYOND_HEAD) + FOUR_OWN for machine in MACHINES
+]
 # Of a node, with slots for their queues.
 PROCESSES_RESIDENT = 4
 # On a node of its own each, be they few or many; four on a node.
@@ -143,6 +150,14 @@ def test_one_job_costs_at_most_half_the_time_again_as_far_as_is_said() -> None:
     sends = [row for row in served if row.how != "streams"]
     assert max(row.per_node for row in sends) == PROCESSES_RESIDENT
     assert max(max(row.said.values()) for row in sends) * (1 + MARGIN) <= 1.5
+
+
+def test_four_own_ranks_cost_what_is_said_where_the_sp_serves_them() -> None:
+    text = (ROOT / "machines" / "voyager" / "README.md").read_text()
+    said = re.search(r"four a node, it is ([\d.]+) to ([\d.]+) where queues are served", text)
+    assert said is not None
+    found = [figure for row in FOUR_OWN for figure in row.said.values()]
+    assert [min(found), max(found)] == [float(figure) for figure in said.groups()]
 
 
 def words_and_gap(programs: tuple[Path, Path], out: Path, *options: str) -> tuple[float, float]:

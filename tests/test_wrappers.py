@@ -7,6 +7,7 @@ Use this when chasqui.compiler, chasqui.toolchain or distribution/ change.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -510,6 +511,7 @@ def test_a_program_whose_missing_functions_are_not_called(
         "rank 0: nowhere: it was called, and is missing: the program was linked with" in done.stderr
     )
     assert "aborted: rank 0" in done.stderr
+    assert re.search(r"from 0x[0-9a-f]+ \(nowhere\+0x[0-9a-f]+, --stub-missing:\d+\)", done.stderr)
     # More than a linker names at a time.
     calls = "".join(f"int gone{i}(void); n += gone{i}();" for i in range(45))
     (tmp_path / "b.c").write_text(

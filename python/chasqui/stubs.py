@@ -47,7 +47,8 @@ def link(link_with: Link) -> tuple[int, list[str]]:
 
 def _compile(names: Sequence[str], place: Path) -> None:
     source = place / "stubs.c"
-    lines = ["_Noreturn void chq_missing(const char *name);"]
+    # A stack names where it comes from, not a file that is gone.
+    lines = ['#line 1 "--stub-missing"', "_Noreturn void chq_missing(const char *name);"]
     for number, name in enumerate(names):
         lines += [
             f'_Noreturn void stub_{number}(void) __asm__("{name}");',

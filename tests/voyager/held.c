@@ -174,6 +174,18 @@ static void packets_of_a_job_without_sources_are_not_looked_at(void)
     EXPECT(ahead_count == 1);
     come(2, 5, LIMIT - 1);
     EXPECT(ahead_count == 0);
+    /* Nor those of one whose sources go on. */
+    take_last(5);
+    answer_all(5);
+    come(1, 5, LIMIT);
+    has_room = false;
+    come(3, 5, LIMIT);
+    has_room = true;
+    take_last(5);
+    answer_all(5);
+    EXPECT(jobs[5].sending.first && !jobs[5].held.first);
+    come(3, 5, LIMIT - 1);
+    EXPECT(ahead_count == 1);
 }
 
 static void a_few_sites_go_on_at_a_time(void)
@@ -270,8 +282,12 @@ static void without_room_in_the_own_queue_all_is_told_later(void)
     take_last(5);
     EXPECT(heard[1] == CHASQUI_SP_HOLD_JOB);
     has_room = true;
+    charged = 0;
     hold_left();
-    EXPECT(heard[1] == CHASQUI_SP_RELEASE_JOB);
+    EXPECT(heard[1] == CHASQUI_SP_RELEASE_JOB && charged == 5);
+    charged = 0;
+    hold_left(); /* for no job */
+    EXPECT(charged == 0);
 }
 
 static void answers_of_an_sp_hold_nobody_up(void)

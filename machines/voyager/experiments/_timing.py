@@ -22,9 +22,10 @@ ASSUMED = (
 BOTH_WAYS = ((0, 1), (1, 0))
 # Trips there and back of which 64 and 32 are left without the first quarter, and messages of a
 # stream with 64 intervals: whole numbers of the 4, 16 and 32 messages after which room is asked for
-# and credits are returned.
+# and credits are returned. Of a stream of blocks 16, as many as a credit is for.
 TRIPS, TRIPS_FEW = 85, 42
 STREAM = 86
+WINDOW = 16
 
 
 class Timing:
@@ -57,7 +58,10 @@ class Timing:
     def interval(self, rank: int, *names: str, key: int) -> Fraction | None:
         """Mean time between the events that were printed under these names together."""
         moments = sorted(moment for name in names for moment in self.ranks[rank][name, key])
-        return self.cycle * mean_interval(moments) if moments else None
+        if not moments:
+            return None
+        assert len(steady(moments)) % WINDOW == 1, "a part of a period would weigh too much"
+        return self.cycle * mean_interval(moments)
 
     def interval_of_both(self, rank: int, one: str, other: str, key: int) -> Fraction | None:
         """The same of two threads, from when the later one has begun until the earlier one ends."""

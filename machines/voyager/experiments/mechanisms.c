@@ -20,6 +20,7 @@
  * they lie. So with STORES_64=1 there are WIDE, ANSWERED, BASIC, EXPRESS and DMA, without it all but the first two; and
  * messages of more than 4 KiB with BLOCKS=1, which has DMA alone. SHIFT moves all code by so many bytes, to show how much its place matters.
  */
+#include "credits.h"
 #include "measure.h"
 
 #include <pthread.h>
@@ -303,12 +304,6 @@ ALWAYS_INLINE void receive_packet(int by, uint32_t *data, size_t bytes)
 
 /* --- credits: in a stream no more packets are under way than the receive queue holds ----------------------- */
 
-/* Packets that rank 0 may send, or rank 1 take, before the next token; packets that a token stands for; tokens that
- * are to come, of which rank 0 does not need the last ones. */
-static struct {
-    uint32_t left, batch, tokens;
-} credits;
-
 static uint32_t queue_packets(int by)
 {
     if (by == BASIC || by == DMA)
@@ -324,52 +319,6 @@ static uint32_t message_packets(int by, size_t bytes)
 /* Packets that a token stands for: half of the queue, shared by two threads a quarter, so that a thread has taken that
  * many while others are still under way. */
 static uint32_t batch_packets(int by) { return queue_packets(by) / (2 * THREADS); }
-
-/* The queue is empty, and so many packets will come. Rank 1 tells of each batch that it has taken. */
-static void open_credits(int by, uint32_t packets)
-{
-    credits.batch = batch_packets(by);
-    credits.left = nes.rank == 0 ? 2 * THREADS * credits.batch : credits.batch;
-    credits.tokens = CREDITS ? packets / credits.batch : 0;
-}
-
-/* Rank 0 takes the tokens that it has not needed. */
-static void close_credits(void)
-{
-    for (; nes.rank == 0 && credits.tokens > 0; credits.tokens--)
-        await_token();
-}
-
-ALWAYS_INLINE void await_credits(void)
-{
-    await_token();
-    credits.tokens--;
-    credits.left = credits.batch;
-}
-
-ALWAYS_INLINE void return_credits(void)
-{
-    tell(0);
-    credits.left = credits.batch;
-}
-
-/* The same by calls, where packets are many and written out: they would stand behind each of them, and the program with
- * its data would not fit into the second-level cache. */
-static __attribute__((noinline)) void call_await_credits(void) { await_credits(); }
-static __attribute__((noinline)) void call_return_credits(void) { return_credits(); }
-
-ALWAYS_INLINE void use_credit(bool many)
-{
-    if (credits.left == 0)
-        many ? call_await_credits() : await_credits();
-    credits.left--;
-}
-
-ALWAYS_INLINE void return_credit(bool many)
-{
-    if (--credits.left == 0)
-        many ? call_return_credits() : return_credits();
-}
 
 /* --- messages: a last word, behind packets with data tagged on, goes alone ------------------------------ */
 
@@ -562,7 +511,7 @@ static const struct way *way_of(int by, size_t bytes)
 
 static void stream_messages(int by, size_t bytes)
 {
-    open_credits(by, stream * message_packets(by, bytes));
+    open_credits(2 * THREADS, batch_packets(by), CREDITS ? stream * message_packets(by, bytes) : 0);
     streaming(way_of(by, bytes)->counted, by, bytes);
     close_credits();
 }

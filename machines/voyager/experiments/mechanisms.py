@@ -79,7 +79,7 @@ OVERRUN = [*((("express", "-"), size) for size in (4, 8, 16, 88)), (("tag-on-80"
            *((("basic", "flush"), size) for size in (88, 512, 2048))]  # fmt: skip
 # Then the program has no other mechanism, and room for the longest block.
 DMA_ALONE = "-DBLOCKS=1"
-TRIPS_BLOCKS, STREAM_BLOCKS = 10, 16
+TRIPS_BLOCKS, STREAM_BLOCKS = 10, 22
 
 # What each assumption's effect is shown on: machine, name in the program, bytes.
 VARIED = {

@@ -5,6 +5,7 @@
  *
  * Usage: nonresident TRIPS STREAM
  */
+#include "credits.h"
 #include "measure.h"
 
 enum { EXPRESS, TAG_48, BASIC_8, BASIC_88, MECHANISMS };
@@ -63,16 +64,40 @@ ALWAYS_INLINE void receive(int by, size_t bytes)
 
 static const struct transport transport = {send, receive};
 
+/* The same with credits, for streams: what overruns a queue goes on to the firmware, more and more of it the longer a
+ * stream is. */
+ALWAYS_INLINE void send_counted(int by, size_t bytes, uint32_t word)
+{
+    use_credit(false);
+    send(by, bytes, word);
+}
+
+ALWAYS_INLINE void receive_counted(int by, size_t bytes)
+{
+    receive(by, bytes);
+    return_credit(false);
+}
+
+static const struct transport counted = {send_counted, receive_counted};
+
+ALWAYS_INLINE void stream_messages(int by, size_t bytes)
+{
+    uint32_t holds = is_basic(by) ? nes.receive.count : by == TAG_48 ? nes.tags : nes.express_slots;
+    open_credits(2, holds / 2, stream);
+    streaming(counted, by, bytes);
+    close_credits();
+}
+
 ALWAYS_INLINE void measure(int by, uint32_t place)
 {
     const size_t bytes = sizes[by];
     memset(target, 0, sizeof target);
     meet();
-    streaming(transport, by, bytes); /* all places and slots have been used */
+    stream_messages(by, bytes); /* all places and slots have been used */
     meet();
     overheads(transport, by, bytes);
     ping_pong(transport, by, bytes);
-    streaming(transport, by, bytes);
+    stream_messages(by, bytes);
     const unsigned first = is_basic(by) ? 0 : 1;
     if (nes.rank == 1 && memcmp(source + first, target + first, bytes) != 0)
         fail("the data came wrong");

@@ -39,7 +39,7 @@
 #define CHASQUI_SP_OVERRUN 0x128ull /* Stored: this process's share of the memory is full, which is a fault of it. */
 #define CHASQUI_SP_HOLD 0x130ull /* Stored: the job in the low half is held up; with HOLD_OVER it goes on. */
 #define CHASQUI_SP_HOLD_OVER 0x100000000ull /* Of HOLD. */
-#define CHASQUI_SP_CHARGE 0x140ull /* Stored: what the firmware does about the event, of the site, is for this job, and counts with its share of the time. */
+#define CHASQUI_SP_CHARGE 0x140ull /* Stored: what the firmware does from here on, until the next event, is for this job, and counts with its share of the time. */
 #define CHASQUI_SP_KIND_ACCESS 0x1ull /* Event: an access of an application processor to a queue that is not resident, or by system software. */
 #define CHASQUI_SP_MISSED_AHEAD 0x138ull /* Loaded: the site that it comes from, and AHEAD_OWN, of the next packet of the miss queue of which this has not told yet, of the */
 #define CHASQUI_SP_AHEAD_SITE 0xffffull /* Of MISSED_AHEAD: the site. */

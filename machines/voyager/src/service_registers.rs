@@ -72,7 +72,7 @@ chasqui_abi::guest_constants! {
     /// Of HOLD.
     pub const HOLD_OVER: u64 = 1 << 32;
 
-    /// Stored: what the firmware does about the event, of the site, is for this job, and counts with its share of the time.
+    /// Stored: what the firmware does from here on, until the next event, is for this job, and counts with its share of the time.
     pub const CHARGE: u64 = 0x140;
 
     /// Event: an access of an application processor to a queue that is not resident, or by system software.

@@ -490,7 +490,7 @@ impl Nes {
                     ),
                 );
             }
-            sp::CHARGE => service.turns.charge(JobId(value as u32)),
+            sp::CHARGE => service.turns.charge(JobId(value as u32), c.now),
             sp::HOLD => self.hold(c, JobId(value as u32), value & sp::HOLD_OVER == 0),
             sp::TURN => {
                 let drain = self.drain.as_mut();

@@ -25,7 +25,7 @@ pub(super) struct EventTurns {
     /// What the firmware has taken for jobs: a clock that each event sets to its job's time [ps], and that of each job, at
     /// which its next event begins, or later. So a job whose events take long has fewer of them, and none saves time up.
     /// A job is charged for all that the firmware does from an event of its own to the next look for one, also if that is
-    /// a launch of another's. An event of the site is charged to none, unless the firmware says for whose sake it is.
+    /// a launch of another's. An event of the site is charged to none, until the firmware says for whose sake it goes on.
     clock: u64,
     times: Vec<u64>,
     /// Since when the firmware deals with an event, and the job that is charged for it.
@@ -70,9 +70,10 @@ impl EventTurns {
         self.serves = Some((now, None));
     }
 
-    /// That is for `job`'s sake; of several the first.
-    pub fn charge(&mut self, job: JobId) {
-        self.serves = self.serves.map(|(since, before)| (since, before.or(Some(job))));
+    /// What it does from here on is for `job`'s sake.
+    pub fn charge(&mut self, job: JobId, now: Time) {
+        self.is_over(now);
+        self.serves = Some((now, Some(job)));
     }
 
     fn begins(&self, job: JobId) -> u64 {
@@ -268,11 +269,12 @@ mod tests {
 
     #[test]
     fn an_event_of_the_site_counts_with_the_job_for_whose_sake_it_is() {
-        for (charged, expected) in [(vec![], [15, 15]), (vec![JobId(0), JobId(1)], [10, 20])] {
+        // Of 100: from when on for which job. What job 0 has taken more, job 1 has before the jobs go in turn.
+        for (charged, expected) in [(vec![], [15, 15]), (vec![(0, 0), (100, 1)], [10, 20]), (vec![(0, 0), (80, 1)], [12, 18])] {
             let mut turns = EventTurns::new(2);
             let both = |kind, _: JobId| (kind == sp::KIND_ACCESS).then_some(());
             turns.begin_of_site(Time::ZERO);
-            charged.into_iter().for_each(|job| turns.charge(job));
+            charged.into_iter().for_each(|(now, job)| turns.charge(JobId(job), Time(now)));
             turns.is_over(Time(100));
             let mut events = [0; 2];
             for now in (100..400).step_by(10) {
