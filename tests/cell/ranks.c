@@ -137,6 +137,16 @@ static void calls(void)
     printf("poll %d\n", poll(NULL, 0, 0));
 }
 
+/* Nothing is on its way, and it never waits. */
+static void poll_for_ever(void)
+{
+    int word, is_here = 0;
+    MPI_Request request;
+    MPI_Irecv(&word, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, &request);
+    while (!is_here)
+        MPI_Test(&request, &is_here, MPI_STATUS_IGNORE);
+}
+
 static void *nothing(void *argument) { return argument; }
 
 int main(int argc, char **argv)
@@ -165,6 +175,12 @@ int main(int argc, char **argv)
         exit(4);
     if (!strcmp(what, "channel") && rank == 1)
         *(volatile int *)0x40000ff8L = 1;
+    if (!strncmp(what, "job-", 4) && rank != 1)
+        poll_for_ever();
+    if (!strcmp(what, "job-abort"))
+        MPI_Abort(MPI_COMM_WORLD, 7);
+    if (!strcmp(what, "job-error"))
+        MPI_Send(&word, 1, MPI_INT, ranks, 0, MPI_COMM_WORLD);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
     return 0;

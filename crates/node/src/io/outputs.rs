@@ -1,5 +1,6 @@
 //! What devices ask of their node.
 
+use chasqui_abi::mark;
 use chasqui_engine::{Class, Time};
 
 use crate::events::{Target, Urgency};
@@ -56,7 +57,12 @@ impl Parts {
         let (incoherence, broken) = (outputs.incoherence.take(), outputs.broken.take());
         let faults = std::mem::take(&mut outputs.faults);
         for (process, mark) in std::mem::take(&mut outputs.marks) {
-            self.os.mark_elsewhere(process, &mark, &mut self.recorders);
+            if mark.code == mark::ABORT {
+                self.os.abort_of(&mut self.harts, &mut self.events, process, now, mark.value as i32);
+                self.announce_ends(now);
+            } else {
+                self.os.mark_elsewhere(process, &mark, &mut self.recorders);
+            }
         }
         if charge > Time::ZERO {
             self.harts.settle(hart, now);

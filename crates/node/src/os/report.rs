@@ -8,6 +8,7 @@ use chasqui_memory::{PAGE_BYTES, Port};
 use chasqui_watch::{Registers, callers};
 
 use super::position::Position;
+use super::process::NodeProcess;
 use super::{Ended, Os, ProcessView};
 use crate::harts::{Activity, Core, Harts};
 
@@ -90,6 +91,18 @@ impl Os {
         let text = format!("{}{on_hart} at {now}: {what}, {place}", process.rank);
         self.end_at(harts, index, now, Ended::Fault { signal, text });
     }
+}
+
+/// How `process` has its job end with `status`, by the MPI call that it is in on a processor that is no hart of the node's.
+pub(super) fn aborted_elsewhere(process: &NodeProcess, status: i32) -> Ended {
+    let Some(site) = process.life.site(0) else {
+        return Ended::Abort { status, is_error: false, by: "the MPI library".into() };
+    };
+    let name = process.symbols.symbolize(site.pc).map_or("", |(name, _)| name).trim_start_matches('P');
+    let aborts = name == "MPI_Abort";
+    let what = if aborts { name.into() } else { format!("an error in {name}") };
+    let by = format!("{what}, called at {}", process.symbols.caller(site.return_address));
+    Ended::Abort { status, is_error: !aborts, by }
 }
 
 impl ProcessView<'_> {

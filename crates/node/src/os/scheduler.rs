@@ -19,6 +19,7 @@ use chasqui_ni::{Leave, Turn};
 use chasqui_placement::{JobId, ProcessId};
 
 use super::process::{Descheduled, NodeProcess};
+use super::report::aborted_elsewhere;
 use super::usage::Usage;
 use super::{Ended, Os};
 use crate::events::{Events, Target, Urgency};
@@ -581,9 +582,8 @@ impl Os {
         (signal, what): (i32, &str),
     ) {
         harts.settle_all(now);
-        let ends_job = self.costs.software.fault_ends_job;
-        let mut alive = self.processes.iter_mut().filter(|process| !process.is_over());
-        let Some(process) = alive.find(|process| process.id == id) else { return };
+        let Some(number) = self.alive(id) else { return };
+        let process = &self.processes[number];
         if process.descheduled.is_none() {
             let hart = if process.harts.contains(&hart) { hart } else { process.harts.start };
             // The hart may be asleep, or wait for something.
@@ -592,15 +592,45 @@ impl Os {
             self.gone(events, now);
         } else {
             let text = format!("{} at {now}: {what}", process.rank);
-            let job = process.job;
-            process.end(now, Ended::Fault { signal, text });
-            process.descheduled.as_mut().expect("it is not on the hart").activity = Activity::Ended;
-            let own = process.harts.clone();
-            self.tell_kernel(harts, &own, now);
-            if ends_job {
-                self.stop_at(now, job);
-            }
+            self.end_descheduled(harts, number, now, Ended::Fault { signal, text });
         }
+    }
+
+    /// Process `id` has its job end with `status` at `now`, by what it executes on a processor that is no hart of the node's.
+    pub fn abort_of(
+        &mut self,
+        harts: &mut Harts,
+        events: &mut Events,
+        id: ProcessId,
+        now: Time,
+        status: i32,
+    ) {
+        harts.settle_all(now);
+        let Some(number) = self.alive(id) else { return };
+        let process = &self.processes[number];
+        let how = aborted_elsewhere(process, status);
+        if process.descheduled.is_none() {
+            let hart = process.harts.start;
+            let now = now.max(harts[hart].hart.now());
+            self.end_at(harts, hart, now, how);
+            self.gone(events, now);
+        } else {
+            self.end_descheduled(harts, number, now, how);
+        }
+    }
+
+    /// Process `number`, which is not on its hart, ends at `now`.
+    fn end_descheduled(&mut self, harts: &mut Harts, number: usize, now: Time, how: Ended) {
+        self.note_end_of(number, now, how);
+        let process = &mut self.processes[number];
+        process.descheduled.as_mut().expect("it is not on the hart").activity = Activity::Ended;
+        let own = process.harts.clone();
+        self.tell_kernel(harts, &own, now);
+    }
+
+    /// The number of process `id`, if it is not over.
+    fn alive(&self, id: ProcessId) -> Option<usize> {
+        self.processes.iter().position(|process| process.id == id && !process.is_over())
     }
 
     /// `job` is over at `now`, because of what happened on another node, or to another of its processes here.

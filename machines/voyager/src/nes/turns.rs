@@ -270,7 +270,9 @@ mod tests {
     #[test]
     fn an_event_of_the_site_counts_with_the_job_for_whose_sake_it_is() {
         // Of 100: from when on for which job. What job 0 has taken more, job 1 has before the jobs go in turn.
-        for (charged, expected) in [(vec![], [15, 15]), (vec![(0, 0), (100, 1)], [10, 20]), (vec![(0, 0), (80, 1)], [12, 18])] {
+        for (charged, expected) in
+            [(vec![], [15, 15]), (vec![(0, 0), (100, 1)], [10, 20]), (vec![(0, 0), (80, 1)], [12, 18])]
+        {
             let mut turns = EventTurns::new(2);
             let both = |kind, _: JobId| (kind == sp::KIND_ACCESS).then_some(());
             turns.begin_of_site(Time::ZERO);
