@@ -242,18 +242,22 @@ def time_beside(
     rounds: int | None = None,
     jobs: int = 1,
     own_ranks: int = 2,
+    until: int = 0,
 ) -> int:
     """Time of `traffic`, of `own_ranks`, beside so many jobs of `neighbour`, each of so many ranks
     [ps]."""
     traffic, neighbour = programs
-    (usual, steps), until, _ = TIMES.get(options[1], ((6, 1000), 4000, LATEST_US))
-    rounds = rounds or usual
+    (usual, steps), usually_until, _ = TIMES.get(options[1], ((6, 1000), 4000, LATEST_US))
+    rounds, until = rounds or usual, until or usually_until
     job = ["--job", f"-np {ranks} {neighbour} {how} {until} {ends}"] * jobs
     words = ["-np", own_ranks, *options, *SHORT, *job, "--", traffic, 1, rounds, steps]
     done = command("run", "-q", "--out", str(out), *map(str, words), directory=out.parent)
     assert done.returncode == STATUS.get(how, 0), done.stderr
     found = json.loads((out / "job0" / "summary.json").read_text())
     assert found["outcome"] == "finished"
+    if ends > LATEST_US:  # It is to be there all the time.
+        other = json.loads((out / "job1" / "summary.json").read_text())
+        assert other["time_ps"] > found["time_ps"]
     return int(found["time_ps"])
 
 

@@ -25,7 +25,7 @@ SHORT_HEAD = "| its ranks | rounds | others do | ranks | a node | `voyager` | `v
 BEYOND_HEAD = "| beyond: " + SHORT_HEAD.removeprefix("| ")
 SERVED_HEAD = "| served: others do | ranks | `voyager` | `voyager-modern` |"
 WORDS = (ROOT / "tests" / "jobs" / "words.c").read_text()
-WORDS_US = 2500
+WORDS_US = 6000
 # Rows are of these very programs: how they lie in memory moves most by some 5 %.
 MARGIN = 0.07
 
@@ -129,6 +129,7 @@ def test_a_neighbour_costs_what_is_said(
             jobs=row.jobs,
             rounds=row.rounds.get(machine),
             own_ranks=row.own_ranks,
+            until=20_000 if row in FOUR_OWN and machine == "voyager" else 0,
         )
         for how in (ENDING.get(row.how, "compute"), row.how)
     )

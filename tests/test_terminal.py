@@ -375,14 +375,14 @@ def test_a_busy_host_delays_no_stop(chatter: Path, tmp_path: Path, machine: str)
     """Two seconds from the signal until the command has ended, with what it keeps."""
     words = ["run", "-q", "--threads", "2", "-np", "4", "--machine", machine, "--out", "kept"]
     command = [sys.executable, "-c", AT_ONCE, *words, "--", str(chatter), FOREVER, "1000"]
-    said = (
-        tmp_path / "said"
-    )  # no pipe: its reader would be starved, too, and timed with the command
+    # No pipe: its reader would be starved, too, and timed with the command.
+    said = tmp_path / "said"
     with (
         said.open("wb") as output,
         subprocess.Popen(command, cwd=tmp_path, stdout=output, stderr=subprocess.PIPE) as process,
     ):
         while not said.stat().st_size:  # until it runs
+            assert process.poll() is None
             time.sleep(0.01)
         with starved():
             process.send_signal(signal.SIGTERM)

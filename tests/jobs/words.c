@@ -43,6 +43,10 @@ static void take_until(double end)
             count++;
         }
     }
+    /* Those that it still waits for. */
+    for (uint32_t source = 1; source < nes.ranks; source++)
+        if (end - last[source] > longest)
+            longest = end - last[source];
     printf("%u %.2f\n", count, longest);
 }
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from chasqui.experiment import Experiment, Output, Report, Run, Table, sensitivity
 from chasqui.text import table
 
-from ._timing import ASSUMED, STREAM, TRIPS, Timing, draw_parts
+from ._timing import ASSUMED, TRIPS, Timing, draw_parts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,8 +33,11 @@ MECHANISMS = {
     "basic-88": ("basic", 88),
 }
 MOVED = ("express", "basic-8")
+# Trips, and messages of a stream: a served Basic queue's come in bursts, which grow.
+STREAM = 1366
 COUNTS = (str(TRIPS), str(STREAM))
-FLAGS = ["-DPHASES=1024"]  # a turn of a loop that polls a served queue takes some 150 cycles
+# A turn of a loop that polls a served queue takes some 150 cycles.
+FLAGS = ["-DPHASES=1024", f"-DSTREAM_MAX={STREAM}"]
 SYSTEM = ["voyager.sp.system=true"]
 # What had to be assumed of the service processor, beside what matters to all messages.
 SERVICE = (
