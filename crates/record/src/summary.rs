@@ -1,6 +1,9 @@
 //! What `summary.json` and `host.json` hold.
 
+use std::collections::BTreeMap;
+
 use crate::differences::{Distribution, MechanismUse};
+use crate::inputs::Inputs;
 use crate::rank_life::RankLife;
 use crate::waits::{PeerWaits, WaitParts};
 use serde::Serialize;
@@ -48,8 +51,10 @@ pub struct Summary {
     pub schema_version: u32,
     /// Machine, as `voyager/reclaim`.
     pub machine: String,
-    /// Base name of the program.
+    /// Base name of the program; of several programs of one job, all, as `master : worker`.
     pub program: String,
+    /// What went into it beside the machine, which is in `resolved.toml`.
+    pub inputs: Inputs,
     /// How it ended.
     pub outcome: Outcome,
     /// What there is to say about the end; empty when it finished.
@@ -246,8 +251,16 @@ pub struct Host {
     pub version: String,
     /// The command as it was given.
     pub command: Vec<String>,
-    /// Path of the program.
+    /// Path of the program; of the first, if there are several.
     pub program: String,
+    /// The command's working directory; `None` where it has none.
+    pub working_directory: Option<String>,
+    /// Variables of the command's environment that it heeds, those that begin with `CHASQUI_`.
+    pub environment: BTreeMap<String, String>,
+    /// The host: operating system, its release, kind of processor.
+    pub system: String,
+    /// Processors that the command may use; `None` where the host doesn't tell.
+    pub processors: Option<usize>,
     /// Start, seconds since 1970.
     pub started_unix_s: u64,
     /// Host time [s] of the simulation.

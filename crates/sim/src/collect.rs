@@ -13,6 +13,7 @@ use chasqui_record::{
 };
 
 use crate::calls;
+use crate::inputs;
 use crate::limits::limited_by;
 use crate::progress::Writing;
 use crate::request::{SIGHUP, SIGINT, SIGPIPE, SIGTERM};
@@ -130,7 +131,8 @@ impl<'a> Results<'a> {
         let summary = Summary {
             schema_version: SUMMARY_VERSION,
             machine: resolved.name().to_string(),
-            program: job.program.name().to_string(),
+            program: inputs::title(job),
+            inputs: inputs::inputs(job),
             outcome,
             message,
             limit: limit(&processes, end),

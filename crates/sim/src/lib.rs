@@ -10,9 +10,11 @@ mod conformance;
 #[cfg(test)]
 mod damaged;
 mod images;
+mod inputs;
 mod input_error;
 mod limits;
 mod output;
+mod programs;
 mod progress;
 mod replay;
 mod request;

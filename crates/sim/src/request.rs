@@ -22,7 +22,7 @@ pub struct Request {
     /// Parameters set on the command line, `a.b=c`.
     #[serde(default)]
     pub sets: Vec<String>,
-    /// Ranks; with `only_rank` 0: as many as were recorded.
+    /// Ranks of the program; with `only_rank` 0: as many as were recorded.
     pub ranks: i64,
     /// Ranks of a node; none: what the machine has them be ([`Machine::ranks_per_node`](chasqui_machine::Machine)).
     #[serde(default)]
@@ -35,9 +35,12 @@ pub struct Request {
     /// Its arguments, without its name.
     #[serde(default)]
     pub args: Vec<String>,
+    /// Further programs of the same job, each on the ranks behind those of the one before.
+    #[serde(default)]
+    pub beside: Vec<Called>,
     /// Further jobs, which share the nodes.
     #[serde(default)]
-    pub others: Vec<OtherJob>,
+    pub others: Vec<Called>,
     /// The environment of all.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
@@ -90,10 +93,10 @@ pub struct Sandbox {
     pub limit_memory: Option<String>,
 }
 
-/// A job that shares the nodes.
+/// A program, and how it is called.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct OtherJob {
+pub struct Called {
     /// Ranks.
     pub ranks: i64,
     /// Path of the program.
