@@ -19,7 +19,7 @@ use crate::elf::symbols::Symbols;
 
 mod debug;
 mod extensions;
-mod hash;
+mod library;
 mod symbols;
 
 /// First address that no segment may reach; above lie `mmap` areas and the stack.
@@ -314,12 +314,12 @@ impl Elf {
 
     /// What tells this file from every other: SHA-256 of all of it, as `sha256sum` prints it.
     pub fn sha256(&self) -> String {
-        hash::sha256(&self.bytes)
+        chasqui_files::Sha256::of(&self.bytes)
     }
 
     /// The same of the `libmpi.a` that it was linked with, which the linker noted in it; `None`: nothing is noted.
     pub fn library_sha256(&self) -> Option<String> {
-        hash::noted(&self.bytes)
+        library::noted(&self.bytes)
     }
 
     /// Address of the symbol called `name`.

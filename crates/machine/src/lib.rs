@@ -15,7 +15,7 @@ use chasqui_abi::{
 use chasqui_config::{Cycles, Resolved, Schema};
 use chasqui_engine::{Engine, PartitionId};
 use chasqui_hart::Text;
-use chasqui_linux::{Elf, Mounts, NiDevice, NiMapping, Options, Process};
+use chasqui_linux::{Elf, Input, Mounts, NiDevice, NiMapping, Options, Process};
 use chasqui_memory::{FlatMemory, PAGE_BYTES, PortKind};
 use chasqui_network::FaultKind;
 use chasqui_ni::{NetworkInterface, Region};
@@ -66,6 +66,8 @@ pub struct Job {
     pub environment: Vec<String>,
     /// The files that it sees.
     pub mounts: Arc<Mounts>,
+    /// What its rank 0 reads as its standard input; the others' is empty.
+    pub input: Arc<dyn Input>,
     /// Seed of the processes' random numbers.
     pub seed: u64,
     /// MPI calls of each rank kept for the timeline.
@@ -373,6 +375,9 @@ fn process(
     let device = NiDevice { identification: first_page(plan, work, (id, who)), regions: mappings };
     let mut options = Options::new(physical);
     options.mounts = job.mounts.clone();
+    if who.rank == Rank(0) {
+        options.input = job.input.clone();
+    }
     options.rank = who.rank.0;
     options.seed = job.seed;
     options.harts = harts.len() as u32;

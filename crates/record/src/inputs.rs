@@ -12,6 +12,9 @@ pub struct Inputs {
     pub programs: Vec<ProgramInput>,
     /// The environment of its ranks.
     pub environment: BTreeMap<String, String>,
+    /// What rank 0 has read of its standard input, if anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stdin: Option<InputRead>,
     /// What of the machine's own software was there to run: kernel and firmware.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<ImageInput>,
@@ -36,6 +39,15 @@ pub struct ProgramInput {
     pub sha256: String,
     /// SHA-256 of the `libmpi.a` that it was linked with; `None`: the file does not say.
     pub library_sha256: Option<String>,
+}
+
+/// What was read of standard input.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct InputRead {
+    /// How much [bytes].
+    pub bytes: u64,
+    /// SHA-256 of it.
+    pub sha256: String,
 }
 
 /// Software of the machine's own.

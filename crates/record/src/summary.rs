@@ -17,6 +17,8 @@ pub const SUMMARY_VERSION: u32 = 1;
 pub enum Outcome {
     /// Every rank exited.
     Finished,
+    /// It came to the simulated time at which it was to end (`--stop-at`).
+    Stopped,
     /// A rank called `MPI_Abort`, or exited without `MPI_Finalize`: with a status other than 0, or while others waited.
     Aborted,
     /// A rank did what the machine doesn't allow, or the machine is broken.

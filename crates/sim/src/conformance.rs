@@ -164,6 +164,7 @@ fn execute(test: &Test, elf: &Arc<Elf>, reference: bool) -> Result<Outcome, Inpu
         kernel: kernel(test.firmware.as_deref(), machine, &resolved, 1)?,
         environment: vec![],
         mounts: Arc::default(),
+        input: Arc::new(vec![]),
         seed: 1,
         timeline_max: 0,
         mpi_settings: vec![],

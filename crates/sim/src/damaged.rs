@@ -112,6 +112,7 @@ fn work(resolved: &Resolved) -> Workload {
         kernel: None,
         environment: vec![],
         mounts: Arc::default(),
+        input: Arc::new(vec![]),
         seed: 1,
         timeline_max: 0,
         mpi_settings: library_settings(resolved),

@@ -1,8 +1,11 @@
 //! What went into a job, for its summary.
 
+use std::sync::Arc;
+
 use chasqui_linux::Elf;
-use chasqui_machine::Job;
-use chasqui_record::{ImageInput, Inputs, ProgramInput};
+use chasqui_machine::{Job, Program};
+use chasqui_placement::Rank;
+use chasqui_record::{ImageInput, InputRead, Inputs, Profile, Profiled, ProgramInput};
 
 /// The base names of its programs, as `master : worker`.
 pub(crate) fn title(job: &Job) -> String {
@@ -28,10 +31,39 @@ pub(crate) fn inputs(job: &Job) -> Inputs {
     Inputs {
         programs: programs.collect(),
         environment: environment.map(|(name, value)| (name.into(), value.into())).collect(),
+        stdin: job.input.taken().map(|(bytes, sha256)| InputRead { bytes, sha256 }),
         images: images(job),
         seed: job.seed,
         fast_forward: job.fast_forward,
     }
+}
+
+/// Says of each profile of a rank which program it is of, where there are several files.
+pub(crate) fn name_programs(profiles: &mut [Profile], job: &Job) {
+    let first = &job.programs[0].elf;
+    if job.programs.iter().all(|program| Arc::ptr_eq(&program.elf, first)) {
+        return;
+    }
+    for profile in profiles {
+        let Profiled::Rank(rank) = profile.whose() else { continue };
+        let elf = &job.program(Rank(rank)).elf;
+        // Files of one name in several folders.
+        let alike = |other: &&Program| other.elf.name() == elf.name() && !Arc::ptr_eq(&other.elf, elf);
+        let name = match job.programs.iter().find(alike) {
+            Some(_) => format!("{} (rank {})", elf.name(), first_rank(job, elf)),
+            None => elf.name().to_string(),
+        };
+        profile.name_program(name);
+    }
+}
+
+/// The first of the ranks that run `elf`.
+fn first_rank(job: &Job, elf: &Arc<Elf>) -> u32 {
+    job.programs
+        .iter()
+        .take_while(|program| !Arc::ptr_eq(&program.elf, elf))
+        .map(|program| program.ranks)
+        .sum()
 }
 
 /// The kernel, and the firmware from which the machine chooses.

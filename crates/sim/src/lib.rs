@@ -10,8 +10,8 @@ mod conformance;
 #[cfg(test)]
 mod damaged;
 mod images;
-mod inputs;
 mod input_error;
+mod inputs;
 mod limits;
 mod output;
 mod programs;
@@ -22,11 +22,12 @@ mod room;
 mod run;
 mod sandbox;
 mod shares;
+mod standard_input;
 mod trace_window;
 
 pub use catalogue::{CATALOGUE, Catalogue, describe, faults, machines, warm_up};
 pub use conformance::{Test, Verdict, conformance};
 pub use input_error::InputError;
 pub use progress::{OnProgress, Progress};
-pub use request::{OnlyRank, Options, Request, Sandbox};
+pub use request::{OnlyRank, Options, Request, Sandbox, StandardInput};
 pub use run::{check, run};

@@ -44,6 +44,9 @@ pub struct Request {
     /// The environment of all.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
+    /// What rank 0 of the first job reads as its standard input. Others read nothing.
+    #[serde(default)]
+    pub stdin: StandardInput,
     /// Where the results go; it is made.
     pub directory: PathBuf,
     /// Folder with the firmware of machines, `<machine>.elf`, or `<machine>/<image>.elf` each, and kernel images.
@@ -71,6 +74,19 @@ pub struct Request {
 
 fn slot() -> String {
     MapBy::Slot.name().into()
+}
+
+/// What rank 0 reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StandardInput {
+    /// Nothing.
+    #[default]
+    None,
+    /// The command's, which is used up by that.
+    Own,
+    /// The command's, from its beginning, as every run of the command does.
+    Shared,
 }
 
 /// What the programs of a run may do to the host.
@@ -116,6 +132,8 @@ pub struct Options {
     pub timeline: usize,
     /// Until its part of interest the program takes no time.
     pub fast_forward: bool,
+    /// Simulated time at which the run ends well, with its unit; none: it goes on.
+    pub stop_at: Option<String>,
     /// Count where the ranks' cycles go.
     pub profile: bool,
     /// Note when the ranks first and last access the data of messages.
@@ -134,6 +152,7 @@ impl Default for Options {
             seed: 1,
             timeline: 0,
             fast_forward: false,
+            stop_at: None,
             profile: false,
             access_times: false,
             trace_instructions: None,

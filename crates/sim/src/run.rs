@@ -28,9 +28,10 @@ use crate::output::{JobOutput, Streams};
 use crate::programs::{self, Asked, JobPrograms};
 use crate::progress::{OnProgress, Over, Reporter, Writing};
 use crate::replay;
-use crate::request::{Options, Request, SIGPIPE};
+use crate::request::{Options, Request, SIGPIPE, StandardInput};
 use crate::room;
 use crate::sandbox::{self, Limits};
+use crate::standard_input::RankInput;
 use crate::trace_window;
 
 /// A summary with what belongs to the host.
@@ -199,10 +200,12 @@ impl Plan {
             let (streams, first_rank) = (streams.clone(), simulated.start);
             let output = Arc::new(JobOutput { streams, job: number, first, first_rank });
             first += programs.ranks();
+            let reads = if jobs.is_empty() { request.stdin } else { StandardInput::None };
+            let input = Arc::new(RankInput::new(reads, output.clone()));
             let common = job(request, &self.resolved, programs, self.threads.count(), output)?;
             let (watch, firmware, kernel) = (self.watch.clone(), self.firmware.clone(), self.kernel.clone());
             let (mounts, replay) = (self.mounts.clone(), self.replay.clone());
-            jobs.push(Job { watch, firmware, kernel, mounts, replay, ..common });
+            jobs.push(Job { watch, firmware, kernel, mounts, input, replay, ..common });
         }
         let placement = self.placement.clone();
         let shared_bytes = shared_bytes(&self.resolved, placement.per_node());
@@ -403,7 +406,9 @@ fn per_node(request: &Request) -> i64 {
 /// The request, with how many ranks a node has.
 fn placed(request: &Request, machine: &dyn Machine, resolved: &Resolved) -> Request {
     let mut placed = request.clone();
-    placed.ranks_per_node.get_or_insert_with(|| machine.ranks_per_node(resolved, programs::ranks(request)).into());
+    placed
+        .ranks_per_node
+        .get_or_insert_with(|| machine.ranks_per_node(resolved, programs::ranks(request)).into());
     placed
 }
 
@@ -444,6 +449,7 @@ fn job(
         kernel: None,
         environment: request.env.iter().map(|(k, v)| format!("{k}={v}")).collect(),
         mounts: Arc::default(),
+        input: Arc::new(vec![]),
         seed: request.options.seed,
         timeline_max: request.options.timeline,
         mpi_settings: library_settings(resolved),
@@ -494,7 +500,7 @@ fn simulate<'a>(
     streams: &Streams,
     reporter: &'a Reporter<'a>,
 ) -> (End, Built) {
-    if let Some(end) = limits.time {
+    if let Some(end) = limits.end() {
         built.engine.set_end(end);
     }
     reporter.look_at_limits();

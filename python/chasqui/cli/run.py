@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from chasqui.cli import options
+from chasqui.errors import InputError
 
 if TYPE_CHECKING:
     from chasqui.simulation import Result
@@ -19,10 +20,15 @@ one on each node or --ranks-per-node.
 PROGRAM is a static RV64GC Linux executable, as `chasqui cc` and `mpicc` make it. The ranks' output
 goes to the terminal and to the run directory, beside summary.json, stats.json, messages.parquet
 (the stages of every message, in ps), timeline.json (Perfetto) and resolved.toml (the machine).
-Their standard input is empty, whatever that of this command is.
+
+Rank 0 (of the first job) reads this command's standard input, and nothing is read of that before it
+does; the standard input of all other ranks is empty. Simulated time stands while it waits.
+
+Several programs of one job (MPMD) are separated by `: -np RANKS`: the first has the ranks from 0
+on, the next those behind, all in one MPI_COMM_WORLD.
 
 Exit status: 2 if the run could not start (arguments, executable, machine); else the largest status
-of the ranks; 128 + signal after a fault, 125 after a deadlock, 124 at --limit-time, at
+of the ranks, also at --stop-at; 128 + signal after a fault, 125 after a deadlock, 124 at --limit-time, at
 --limit-host-time, or if simulated time would pass its end (212 days), 153 at --limit-output, 137 at
 --limit-memory, 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP, 141 when nothing reads the
 output any more (all four keep the results so far); at least 74 if a result could not be written (a
@@ -42,6 +48,9 @@ Examples:
   chasqui run -np 4 --machine voyager --profile -- ./cg -g 32
   chasqui run -np 8 --ranks-per-node 4 --set node.harts=4 -m voyager -- ./cg
   chasqui run -np 4 --machine voyager --job '-np 4 ./cg -g 32' -- ./ring
+  chasqui run -np 4 --machine netcache -- ./solve < system.txt
+  chasqui run -np 1 -- ./master : -np 3 ./worker -v
+  chasqui run -np 4 --stop-at '2 ms' --timeline 100000 -- ./cg -g 64
   chasqui run -np 4 --trace-instructions 168us..170us:0,2 -- ./ring
   chasqui run -np 4 --histogram pairs -- ./sort
   chasqui run --bind ../data:ro --limit-output '1 GiB' -- ./cg ../data/m.mtx
@@ -89,6 +98,11 @@ def commands() -> dict[str, click.Command]:
     "MPI_Pcontrol(1) or chasqui_region_begin() (chasqui/region.h), and after MPI_Pcontrol(0).",
 )  # fmt: skip
 @click.option(
+    "--stop-at", metavar="TIME",
+    help="End at this simulated time, '5 ms', with the results so far and as a success: outcome "
+    "`stopped`. (--limit-time is for what should not happen.)",
+)  # fmt: skip
+@click.option(
     "--histogram", is_flag=False, flag_value="sizes", type=click.Choice(["sizes", "pairs"]),
     help="Count the program's messages by their length, or also by sender and receiver: a table, "
     "and histogram.csv.",
@@ -106,6 +120,7 @@ def run(
     access_times: bool,
     trace: str | None,
     fast_forward: bool,
+    stop_at: str | None,
     histogram: str | None,
     as_json: bool,
     program: tuple[str, ...],
@@ -113,11 +128,17 @@ def run(
     from chasqui import simulation
     from chasqui.text import say, terminal_width
 
-    name, arguments = options.check_program(program)
+    name, arguments, beside = options.check_program(program)
+    if stop_at and settings.get("only"):
+        raise InputError(
+            "--stop-at with --only-rank: what the rank does is compared with all of what was "
+            "recorded; --limit-time ends it without"
+        )
     job = simulation.Job(
         machine=machine,
         program=name,
         arguments=arguments,
+        beside=beside,
         others=[simulation.Program(*options.check_job(text)) for text in jobs],
         directory=Path(directory) if directory else None,
         echo=not as_json,
@@ -126,6 +147,8 @@ def run(
         access_times=access_times,
         trace=trace,
         fast_forward=fast_forward,
+        stop_at=stop_at,
+        stdin="own",
         **settings,
     )
     result = simulation.execute(job)
