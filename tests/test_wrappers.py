@@ -210,7 +210,7 @@ def test_what_mpiexec_does_not_know(
 def test_what_mpiexec_knows(shim_directory: Path, hello: Path, chasqui: Run) -> None:
     assert chasqui("cc", "hello.c", "-o", "hello", "-lm").returncode == 0
     of_all = [["-n2"], ["-np", "2"], ["-n", "2", "-m", "loggp"], ["-np=2", "--env", "A=1"]]
-    for words in (*of_all, ["-x", "PATH", "-x", "A=1", "-n", "2", "--"]):
+    for words in (*of_all, ["-x", "PATH", "-x", "A=1", "-n", "2"]):
         done = subprocess.run(
             [shim_directory / "mpiexec", *words, "-q", "./hello", "-host", "-np"],
             cwd=hello.parent, capture_output=True, text=True, check=False,

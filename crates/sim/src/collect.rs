@@ -327,7 +327,7 @@ fn verdict(
     if let Some((status, text)) = limit_reached(processes, job_end, end) {
         return (Outcome::Aborted, status, text);
     }
-    if let Some(text) = stopped(processes, end) {
+    if let Some(text) = stopped(processes, job_end, end) {
         return (Outcome::Stopped, largest_status(processes), text);
     }
     // A job that had ended before that, or before a limit was reached, knows nothing of it.
@@ -367,12 +367,22 @@ fn largest_status(processes: &[ProcessView<'_>]) -> i32 {
 }
 
 /// What there is to say of a job that came to the end that was set for it and is no limit, if it did.
-fn stopped(processes: &[ProcessView<'_>], end: End) -> Option<String> {
+fn stopped(processes: &[ProcessView<'_>], job_end: &JobEnd, end: End) -> Option<String> {
     let at = end.limits.stop_at.filter(|_| end.limits.stops() && end.reached.is_none())?;
     let running = processes.iter().filter(|p| p.ended().is_none()).count();
     let is_stopped = end.ended == Ended::OutOfTime && running > 0;
-    let ranks = processes.len();
-    is_stopped.then(|| format!("stopped at {at} by --stop-at; {running} of {ranks} ranks had not ended"))
+    let (ranks, later) = (processes.len(), lasts(at, job_end.time));
+    is_stopped
+        .then(|| format!("stopped at {at} by --stop-at{later}; {running} of {ranks} ranks had not ended"))
+}
+
+/// What there is to say where the job's time ended after `end`. Nothing begins then, but a system call, as a write, may last
+/// longer; an instruction does by too little to see.
+fn lasts(end: Time, until: Time) -> String {
+    match until > end && until.to_string() != end.to_string() {
+        true => format!("; what ranks had begun before lasts until {until}, and is in the results"),
+        false => String::new(),
+    }
 }
 
 fn all_ended(processes: &[ProcessView<'_>]) -> bool {
@@ -422,11 +432,7 @@ fn limit_reached(processes: &[ProcessView<'_>], job_end: &JobEnd, end: End) -> O
             Some((OUT_OF_TIME, format!("stopped at {at} by --limit-host-time {limit} s{places}")))
         }
         (None, Some(limit)) if end.ended == Ended::OutOfTime && !end.limits.stops() => {
-            // Nothing begins after it, but a system call, as a write, may last longer; an instruction does by too little to see.
-            let later = match at > limit && at.to_string() != limit.to_string() {
-                true => format!("; what ranks had begun before lasts until {at}, and is in the results"),
-                false => String::new(),
-            };
+            let later = lasts(limit, at);
             Some((OUT_OF_TIME, format!("stopped at {limit} by --limit-time{later}{places}")))
         }
         _ => None,

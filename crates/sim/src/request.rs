@@ -83,7 +83,7 @@ pub enum StandardInput {
     /// Nothing.
     #[default]
     None,
-    /// The command's, which is used up by that.
+    /// The command's; nothing of a pipe is kept for other runs.
     Own,
     /// The command's, from its beginning, as every run of the command does.
     Shared,

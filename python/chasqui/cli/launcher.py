@@ -104,7 +104,7 @@ def _further(parts: Sequence[list[str]]) -> list[str]:
         if program[:1] == ["--"]:
             program = program[1:]
         if not program:
-            raise InputError(f"mpiexec: no program is named in ': {' '.join(part)}'".rstrip())
+            raise InputError(f"mpiexec: no program is named in '{' '.join([':', *part])}'")
         if program[0].startswith("-"):
             raise InputError(
                 f"mpiexec: {program[0]} behind ':': each program has -n or -np there; all other "
