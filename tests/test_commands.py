@@ -183,8 +183,14 @@ def test_the_exit_status_is_the_summarys(
         (["run", "--env", "=1", "./x"], "--env '=1': NAME=VALUE is expected"),
         (["run", "--nosuch", "./x"], "--nosuch"),
         (["run", "./a", ":", "-np", "x", "./b"], "': -np x ./b': '[-np RANKS] PROGRAM [ARGS]...'"),
-        (["compare", "loggp", "--", "./a", ":", "-n"], "': -n': '[-np RANKS] PROGRAM [ARGS]...' is"),
-        (["run", "--job", "./a : -n 1 ./b", "./x"], "a further job has one program; several (MPMD)"),
+        (
+            ["compare", "loggp", "--", "./a", ":", "-n"],
+            "': -n': '[-np RANKS] PROGRAM [ARGS]...' is",
+        ),
+        (
+            ["run", "--job", "./a : -n 1 ./b", "./x"],
+            "a further job has one program; several (MPMD)",
+        ),
         (["run", "--machine", "nosuch", "./x"], "unknown machine 'nosuch'; there are: loggp"),
         (["compare", "loggp", "-np", "2"], "name the machines, then -- and the program"),
         (["compare", "loggp", "loggp", "--", "./x"], "named more than once: loggp\n"),

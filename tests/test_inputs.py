@@ -62,7 +62,8 @@ def test_the_summary_has_what_decides_the_results(
     assert "HERE" not in host["environment"]
     assert host["working_directory"] == str(tmp_path)
     assert host["command"][1:] == [*words, "--threads", "2", "--out", "two", *map(str, program)]
-    assert host["system"].startswith("Linux ") and host["processors"] >= 1
+    assert host["system"].startswith("Linux ")
+    assert host["processors"] >= 1
 
 
 @pytest.mark.parametrize(
@@ -87,9 +88,7 @@ def test_software_of_the_machine_is_noted(
 
 
 @pytest.mark.parametrize("flag", ["-s", "-Wl,--gc-sections"])
-def test_the_library_is_noted_in_what_is_stripped(
-    chasqui: Run, tmp_path: Path, flag: str
-) -> None:
+def test_the_library_is_noted_in_what_is_stripped(chasqui: Run, tmp_path: Path, flag: str) -> None:
     (tmp_path / "a.c").write_text("#include <mpi.h>\nint main(void) { return MPI_Init(0, 0); }\n")
     assert chasqui("cc", "-O2", flag, "a.c", "-o", "a").returncode == 0
     chasqui("run", "-q", "--out", "it", "--", "./a")
@@ -128,7 +127,8 @@ def test_a_run_stops_where_it_is_to(chasqui: Run, examples: Path, tmp_path: Path
         assert rank["status"] is None
         parts = sum(rank["shares"].values())
         assert parts == rank["time_ps"] == summary["time_ps"]
-    assert summary["messages"] > 0 and (tmp_path / "it" / "messages.parquet").exists()
+    assert summary["messages"] > 0
+    assert (tmp_path / "it" / "messages.parquet").exists()
 
 
 def test_the_same_end_by_a_limit_is_none_that_was_wanted(
@@ -192,5 +192,6 @@ def test_ends_that_are_none(
 ) -> None:
     done = chasqui("run", *words, "--", examples / "ring")
     assert done.returncode == 2
-    assert done.stderr.startswith(message) and done.stderr.count("\n") == 1
+    assert done.stderr.startswith(message)
+    assert done.stderr.count("\n") == 1
     assert not list(tmp_path.iterdir())

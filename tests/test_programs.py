@@ -31,7 +31,9 @@ __attribute__((noinline)) int squares(int n)
     return sum;
 }
 """
-MASTER = COMMON + """\
+MASTER = (
+    COMMON
+    + """\
 int main(int argc, char **argv)
 {
     int rank, size, sum = 0;
@@ -48,7 +50,10 @@ int main(int argc, char **argv)
     return 0;
 }
 """
-WORKER = COMMON.replace("i * i", "(int)(i * (long)i % 1000003)") + """\
+)
+WORKER = (
+    COMMON.replace("i * i", "(int)(i * (long)i % 1000003)")
+    + """\
 __attribute__((noinline)) void breaks(volatile int *at)
 {
     *at = 1;
@@ -66,6 +71,7 @@ int main(int argc, char **argv)
     return 0;
 }
 """
+)
 # Of squares(1), squares(2) and squares(30).
 ANSWER = "master quick: rank 0 of 4: 9461\n"
 
@@ -131,7 +137,8 @@ def test_a_fault_names_the_function_and_line_of_its_program(
     done = chasqui("run", "-q", "-m", "voyager", "--", *command)
     assert done.returncode == 128 + 11
     line = WORKER.splitlines().index("    *at = 1;") + 1
-    assert "rank 1" in done.stderr and "(breaks" in done.stderr
+    assert "rank 1" in done.stderr
+    assert "(breaks" in done.stderr
     assert f"worker.c:{line}" in done.stderr, done.stderr
 
 
@@ -143,7 +150,8 @@ def test_a_profile_tells_programs_apart(
     profile = json.loads((tmp_path / "it" / "profile.json").read_text())
     names = {each["name"] for each in profile["functions"]}
     assert {"master: main", "worker: main", "worker: squares"} <= names
-    assert "master: squares" not in names and "main" not in names
+    assert "master: squares" not in names
+    assert "main" not in names
     assert [each["program"] for each in profile["ranks"]] == ["master", *["worker"] * 3]
     of_rank = {each["name"] for each in profile["ranks"][1]["functions"]}
     assert {"main", "squares"} <= of_rank, "a rank has one program"
@@ -171,7 +179,20 @@ def test_mpiexec_runs_them(
     shim_directory: Path, programs: tuple[Path, Path], tmp_path: Path
 ) -> None:
     master, worker = programs
-    words = ["-q", "-x", "A=1", "-n", "1", master, "quick", ":", "-np", "2", worker, "1"]
+    words: list[str | Path] = [
+        "-q",
+        "-x",
+        "A=1",
+        "-n",
+        "1",
+        master,
+        "quick",
+        ":",
+        "-np",
+        "2",
+        worker,
+        "1",
+    ]
     words += [":", worker, "10"]
     done = subprocess.run(
         [shim_directory / "mpiexec", *words],
@@ -206,5 +227,6 @@ def test_what_cannot_be_run(
     named = {"M": str(programs[0]), "W": str(programs[1])}
     done = chasqui(*[named.get(word, word) for word in words])
     assert done.returncode == 2
-    assert message in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
     assert not list(tmp_path.iterdir())

@@ -74,6 +74,7 @@ int main(void)
     return 0;
 }
 """
+Words = list[str | Path]
 FORM = "pipe 1, polled 1, selected 1 1, lseek -1 1, rank"
 BYTES = bytes(i * i % 251 for i in range(5_432))
 
@@ -92,7 +93,7 @@ def reader(compile_c: Compiler) -> Path:
 
 
 def start(
-    words: list[str | Path], folder: Path, stdin: int | IO[bytes], **more: Any
+    words: Words, folder: Path, stdin: int | IO[bytes], **more: Any
 ) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-m", "chasqui", *map(str, words)],
@@ -100,13 +101,13 @@ def start(
     )  # fmt: skip
 
 
-def from_file(words: list[str | Path], folder: Path) -> tuple[int, str, str]:
+def from_file(words: Words, folder: Path) -> tuple[int, str, str]:
     (folder / "input").write_bytes(BYTES)
     with (folder / "input").open("rb") as stdin:
         return end(start(words, folder, stdin))
 
 
-def from_slow_pipe(words: list[str | Path], folder: Path) -> tuple[int, str, str]:
+def from_slow_pipe(words: Words, folder: Path) -> tuple[int, str, str]:
     process = start(words, folder, subprocess.PIPE)
     assert process.stdin
     for at in range(0, len(BYTES), 1_234):
@@ -126,7 +127,7 @@ def test_rank_0_reads_the_commands_and_others_nothing(
     reader: Path, tmp_path: Path, machine: str
 ) -> None:
     found = []
-    ways: list[Callable[[list[str | Path], Path], tuple[int, str, str]]]
+    ways: list[Callable[[Words, Path], tuple[int, str, str]]]
     ways = [from_file, from_slow_pipe]
     for number, way in enumerate(ways):
         out = f"{number}"
@@ -181,7 +182,7 @@ def test_a_pipe_that_nobody_writes_holds_up_no_run_that_does_not_read(
 
 
 def test_waiting_for_input_ends_at_a_limit_or_a_signal(reader: Path, tmp_path: Path) -> None:
-    command: list[str | Path] = ["run", "-q", "-np", "2", "--limit-host-time"]
+    command: Words = ["run", "-q", "-np", "2", "--limit-host-time"]
     process = start([*command, "1 s", "--", reader], tmp_path, subprocess.PIPE)
     assert process.wait(60) == 124
     [run] = (tmp_path / "runs").iterdir()
@@ -195,17 +196,26 @@ def test_waiting_for_input_ends_at_a_limit_or_a_signal(reader: Path, tmp_path: P
 
 
 def test_of_several_jobs_the_first_reads(reader: Path, tmp_path: Path) -> None:
-    command = ["run", "-q", "-m", "voyager", "--job", str(reader), "--", reader]
+    command: Words = ["run", "-q", "-m", "voyager", "--job", str(reader), "--", reader]
     status, out, err = from_file(command, tmp_path)
     assert status == 0, err
     assert sorted(out.splitlines(keepends=True)) == sorted([said(BYTES), said(b"")])
 
 
 def test_a_replay_of_rank_0_reads_as_it_was_recorded(reader: Path, tmp_path: Path) -> None:
-    record = ["record", "-q", "-np", "2", "-o", "it.recording", "--", reader]
+    record: Words = ["record", "-q", "-np", "2", "-o", "it.recording", "--", reader]
     assert from_file(record, tmp_path)[0] == 0
     for rank, status in ((0, 0), (1, 0)):
-        only = ["run", "-q", "--only-rank", str(rank), "--arrivals", "it.recording", "--", reader]
+        only: Words = [
+            "run",
+            "-q",
+            "--only-rank",
+            str(rank),
+            "--arrivals",
+            "it.recording",
+            "--",
+            reader,
+        ]
         assert from_file(only, tmp_path)[0] == status
     process = start(["run", "-q", "--only-rank", "0", *only[4:]], tmp_path, subprocess.DEVNULL)
     assert end(process)[0] == 1, "another input, another output"
@@ -213,9 +223,20 @@ def test_a_replay_of_rank_0_reads_as_it_was_recorded(reader: Path, tmp_path: Pat
 
 @pytest.mark.parametrize("way", [from_file, from_slow_pipe])
 def test_compare_gives_each_machine_the_same(
-    reader: Path, tmp_path: Path, way: Callable[[list[str | Path], Path], tuple[int, str, str]]
+    reader: Path, tmp_path: Path, way: Callable[[Words, Path], tuple[int, str, str]]
 ) -> None:
-    command = ["compare", "loggp", "voyager", "-q", "-np", "2", "--out", "both", "--", reader]
+    command: Words = [
+        "compare",
+        "loggp",
+        "voyager",
+        "-q",
+        "-np",
+        "2",
+        "--out",
+        "both",
+        "--",
+        reader,
+    ]
     assert way(command, tmp_path)[0] == 0
     for machine in ("loggp", "voyager"):
         text = (tmp_path / "both" / machine / "stdout.0").read_text()

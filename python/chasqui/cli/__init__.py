@@ -98,10 +98,7 @@ def invoke(arguments: list[str], name: str = "chasqui") -> int:
         if name == "mpiexec":
             from chasqui.cli import launcher
 
-            if launcher.asks_version(arguments[1:]):
-                print(launcher.version(), flush=True)
-                return 0
-            arguments = ["run", *launcher.arguments(arguments[1:])]
+            arguments = launcher.arguments(arguments[1:])
         status = group().main(args=arguments, prog_name="chasqui", standalone_mode=False)
         sys.stdout.flush()
     except click.UsageError as error:

@@ -1,4 +1,4 @@
-"""`mpiexec`, which is `chasqui run`: what other launchers take, as this one has it or refuses it."""
+"""`mpiexec`, which is `chasqui run`: what other launchers take, as this one has it or refuses."""
 
 from __future__ import annotations
 
@@ -14,23 +14,14 @@ RANKS = ("-n", "-np")
 VERSION = ("--version", "-version", "-V")
 
 
-def asks_version(words: Sequence[str]) -> bool:
-    """Scripts ask it to find out which MPI this is."""
-    return words[:1] in [[name] for name in VERSION]
-
-
-def version() -> str:
-    import chasqui
-
-    return f"mpiexec (Chasqui) {chasqui.__version__}"
-
-
 def arguments(words: Sequence[str]) -> list[str]:
-    """What `chasqui run` is called with. Raises InputError for what would be taken for something
+    """What `chasqui` is called with. Raises InputError for what would be taken for something
     else, as click reads `-machinefile f` as `-m achinefile f`, and all behind the first program is
     that one's arguments; and for what other launchers have, of which click would say little."""
+    if words[:1] in [[name] for name in VERSION]:  # scripts ask which MPI this is
+        return ["--version"]
     first, *others = _parts(words)
-    position, result = 0, []
+    position, result = 0, ["run"]
     valued, known = _options()
     while position < len(first) and first[position].startswith("-"):
         word = first[position]

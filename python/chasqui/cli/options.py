@@ -303,6 +303,29 @@ def only(function: Callable[..., Any]) -> Callable[..., Any]:
     return result
 
 
+def stop(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The option of an end that is wanted: `stop_at` in the command's `settings`."""
+
+    @functools.wraps(function)
+    def checked(
+        *arguments: Any, settings: dict[str, Any], stop_at: str | None, **others: Any
+    ) -> Any:
+        if stop_at is not None and settings.get("only"):
+            raise InputError(
+                "--stop-at with --only-rank: what the rank does is compared with all of what was "
+                "recorded; --limit-time ends it without"
+            )
+        return function(*arguments, settings={**settings, "stop_at": stop_at}, **others)
+
+    option = click.option(
+        "--stop-at", metavar="TIME",
+        help="End at this simulated time, '5 ms', with the results so far and as a success: "
+        "outcome `stopped`. (--limit-time is for what should not happen.)",
+    )  # fmt: skip
+    result: Callable[..., Any] = option(checked)
+    return result
+
+
 def _only_rank() -> Decorator:
     return click.option(
         "--only-rank", type=COUNT, metavar="RANK",

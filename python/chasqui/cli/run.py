@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from chasqui.cli import options
-from chasqui.errors import InputError
 
 if TYPE_CHECKING:
     from chasqui.simulation import Result
@@ -28,11 +27,11 @@ Several programs of one job (MPMD) are separated by `: -np RANKS`: the first has
 on, the next those behind, all in one MPI_COMM_WORLD.
 
 Exit status: 2 if the run could not start (arguments, executable, machine); else the largest status
-of the ranks, also at --stop-at; 128 + signal after a fault, 125 after a deadlock, 124 at --limit-time, at
---limit-host-time, or if simulated time would pass its end (212 days), 153 at --limit-output, 137 at
---limit-memory, 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP, 141 when nothing reads the
-output any more (all four keep the results so far); at least 74 if a result could not be written (a
-full disk), 1 if standard output could not.
+of the ranks, also at --stop-at; 128 + signal after a fault, 125 after a deadlock, 124 at
+--limit-time, at --limit-host-time, or if simulated time would pass its end (212 days), 153 at
+--limit-output, 137 at --limit-memory, 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP, 141
+when nothing reads the output any more (all four keep the results so far); at least 74 if a result
+could not be written (a full disk), 1 if standard output could not.
 
 With --only-rank one rank is simulated, and a recording (`chasqui record`) stands for the others.
 If its output (except measured times) or exit status differs from the recorded ones, the exit status
@@ -98,16 +97,12 @@ def commands() -> dict[str, click.Command]:
     "MPI_Pcontrol(1) or chasqui_region_begin() (chasqui/region.h), and after MPI_Pcontrol(0).",
 )  # fmt: skip
 @click.option(
-    "--stop-at", metavar="TIME",
-    help="End at this simulated time, '5 ms', with the results so far and as a success: outcome "
-    "`stopped`. (--limit-time is for what should not happen.)",
-)  # fmt: skip
-@click.option(
     "--histogram", is_flag=False, flag_value="sizes", type=click.Choice(["sizes", "pairs"]),
     help="Count the program's messages by their length, or also by sender and receiver: a table, "
     "and histogram.csv.",
 )  # fmt: skip
 @options.only
+@options.stop
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON on stdout.")
 @options.program()
 def run(
@@ -120,7 +115,6 @@ def run(
     access_times: bool,
     trace: str | None,
     fast_forward: bool,
-    stop_at: str | None,
     histogram: str | None,
     as_json: bool,
     program: tuple[str, ...],
@@ -129,11 +123,6 @@ def run(
     from chasqui.text import say, terminal_width
 
     name, arguments, beside = options.check_program(program)
-    if stop_at and settings.get("only"):
-        raise InputError(
-            "--stop-at with --only-rank: what the rank does is compared with all of what was "
-            "recorded; --limit-time ends it without"
-        )
     job = simulation.Job(
         machine=machine,
         program=name,
@@ -147,7 +136,6 @@ def run(
         access_times=access_times,
         trace=trace,
         fast_forward=fast_forward,
-        stop_at=stop_at,
         stdin="own",
         **settings,
     )
