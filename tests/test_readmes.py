@@ -84,7 +84,13 @@ def test_what_the_page_on_profiling_prints_is_what_its_commands_do(
 PROGRAMS = ROOT / "docs" / "programs.md"
 
 
-@pytest.mark.parametrize("part", ["A sweep over a parameter", "Several jobs on the same nodes"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        "The beginning of a long run", "What went into a run", "A sweep over a parameter",
+        "Several jobs on the same nodes",
+    ],
+)  # fmt: skip
 def test_what_the_page_on_programs_has_one_type_can_be_typed_twice(
     part: str, examples: Path, tmp_path: Path
 ) -> None:
@@ -95,7 +101,8 @@ def test_what_the_page_on_programs_has_one_type_can_be_typed_twice(
     (tmp_path / "clocks.toml").write_text(
         "".join(block for kind, block in blocks if kind == "toml")
     )
-    (tmp_path / "ring").symlink_to(examples / "ring")
+    for program in ("ring", "cg"):
+        (tmp_path / program).symlink_to(examples / program)
     (tmp_path / "chasqui").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m chasqui "$@"\n')
     (tmp_path / "chasqui").chmod(0o755)
     path = f"{tmp_path}:{os.environ['PATH']}"

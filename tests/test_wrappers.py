@@ -169,9 +169,12 @@ def test_openmp_is_named_where_its_header_is_missing(chasqui: Run, tmp_path: Pat
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["-np", "1", "./a", ":", "-np", "1", "./b"], "(MPMD) are not supported"),
-        (["./a", ":", "./b"], "(MPMD) are not supported"),
-        (["-n", "2", "--", "./a", "x", ":", "-n", "1", "./b"], "(MPMD) are not supported"),
+        (["./a", ":"], "no program is named in ':'"),
+        (["./a", ":", "-n", "2"], "no program is named in ': -n 2'"),
+        (["-n", "2", ":", "./b"], "no program was named before the first ':'"),
+        (["./a", ":", "-host", "a", "./b"], "mpiexec: -host behind ':': each program has -n"),
+        (["./a", ":", "-n", "1", "-x", "A=1", "./b"], "mpiexec: -x behind ':': each program has"),
+        (["./a", ":", "-n", "0", "./b"], "-np 0: at least 1 rank is needed"),
         (["-machinefile", "hosts", "-np", "2", "./a"], "there is no option -machinefile;"),
         (["-np", "2", "-host", "a,b", "./a"], "there is no option -host;"),
         (["-hosts", "a,b", "./a"], "there is no option -hosts;"),
@@ -181,7 +184,9 @@ def test_openmp_is_named_where_its_header_is_missing(chasqui: Run, tmp_path: Pat
         (["-nolocal", "./a"], "there is no option -nolocal;"),
         (["--oversubscribe", "-np", "2", "./a"], "there is no option --oversubscribe;"),
         (["-np", "2", "--bind-to=core", "./a"], "there is no option --bind-to;"),
-        (["-x", "HOME", "-np", "2", "./a"], "there is no option -x;"),
+        (["-x", "NOT_SET_HERE", "-np", "2", "./a"], "-x NOT_SET_HERE: it is not set here"),
+        (["-x", "=1", "./a"], "-x '=1': NAME=VALUE is expected"),
+        (["-n", "2", "-x"], "mpiexec: -x: NAME or NAME=VALUE is expected"),
         (["-configfile", "x"], "there is no option -configfile;"),
         # --histogram takes a value behind `=` only.
         (["--histogram", "-machinefile", "f", "./a"], "there is no option -machinefile;"),
@@ -204,12 +209,21 @@ def test_what_mpiexec_does_not_know(
 @pytest.mark.core
 def test_what_mpiexec_knows(shim_directory: Path, hello: Path, chasqui: Run) -> None:
     assert chasqui("cc", "hello.c", "-o", "hello", "-lm").returncode == 0
-    for words in (["-n2"], ["-np", "2"], ["-n", "2", "-m", "loggp"], ["-np=2", "--env", "A=1"]):
+    of_all = [["-n2"], ["-np", "2"], ["-n", "2", "-m", "loggp"], ["-np=2", "--env", "A=1"]]
+    for words in (*of_all, ["-x", "PATH", "-x", "A=1", "-n", "2"]):
         done = subprocess.run(
             [shim_directory / "mpiexec", *words, "-q", "./hello", "-host", "-np"],
             cwd=hello.parent, capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert (done.returncode, done.stdout) == (0, "1.732\n" * 2), done.stderr
+
+
+@pytest.mark.parametrize("word", ["--version", "-V"])
+def test_mpiexec_says_which_it_is(shim_directory: Path, word: str) -> None:
+    command = [str(shim_directory / "mpiexec"), word]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    version = metadata.version("chasqui-sim")
+    assert (done.returncode, done.stdout) == (0, f"chasqui {version}\n"), done.stderr
 
 
 def test_errors_of_variables_name_the_variable(chasqui: Run, hello: Path) -> None:

@@ -7,6 +7,7 @@ of its own, and the functions of the library that programs have been seen to exe
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -55,8 +56,8 @@ def write(file: Path, functions: Functions) -> None:
 
 
 def script(template: Path, order: Path, devices: Iterable[str]) -> str:
-    """The linker script for a library with these devices. The objects in libmpi.a are called
-    mpi-FOLDER-FILE.o and device-DEVICE-FILE.o."""
+    """The linker script for a library with these devices, but for what `note` puts in. The objects
+    in libmpi.a are called mpi-FOLDER-FILE.o and device-DEVICE-FILE.o."""
     functions = read(order)
     parts = [name for name in functions if name in set(devices)]
     parts += sorted(set(devices) - set(parts))
@@ -79,6 +80,13 @@ def script(template: Path, order: Path, devices: Iterable[str]) -> str:
     for name, value in put.items():
         text = text.replace(name, value)
     return text
+
+
+def note(script: str, library: Path) -> str:
+    """The linker script of that library, of which programs then say that they are linked with it:
+    by the SHA-256 of the file."""
+    digits = hashlib.sha256(library.read_bytes()).hexdigest()
+    return script.replace("@LIBRARY@", " ".join(f"BYTE({ord(digit)})" for digit in digits))
 
 
 def _text(device: str, executed: list[str]) -> str:

@@ -70,6 +70,7 @@ PROGRAM_HEADERS_AT, PROGRAM_HEADERS = 32, 54
 PROGRAM_HEADER = struct.Struct("<IIQQQQQQ")
 PT_RISCV_ATTRIBUTES = SHT_RISCV_ATTRIBUTES = 0x70000003
 SHT_STRTAB, SHT_NOBITS, SHF_ALLOC = 3, 8, 2
+LIBRARY = b".chasqui.libmpi\0"  # where link.ld notes which library it is
 
 
 def strip(program: Path) -> None:
@@ -81,7 +82,8 @@ def strip(program: Path) -> None:
 
 
 def stripped(data: bytes) -> bytes:
-    """The file without the sections that are not loaded, but for the one that names the ISA."""
+    """The file without the sections that are not loaded, but for the one that names the ISA and the
+    one that names the MPI library."""
     (table,) = struct.unpack_from("<Q", data, SECTIONS_AT)
     _, count, names_index = struct.unpack_from("<HHH", data, SECTIONS)
     every = [SECTION.unpack_from(data, table + i * SECTION.size) for i in range(count)]
@@ -89,7 +91,9 @@ def stripped(data: bytes) -> bytes:
     kept = [
         section
         for section in every[1:]
-        if section[2] & SHF_ALLOC or section[1] == SHT_RISCV_ATTRIBUTES
+        if section[2] & SHF_ALLOC
+        or section[1] == SHT_RISCV_ATTRIBUTES
+        or data.startswith(LIBRARY, names[4] + section[0])
     ]
     places = {each: number for number, each in enumerate(kept, 1)}
     parts = _program_headers(data)
@@ -99,10 +103,10 @@ def stripped(data: bytes) -> bytes:
     headers = [(0,) * 10]
     for section in kept:
         name, kind, flags, address, at, size, link, info, align, entry = section
-        if kind == SHT_RISCV_ATTRIBUTES:
+        if not flags & SHF_ALLOC:
             new = _append(result, data[at : at + size], align)
             for place, part in parts:
-                if part[0] == PT_RISCV_ATTRIBUTES:
+                if kind == SHT_RISCV_ATTRIBUTES and part[0] == PT_RISCV_ATTRIBUTES:
                     PROGRAM_HEADER.pack_into(result, place, *part[:2], new, *part[3:])
             at = new
         link = places.get(every[link], 0)

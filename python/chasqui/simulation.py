@@ -82,7 +82,9 @@ class Job:
     arguments: Sequence[str] = ()
     sets: Sequence[str] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
+    beside: Sequence[Program] = ()  # further programs of the job, on the ranks behind these
     others: Sequence[Program] = ()  # further jobs, which share the nodes
+    stdin: str = "none"  # what rank 0 reads: none, own (the command's), shared (by several runs)
     directory: Path | None = None  # None: numbered, below runs/
     echo: bool = False
     progress: bool = False
@@ -90,6 +92,7 @@ class Job:
     fast_forward: bool = False  # until its part of interest the program takes no time
     profile: bool = False  # count where cycles go
     access_times: bool = False  # note when ranks access the data of messages
+    stop_at: str | None = None  # simulated time at which it ends well
     trace: str | None = None  # window of instructions to write, FROM..TO[:RANKS]
     timeline: int = 0  # MPI calls of each rank kept for timeline.json; 0: no such file
     record: Path | None = None  # where a recording of the run goes
@@ -280,12 +283,18 @@ def unread() -> int | None:
     return stopping.UNREAD if is_unread() else None
 
 
+def program_names(job: Job) -> list[str]:
+    """The programs of the job, as they are called, in the order of their ranks."""
+    return [job.program, *(each.program for each in job.beside)]
+
+
 def execute(job: Job) -> Result:
     """Runs a job. Raises InputError when it can't start, BrokenPipeError when nothing reads the
     output any more: the results so far are kept."""
     if job.directory is not None:
         return _execute(job, job.directory)
-    stem = f"{short_name(Path(job.program).name)}-{short_name(job.machine)}"
+    names = [short_name(Path(each).name) for each in program_names(job)]
+    stem = "-".join([*dict.fromkeys(names), short_name(job.machine)])
     with numbered(stem) as directory:
         return _execute(job, directory)
 
@@ -350,10 +359,9 @@ def _request(job: Job, directory: Path, *, clear_line: bool) -> dict[str, Any]:
         "map_by": job.map_by,
         "program": job.program,
         "args": list(job.arguments),
-        "others": [
-            {"ranks": other.ranks, "program": other.program, "args": list(other.arguments)}
-            for other in job.others
-        ],
+        "beside": [_called(more) for more in job.beside],
+        "others": [_called(other) for other in job.others],
+        "stdin": job.stdin,
         "env": dict(job.environment),
         "directory": str(directory),
         "firmware": str(firmware.directory()),
@@ -365,6 +373,7 @@ def _request(job: Job, directory: Path, *, clear_line: bool) -> dict[str, Any]:
         "options": {
             "timeline": job.timeline,
             "fast_forward": job.fast_forward,
+            "stop_at": job.stop_at,
             "profile": job.profile,
             "access_times": job.access_times,
             "trace_instructions": job.trace,
@@ -372,6 +381,12 @@ def _request(job: Job, directory: Path, *, clear_line: bool) -> dict[str, Any]:
             "clear_line": clear_line,
         },
     }
+
+
+def _called(program: Program) -> dict[str, Any]:
+    return {
+        "ranks": program.ranks, "program": program.program, "args": list(program.arguments),
+    }  # fmt: skip
 
 
 def _only(only: OnlyRank | None) -> dict[str, Any] | None:
@@ -453,6 +468,9 @@ def report(result: Result) -> list[str]:
     lines.append(
         f"host time       {seconds:.2f} s, {mips:.1f} million simulated instructions a second"
     )
+    programs = summary.get("inputs", {}).get("programs", [])
+    if len(programs) > 1:
+        lines.append(f"programs        {', '.join(map(_ranks_of, programs))}")
     if summary.get("replay"):
         lines.append(f"replay          {replayed(summary['replay'])}")
     if summary.get("limited_by"):
@@ -462,6 +480,13 @@ def report(result: Result) -> list[str]:
         lines.append(f"advice          {summary['advice']}")
     lines.append(f"run directory   {result.directory}")
     return lines
+
+
+def _ranks_of(program: Mapping[str, Any]) -> str:
+    """One of several programs of a job: `worker on ranks 1 to 3`."""
+    first, last = program["first_rank"], program["first_rank"] + program["ranks"] - 1
+    ranks = f"rank {first}" if first == last else f"ranks {first} to {last}"
+    return f"{program['name']} on {ranks}"
 
 
 def untraced(directory: Path) -> tuple[list[str], int]:

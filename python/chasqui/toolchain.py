@@ -192,8 +192,9 @@ def libmpi_directory() -> Path:
 def _build_libmpi(place: Path) -> None:
     announce_first_build()
     with appearing(place) as building:
-        (building / LINKER_SCRIPT).write_text(_linker_script())
         archive(building / "libmpi.a", libmpi_sources())
+        script = layout.note(_linker_script(), building / "libmpi.a")
+        (building / LINKER_SCRIPT).write_text(script)
         archive(building / "libchasqui-c.a", libc_sources(), *LIBC_FLAGS)
 
 

@@ -1,8 +1,14 @@
-//! Files that a user names. A pipe or a device may never end, and to open a pipe may wait for ever: neither is opened.
+//! Files that a user names, and what tells one from all others.
+//!
+//! A pipe or a device may never end, and to open a pipe may wait for ever: neither is opened.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
+
+mod hash;
+
+pub use hash::Sha256;
 
 /// Opens the file `path` to be read.
 ///

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::sync::Arc;
 
 use crate::errno::Errno;
+use crate::input::Input;
 
 /// Standard output or standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +29,8 @@ pub struct Entry {
 /// What was opened.
 #[derive(Clone, Debug)]
 pub enum Object {
-    /// A pipe that holds these bytes: standard input.
-    Input(Arc<[u8]>),
+    /// A pipe that the host writes: standard input.
+    Input(Arc<dyn Input>),
     /// A pipe that the host reads.
     Output(Stream),
     /// A read-only file that is in host memory: the program itself.
@@ -83,8 +84,8 @@ pub struct Descriptors {
 }
 
 impl Descriptors {
-    /// Standard input with these contents, standard output and standard error.
-    pub fn new(input: Arc<[u8]>) -> Descriptors {
+    /// Standard input, standard output and standard error.
+    pub fn new(input: Arc<dyn Input>) -> Descriptors {
         let mut descriptors = Descriptors { slots: Vec::new(), open: Vec::new() };
         let standard = [
             (Object::Input(input), crate::open_flags::O_RDONLY),

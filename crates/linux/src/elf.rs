@@ -19,6 +19,7 @@ use crate::elf::symbols::Symbols;
 
 mod debug;
 mod extensions;
+mod library;
 mod symbols;
 
 /// First address that no segment may reach; above lie `mmap` areas and the stack.
@@ -309,6 +310,16 @@ impl Elf {
             hash = contents.iter().copied().fold(hash, fnv);
         }
         hash
+    }
+
+    /// What tells this file from every other: SHA-256 of all of it, as `sha256sum` prints it.
+    pub fn sha256(&self) -> String {
+        chasqui_files::Sha256::of(&self.bytes)
+    }
+
+    /// The same of the `libmpi.a` that it was linked with, which the linker noted in it; `None`: nothing is noted.
+    pub fn library_sha256(&self) -> Option<String> {
+        library::noted(&self.bytes)
     }
 
     /// Address of the symbol called `name`.

@@ -14,6 +14,7 @@ pub mod syscall;
 pub mod testing;
 
 mod descriptors;
+mod input;
 mod limits;
 mod mounts;
 mod open_flags;
@@ -25,6 +26,7 @@ mod threads;
 
 pub use descriptors::Stream;
 pub use elf::{Elf, ElfError};
+pub use input::Input;
 pub use mounts::{Bind, Mounts};
 pub use places::WORKING_DIRECTORY;
 pub use process::{NiDevice, NiMapping, Options, Process, StartError};

@@ -10,6 +10,7 @@ use chasqui_random::Random;
 use crate::descriptors::Descriptors;
 use crate::elf::{Elf, Segment};
 use crate::errno::Errno;
+use crate::input::Input;
 use crate::limits::Limits;
 use crate::mounts::Mounts;
 use crate::paths::Paths;
@@ -54,8 +55,8 @@ pub struct Options {
     pub stack_bytes: u64,
     /// The files that it sees. Relative paths begin at `/cwd`.
     pub mounts: Arc<Mounts>,
-    /// Contents of standard input.
-    pub input: Vec<u8>,
+    /// Standard input.
+    pub input: Arc<dyn Input>,
     /// The node's name (`uname`).
     pub node_name: String,
     /// Harts of the node (`sched_getaffinity`).
@@ -73,7 +74,7 @@ impl Options {
             physical,
             stack_bytes: 8 << 20,
             mounts: Arc::default(),
-            input: Vec::new(),
+            input: Arc::new(Vec::new()),
             node_name: "node0".into(),
             harts: 1,
             devices: Vec::new(),
@@ -188,7 +189,7 @@ impl Process {
         elf: Arc<Elf>,
         arguments: &[String],
         environment: &[String],
-        mut options: Options,
+        options: Options,
     ) -> Result<Process, StartError> {
         let limit_bytes = options.physical.end.saturating_sub(options.physical.start);
         let full = || StartError::Memory { program: elf.name().to_string(), limit_bytes };
@@ -212,7 +213,7 @@ impl Process {
         space.write_user(memory, stack.pointer, &stack.bytes).map_err(fault)?;
         Ok(Process {
             space,
-            descriptors: Descriptors::new(std::mem::take(&mut options.input).into()),
+            descriptors: Descriptors::new(options.input.clone()),
             paths: Paths::new(options.mounts.clone(), arguments),
             reported: Reported::default(),
             signals: Signals::default(),

@@ -1,10 +1,12 @@
 //! System calls, called.
 
+use std::sync::Arc;
+
 use crate::support::machine::{Machine, PAGE};
 use crate::support::walk;
 use chasqui_engine::Time;
 use chasqui_linux::syscall::EPOCH_S;
-use chasqui_linux::{FaultCause, Flush, NiDevice, NiMapping, Outcome, Wait};
+use chasqui_linux::{FaultCause, Flush, Input, NiDevice, NiMapping, Outcome, Wait};
 use chasqui_random::{Random, seed_of_test};
 
 const MINUS_1: u64 = u64::MAX;
@@ -66,7 +68,7 @@ fn output_goes_to_the_streams_of_the_rank() {
 
 #[test]
 fn input_is_given_and_ends() {
-    let mut m = Machine::new(|options| options.input = b"0123456789".to_vec());
+    let mut m = Machine::new(|options| options.input = Arc::new(b"0123456789".to_vec()));
     let s = m.scratch;
     assert_eq!(m.call(63, &[0, s, 4]), 4);
     // Two bytes fit before the page's end; the rest of the input is not lost.
@@ -81,6 +83,41 @@ fn input_is_given_and_ends() {
     assert_eq!(m.call(63, &[0, s, 4]), 0);
     assert_eq!(m.call(62, &[0, 0, 0]), ESPIPE);
     assert_eq!(m.call(63, &[1, s, 1]), EBADF);
+}
+
+/// It never waits for input, and says nothing of how much there is; a read does.
+#[test]
+fn what_may_be_read_or_written_is_ready() {
+    let mut m = machine();
+    let s = m.scratch;
+    // Descriptors 0 and 2 to be read, 1 to be written, 0 in other conditions; bits behind the count do not matter.
+    m.put_words(s, &[0b1101, 0b10, 0b1]);
+    assert_eq!(m.call(72, &[3, s, s + 8, s + 16, 0, 0]), 3, "pselect6");
+    assert_eq!(m.words(s, 3), [0b101, 0b10, 0]);
+    m.put_words(s, &[1 << 3]);
+    assert_eq!(m.call(72, &[4, s, 0, 0, 0, 0]), EBADF);
+    assert_eq!(m.words(s, 1), [1 << 3], "nothing is said where one is wrong");
+    assert_eq!(m.call(72, &[MINUS_1, s, 0, 0, 0, 0]), EINVAL);
+    // Without any it is a timer: here of 5 s and 7 ns.
+    m.put_words(s, &[5, 7]);
+    let slept = m.outcome(72, &[0, 0, 0, 0, s, 0]);
+    assert!(matches!(slept, Outcome::Sleep { until, value: 0 } if until.0 >= 5_000_000_007_000), "{slept:?}");
+}
+
+/// A run that ends while a rank waits for input.
+#[test]
+fn a_read_that_the_end_of_the_run_interrupts_does_not_return() {
+    #[derive(Debug)]
+    struct Never;
+    impl Input for Never {
+        fn read_at(&self, _: u64, _: &mut [u8]) -> std::io::Result<Option<usize>> {
+            Ok(None)
+        }
+    }
+    let mut m = Machine::new(|options| options.input = Arc::new(Never));
+    let s = m.scratch;
+    assert_eq!(m.call(63, &[0, s, 0]), 0, "nothing is asked for");
+    assert!(matches!(m.outcome(63, &[0, s, 1]), Outcome::Sleep { .. }));
 }
 
 #[test]

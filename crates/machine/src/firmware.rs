@@ -14,6 +14,11 @@ pub struct Firmware {
 }
 
 impl Firmware {
+    /// All images by their names; that of `firmware/` itself is empty.
+    pub fn images(&self) -> impl Iterator<Item = (&str, &Arc<Elf>)> {
+        self.images.iter().map(|(name, image)| (name.as_str(), image))
+    }
+
     /// The image of a machine that has a single one, if it is there.
     pub fn only(&self) -> Option<Arc<Elf>> {
         self.images.get("").cloned()

@@ -15,7 +15,7 @@ use chasqui_abi::{
 use chasqui_config::{Cycles, Resolved, Schema};
 use chasqui_engine::{Engine, PartitionId};
 use chasqui_hart::Text;
-use chasqui_linux::{Elf, Mounts, NiDevice, NiMapping, Options, Process};
+use chasqui_linux::{Elf, Input, Mounts, NiDevice, NiMapping, Options, Process};
 use chasqui_memory::{FlatMemory, PAGE_BYTES, PortKind};
 use chasqui_network::FaultKind;
 use chasqui_ni::{NetworkInterface, Region};
@@ -23,7 +23,7 @@ use chasqui_node::{
     Costs, Domain, Kernel, KernelNode, KernelProcess, Member, MemorySystem, NodeConfiguration, NodePartition,
     OsSpec, Output, PartitionSpec, ProcessSpec, SnoopingBus, controller_address, kernel_memory,
 };
-use chasqui_placement::{MapBy, NodeId, Occupant, Placement, ProcessId};
+use chasqui_placement::{MapBy, NodeId, Occupant, Placement, ProcessId, Rank};
 use chasqui_record::Keep;
 use chasqui_watch::WatchPlan;
 
@@ -40,23 +40,34 @@ pub use firmware::Firmware;
 pub use library::{LocalUnit, WaitUnit, library_settings, shared_bytes, wait_polls, with_library};
 pub use on_network::{OnNetwork, build_on_network};
 
-/// A program to run, and what belongs to it.
+/// A program of a job, and how it is called.
+#[derive(Clone)]
+pub struct Program {
+    /// Ranks that run it.
+    pub ranks: u32,
+    /// Its file.
+    pub elf: Arc<Elf>,
+    /// Its text, if harts share it decoded.
+    pub text: Option<Text>,
+    /// Its arguments, the program's name first.
+    pub arguments: Vec<String>,
+}
+
+/// What is to run as one MPI program, and what belongs to it.
 #[derive(Clone)]
 pub struct Job {
     /// What runs on the machine's firmware processors, if it has such.
     pub firmware: Firmware,
     /// The kernel under its processes, where `node.software.kernel` asks for one.
     pub kernel: Option<Arc<Elf>>,
-    /// The program.
-    pub program: Arc<Elf>,
-    /// Its text, if harts share it decoded.
-    pub text: Option<Text>,
-    /// Its arguments, the program's name first.
-    pub arguments: Vec<String>,
+    /// Its programs, by the ranks that run them: the first has ranks from 0 on. Most jobs have one.
+    pub programs: Vec<Program>,
     /// Its environment, `NAME=value` each.
     pub environment: Vec<String>,
     /// The files that it sees.
     pub mounts: Arc<Mounts>,
+    /// What its rank 0 reads as its standard input; the others' is empty.
+    pub input: Arc<dyn Input>,
     /// Seed of the processes' random numbers.
     pub seed: u64,
     /// MPI calls of each rank kept for the timeline.
@@ -73,6 +84,21 @@ pub struct Job {
     pub replay: Option<Replay>,
     /// Where its output goes.
     pub output: Arc<dyn Output>,
+}
+
+impl Job {
+    /// What `rank` runs.
+    ///
+    /// # Panics
+    /// When the job has no such rank.
+    pub fn program(&self, rank: Rank) -> &Program {
+        let mut end = 0;
+        let runs = |program: &&Program| {
+            end += program.ranks;
+            rank.0 < end
+        };
+        self.programs.iter().find(runs).expect("a rank of the job")
+    }
 }
 
 /// What runs on a machine.
@@ -349,6 +375,9 @@ fn process(
     let device = NiDevice { identification: first_page(plan, work, (id, who)), regions: mappings };
     let mut options = Options::new(physical);
     options.mounts = job.mounts.clone();
+    if who.rank == Rank(0) {
+        options.input = job.input.clone();
+    }
     options.rank = who.rank.0;
     options.seed = job.seed;
     options.harts = harts.len() as u32;
@@ -358,7 +387,8 @@ fn process(
     if c.core.handler_contexts > 0 {
         options.devices.push(controller());
     }
-    let process = Process::new(memory, job.program.clone(), &job.arguments, &job.environment, options)
+    let program = job.program(who.rank);
+    let process = Process::new(memory, program.elf.clone(), &program.arguments, &job.environment, options)
         .map_err(|e| e.to_string())?;
     let for_kernel = kernel_process(plan, work, (id, who), &process);
     let spec = ProcessSpec {
@@ -367,7 +397,7 @@ fn process(
         rank: who.rank,
         job: who.job,
         harts,
-        text: job.text.clone(),
+        text: program.text.clone(),
         fast_forward: job.fast_forward,
         timeline_max: job.timeline_max,
         watch: job.watch.clone(),

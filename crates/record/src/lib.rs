@@ -12,6 +12,7 @@
 
 mod differences;
 mod guest;
+mod inputs;
 mod kept;
 mod messages;
 mod messages_file;
@@ -33,6 +34,7 @@ mod waits;
 mod whole_file;
 
 pub use differences::{Distribution, MechanismUse};
+pub use inputs::{ImageInput, InputRead, Inputs, ProgramInput};
 pub use kept::{Keep, Kept, SentMessage};
 pub use messages::{Message, Messages};
 pub use profile::{CAUSES, Cause, Profile, Profiled, Spent, write_folded, write_profile, write_speedscope};

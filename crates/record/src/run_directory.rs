@@ -292,6 +292,7 @@ mod tests {
             schema_version: crate::SUMMARY_VERSION,
             machine: "voyager/reclaim".into(),
             program: "cg".into(),
+            inputs: crate::Inputs::default(),
             outcome: Outcome::Deadlock,
             message: "rank 0 waits".into(),
             limit: None,

@@ -1,6 +1,9 @@
 //! What `summary.json` and `host.json` hold.
 
+use std::collections::BTreeMap;
+
 use crate::differences::{Distribution, MechanismUse};
+use crate::inputs::Inputs;
 use crate::rank_life::RankLife;
 use crate::waits::{PeerWaits, WaitParts};
 use serde::Serialize;
@@ -14,6 +17,8 @@ pub const SUMMARY_VERSION: u32 = 1;
 pub enum Outcome {
     /// Every rank exited.
     Finished,
+    /// It came to the simulated time at which it was to end (`--stop-at`).
+    Stopped,
     /// A rank called `MPI_Abort`, or exited without `MPI_Finalize`: with a status other than 0, or while others waited.
     Aborted,
     /// A rank did what the machine doesn't allow, or the machine is broken.
@@ -48,8 +53,10 @@ pub struct Summary {
     pub schema_version: u32,
     /// Machine, as `voyager/reclaim`.
     pub machine: String,
-    /// Base name of the program.
+    /// Base name of the program; of several programs of one job, all, as `master : worker`.
     pub program: String,
+    /// What went into it beside the machine, which is in `resolved.toml`.
+    pub inputs: Inputs,
     /// How it ended.
     pub outcome: Outcome,
     /// What there is to say about the end; empty when it finished.
@@ -246,8 +253,16 @@ pub struct Host {
     pub version: String,
     /// The command as it was given.
     pub command: Vec<String>,
-    /// Path of the program.
+    /// Path of the program; of the first, if there are several.
     pub program: String,
+    /// The command's working directory; `None` where it has none.
+    pub working_directory: Option<String>,
+    /// Variables of the command's environment that it heeds, those that begin with `CHASQUI_`.
+    pub environment: BTreeMap<String, String>,
+    /// The host: operating system, its release, kind of processor.
+    pub system: String,
+    /// Processors that the command may use; `None` where the host doesn't tell.
+    pub processors: Option<usize>,
     /// Start, seconds since 1970.
     pub started_unix_s: u64,
     /// Host time [s] of the simulation.

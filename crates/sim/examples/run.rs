@@ -17,6 +17,8 @@ fn main() {
         firmware: std::env::var_os("FIRMWARE").map(Into::into),
         program: next("PROGRAM").into(),
         args: args.collect(),
+        stdin: Default::default(),
+        beside: vec![],
         others: vec![],
         env: Default::default(),
         echo: true,

@@ -13,6 +13,7 @@ use chasqui_record::{
 };
 
 use crate::calls;
+use crate::inputs;
 use crate::limits::limited_by;
 use crate::progress::Writing;
 use crate::request::{SIGHUP, SIGINT, SIGPIPE, SIGTERM};
@@ -108,14 +109,17 @@ impl<'a> Results<'a> {
         let mut profiles: Vec<_> = nodes.iter_mut().flat_map(|node| node.take_profiles(id)).collect();
         // Ranks, then firmware.
         profiles.sort_by_key(Profile::whose);
+        inputs::name_programs(&mut profiles, job);
         let peers = peers.as_deref();
         let mut processes: Vec<_> = nodes.iter().flat_map(|node| node.processes(id)).collect();
         processes.sort_by_key(ProcessView::rank);
         let job_end = JobEnd::of(&processes, end);
         let found = broken_machine.as_ref().map_or(u64::MAX, |(at, _)| at.0);
-        let time_ps = job_end.time.0.min(found);
         let (outcome, exit_status, mut message) =
             verdict((&processes, &messages), &job_end, broken_machine, end);
+        // Ranks that wait are where they began to, and the run went on.
+        let stopped_at = end.limits.stop_at.filter(|_| outcome == Outcome::Stopped);
+        let time_ps = job_end.time.max(stopped_at.unwrap_or(Time::ZERO)).0.min(found);
         let others_until = job_end.others_until(&processes);
         if let Some(forced) = forced(&processes, resolved) {
             message += &format!("\n  {forced}");
@@ -130,7 +134,8 @@ impl<'a> Results<'a> {
         let summary = Summary {
             schema_version: SUMMARY_VERSION,
             machine: resolved.name().to_string(),
-            program: job.program.name().to_string(),
+            program: inputs::title(job),
+            inputs: inputs::inputs(job),
             outcome,
             message,
             limit: limit(&processes, end),
@@ -322,6 +327,9 @@ fn verdict(
     if let Some((status, text)) = limit_reached(processes, job_end, end) {
         return (Outcome::Aborted, status, text);
     }
+    if let Some(text) = stopped(processes, job_end, end) {
+        return (Outcome::Stopped, largest_status(processes), text);
+    }
     // A job that had ended before that, or before a limit was reached, knows nothing of it.
     if end.ended == Ended::Interrupted && end.reached.is_none() && !all_ended(processes) {
         let signal = end.signal.unwrap_or(SIGINT);
@@ -336,8 +344,7 @@ fn verdict(
         // As shells have it for a command that a signal ended.
         return (Outcome::Interrupted, 128 + signal, text);
     }
-    let status = processes.iter().filter_map(ProcessView::ended).map(|(_, how)| status_of(how)).max();
-    let status = status.unwrap_or(0);
+    let status = largest_status(processes);
     let waiting = waiting(processes, messages, job_end.time);
     if end.ended == Ended::OutOfTime && !all_ended(processes) || is_out_of_time(processes) {
         return (Outcome::OutOfTime, OUT_OF_TIME, waiting);
@@ -350,6 +357,31 @@ fn verdict(
         (None, false) => (Outcome::Deadlock, DEADLOCK, waiting),
         // A process that leaves without goodbye takes the job with it, as MPI launchers have it.
         (Some(Left { text, .. }), false) => (Outcome::Aborted, status.max(1), format!("{text}\n{waiting}")),
+    }
+}
+
+/// The largest exit status of the ranks that have ended.
+fn largest_status(processes: &[ProcessView<'_>]) -> i32 {
+    let statuses = processes.iter().filter_map(ProcessView::ended).map(|(_, how)| status_of(how));
+    statuses.max().unwrap_or(0)
+}
+
+/// What there is to say of a job that came to the end that was set for it and is no limit, if it did.
+fn stopped(processes: &[ProcessView<'_>], job_end: &JobEnd, end: End) -> Option<String> {
+    let at = end.limits.stop_at.filter(|_| end.limits.stops() && end.reached.is_none())?;
+    let running = processes.iter().filter(|p| p.ended().is_none()).count();
+    let is_stopped = end.ended == Ended::OutOfTime && running > 0;
+    let (ranks, later) = (processes.len(), lasts(at, job_end.time));
+    is_stopped
+        .then(|| format!("stopped at {at} by --stop-at{later}; {running} of {ranks} ranks had not ended"))
+}
+
+/// What there is to say where the job's time ended after `end`. Nothing begins then, but a system call, as a write, may last
+/// longer; an instruction does by too little to see.
+fn lasts(end: Time, until: Time) -> String {
+    match until > end && until.to_string() != end.to_string() {
+        true => format!("; what ranks had begun before lasts until {until}, and is in the results"),
+        false => String::new(),
     }
 }
 
@@ -369,7 +401,10 @@ fn limit(processes: &[ProcessView<'_>], end: End) -> Option<Limit> {
     match end.reached {
         Some(Reached::Memory(_)) => Some(Limit::Memory),
         Some(Reached::HostTime) => Some(Limit::HostTime),
-        None => (end.limits.time.is_some() && end.ended == Ended::OutOfTime).then_some(Limit::Time),
+        None => {
+            let is_limit = end.limits.time.is_some() && !end.limits.stops();
+            (is_limit && end.ended == Ended::OutOfTime).then_some(Limit::Time)
+        }
     }
 }
 
@@ -396,12 +431,8 @@ fn limit_reached(processes: &[ProcessView<'_>], job_end: &JobEnd, end: End) -> O
             let limit = end.limits.host_time.expect("it was reached").as_secs_f64();
             Some((OUT_OF_TIME, format!("stopped at {at} by --limit-host-time {limit} s{places}")))
         }
-        (None, Some(limit)) if end.ended == Ended::OutOfTime => {
-            // Nothing begins after it, but a system call, as a write, may last longer; an instruction does by too little to see.
-            let later = match at > limit && at.to_string() != limit.to_string() {
-                true => format!("; what ranks had begun before lasts until {at}, and is in the results"),
-                false => String::new(),
-            };
+        (None, Some(limit)) if end.ended == Ended::OutOfTime && !end.limits.stops() => {
+            let later = lasts(limit, at);
             Some((OUT_OF_TIME, format!("stopped at {limit} by --limit-time{later}{places}")))
         }
         _ => None,

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use chasqui_engine::Time;
 use chasqui_hart::{State, Text};
 use chasqui_linux::{Elf, Refused, Stream};
-use chasqui_machine::{Job, Workload};
+use chasqui_machine::{Job, Program, Workload};
 use chasqui_node::{Ended, NodePartition, Output};
 use chasqui_placement::{JobId, Placement, Rank};
 use chasqui_record::Keep;
@@ -156,14 +156,15 @@ fn execute(test: &Test, elf: &Arc<Elf>, reference: bool) -> Result<Outcome, Inpu
     }
     let (machine, resolved) = resolve(&test.machine, &sets)?;
     let counter = Arc::new(Counter::default());
+    let text = elf.text().map(|range| Text::new(range, 1));
+    let arguments = vec![elf.name().to_string()];
     let job = Job {
-        text: elf.text().map(|range| Text::new(range, 1)),
-        program: elf.clone(),
+        programs: vec![Program { ranks: 1, elf: elf.clone(), text, arguments }],
         firmware: firmware(test.firmware.as_deref(), machine)?,
         kernel: kernel(test.firmware.as_deref(), machine, &resolved, 1)?,
-        arguments: vec![elf.name().to_string()],
         environment: vec![],
         mounts: Arc::default(),
+        input: Arc::new(vec![]),
         seed: 1,
         timeline_max: 0,
         mpi_settings: vec![],

@@ -8,7 +8,7 @@ use chasqui_config::{Catalogue, MachineSummary, Parameter, Resolved, Schema, mac
 use chasqui_engine::{Threads, Time};
 use chasqui_linux::testing::executable;
 use chasqui_linux::{Elf, Refused, Stream};
-use chasqui_machine::{Job, Machine, Workload, library_settings, shared_bytes};
+use chasqui_machine::{Job, Machine, Program, Workload, library_settings, shared_bytes};
 use chasqui_node::Output;
 use chasqui_placement::{Placement, Rank};
 use chasqui_random::{Random, damage};
@@ -105,14 +105,14 @@ fn firmware() -> Elf {
 
 /// Two nodes of a machine with a program that does next to nothing.
 fn work(resolved: &Resolved) -> Workload {
+    let (elf, arguments) = (Arc::new(program()), vec!["program".into()]);
     let job = Job {
-        text: None,
-        program: Arc::new(program()),
+        programs: vec![Program { ranks: 2, elf, text: None, arguments }],
         firmware: [(String::new(), Arc::new(firmware()))].into_iter().collect(),
         kernel: None,
-        arguments: vec!["program".into()],
         environment: vec![],
         mounts: Arc::default(),
+        input: Arc::new(vec![]),
         seed: 1,
         timeline_max: 0,
         mpi_settings: library_settings(resolved),

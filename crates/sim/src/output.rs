@@ -32,6 +32,8 @@ pub(crate) struct Streams {
     instructions: AtomicU64,
     /// What the processes may still write [bytes].
     left_bytes: AtomicU64,
+    /// The run is to end: nothing is waited for.
+    is_to_end: AtomicBool,
 }
 
 /// Lines for the terminal.
@@ -81,6 +83,7 @@ impl Streams {
             is_pending: AtomicBool::new(false),
             instructions: AtomicU64::new(0),
             left_bytes: AtomicU64::new(output_bytes_max),
+            is_to_end: AtomicBool::new(false),
         })
     }
 
@@ -101,6 +104,39 @@ impl Streams {
     /// The terminal's cursor stands within a line of output: a progress line would overwrite it.
     pub fn within_line(&self) -> bool {
         self.screen().within_line
+    }
+
+    /// The run is to end.
+    pub fn end(&self) {
+        self.is_to_end.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it is.
+    pub fn is_to_end(&self) -> bool {
+        self.is_to_end.load(Ordering::Relaxed)
+    }
+
+    /// Shows what `rank` has written, also a line that is not complete: a question, as it waits for an answer. Other ranks'
+    /// earlier lines may come after it.
+    fn show_rank(&self, rank: u32) {
+        let mut pending = self.pending.lock().expect("no writer panics");
+        let (own, others) =
+            std::mem::take(&mut *pending).into_iter().partition::<Vec<_>, _>(|p| p.rank == rank);
+        *pending = others;
+        drop(pending);
+        let mut r = self.lock(rank);
+        let mut screen = self.screen();
+        for p in own {
+            if p.once.is_none_or(|about| screen.shown.insert(about)) {
+                screen.show(p.stream, &p.bytes);
+            }
+        }
+        for (i, stream) in [Stream::Output, Stream::Error].into_iter().enumerate() {
+            let question = std::mem::take(&mut r.partial[i]);
+            if !question.is_empty() {
+                screen.show(stream, &question);
+            }
+        }
     }
 
     /// Nothing reads any more what is shown.
@@ -278,6 +314,22 @@ impl JobOutput {
         let bytes = format!("chasqui: {job}{rank}: {what}\n").into_bytes();
         let rank = self.place(rank.0);
         self.streams.show_later(Pending { now, rank, stream: Stream::Error, bytes, once });
+    }
+}
+
+/// Of rank 0, which reads the command's standard input.
+impl JobOutput {
+    /// It waits for input: somebody may have to be told what for.
+    pub fn show_what_was_written(&self) {
+        if self.streams.echo {
+            self.streams.show_rank(self.place(0));
+        }
+    }
+
+    /// Its input can't be read.
+    pub fn input_failed(&self, why: &std::io::Error) {
+        let what = format!("standard input can't be read: {why}; read returns an error");
+        self.say(Rank(0), Time::ZERO, &what, Some("standard input".into()));
     }
 }
 

@@ -137,6 +137,7 @@ impl<'a> Reporter<'a> {
         if calls.is_end() {
             self.stops.store(true, Ordering::Relaxed);
             self.interrupt.ask();
+            self.streams.end();
         }
     }
 

@@ -25,6 +25,9 @@ pub(crate) fn check_record(request: &Request) -> Result<(), InputError> {
     if !request.others.is_empty() {
         return Err(InputError("a recording is of one job: no --job".into()));
     }
+    if !request.beside.is_empty() {
+        return Err(InputError("a recording is of one program: no further ones behind ':'".into()));
+    }
     if request.options.fast_forward {
         return Err(InputError("--fast-forward: a recording is of the whole program".into()));
     }
@@ -48,6 +51,9 @@ pub(crate) fn replay(
     let refused = |text: &str| Err(InputError(format!("--only-rank: {text}")));
     if !request.others.is_empty() {
         return refused("a recording is of one job: no --job");
+    }
+    if !request.beside.is_empty() {
+        return refused("a recording is of one program: no further ones behind ':'");
     }
     if request.record.is_some() {
         return refused("one rank's messages are no recording");
@@ -145,10 +151,11 @@ fn record(
         results.summary.message += "\nThe run is not recorded: not all of its output could be written.";
         return Ok(());
     }
+    let program = &job.programs[0].elf;
     let mut recording = Recording {
         machine: results.summary.machine.clone(),
-        program: job.program.name().to_string(),
-        fingerprint: job.program.fingerprint(),
+        program: program.name().to_string(),
+        fingerprint: program.fingerprint(),
         arguments: request.args.clone(),
         ends: ends(&results.summary, directory)?,
         messages: vec![],

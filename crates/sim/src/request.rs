@@ -22,7 +22,7 @@ pub struct Request {
     /// Parameters set on the command line, `a.b=c`.
     #[serde(default)]
     pub sets: Vec<String>,
-    /// Ranks; with `only_rank` 0: as many as were recorded.
+    /// Ranks of the program; with `only_rank` 0: as many as were recorded.
     pub ranks: i64,
     /// Ranks of a node; none: what the machine has them be ([`Machine::ranks_per_node`](chasqui_machine::Machine)).
     #[serde(default)]
@@ -35,12 +35,18 @@ pub struct Request {
     /// Its arguments, without its name.
     #[serde(default)]
     pub args: Vec<String>,
+    /// Further programs of the same job, each on the ranks behind those of the one before.
+    #[serde(default)]
+    pub beside: Vec<Called>,
     /// Further jobs, which share the nodes.
     #[serde(default)]
-    pub others: Vec<OtherJob>,
+    pub others: Vec<Called>,
     /// The environment of all.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
+    /// What rank 0 of the first job reads as its standard input. Others read nothing.
+    #[serde(default)]
+    pub stdin: StandardInput,
     /// Where the results go; it is made.
     pub directory: PathBuf,
     /// Folder with the firmware of machines, `<machine>.elf`, or `<machine>/<image>.elf` each, and kernel images.
@@ -70,6 +76,19 @@ fn slot() -> String {
     MapBy::Slot.name().into()
 }
 
+/// What rank 0 reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StandardInput {
+    /// Nothing.
+    #[default]
+    None,
+    /// The command's; nothing of a pipe is kept for other runs.
+    Own,
+    /// The command's, from its beginning, as every run of the command does.
+    Shared,
+}
+
 /// What the programs of a run may do to the host.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -90,10 +109,10 @@ pub struct Sandbox {
     pub limit_memory: Option<String>,
 }
 
-/// A job that shares the nodes.
+/// A program, and how it is called.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct OtherJob {
+pub struct Called {
     /// Ranks.
     pub ranks: i64,
     /// Path of the program.
@@ -113,6 +132,8 @@ pub struct Options {
     pub timeline: usize,
     /// Until its part of interest the program takes no time.
     pub fast_forward: bool,
+    /// Simulated time at which the run ends well, with its unit; none: it goes on.
+    pub stop_at: Option<String>,
     /// Count where the ranks' cycles go.
     pub profile: bool,
     /// Note when the ranks first and last access the data of messages.
@@ -131,6 +152,7 @@ impl Default for Options {
             seed: 1,
             timeline: 0,
             fast_forward: false,
+            stop_at: None,
             profile: false,
             access_times: false,
             trace_instructions: None,

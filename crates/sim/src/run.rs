@@ -1,5 +1,8 @@
 //! A run, from request to results.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::num::NonZero;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,7 +10,6 @@ use std::time::{Instant, SystemTime};
 
 use chasqui_config::{Resolved, Scalar};
 use chasqui_engine::{Ended, Threads, Time};
-use chasqui_hart::Text;
 use chasqui_linux::{Elf, Mounts};
 use chasqui_machine::replay::Replay;
 use chasqui_machine::{Built, Firmware, Job, Machine, Workload, library_settings, shared_bytes, wait_polls};
@@ -23,11 +25,13 @@ use crate::collect::{End, Remains, Results};
 use crate::images::{firmware, kernel};
 use crate::input_error::{InputError, input};
 use crate::output::{JobOutput, Streams};
+use crate::programs::{self, Asked, JobPrograms};
 use crate::progress::{OnProgress, Over, Reporter, Writing};
 use crate::replay;
-use crate::request::{Options, Request, SIGPIPE};
+use crate::request::{Options, Request, SIGPIPE, StandardInput};
 use crate::room;
 use crate::sandbox::{self, Limits};
+use crate::standard_input::RankInput;
 use crate::trace_window;
 
 /// A summary with what belongs to the host.
@@ -127,7 +131,7 @@ struct Plan {
     machine: &'static dyn Machine,
     resolved: Resolved,
     replay: Option<Replay>,
-    programs: Vec<Program>,
+    programs: Vec<JobPrograms>,
     placement: Placement,
     watch: WatchPlan,
     firmware: Firmware,
@@ -144,9 +148,9 @@ impl Plan {
         let replay = replay::replay(request, machine, &resolved)?;
         let request = &placed(request, machine, &resolved);
         let programs = programs(request, replay.as_ref(), machine, &resolved)?;
-        replay::check_program(request, replay.as_ref(), &programs[0].elf)?;
+        replay::check_program(request, replay.as_ref(), programs[0].only())?;
         let placement = placement(request, &programs)?;
-        let ranks = programs.iter().map(|p| p.ranks).max().expect("there is a job");
+        let ranks = programs.iter().map(JobPrograms::ranks).max().expect("there is a job");
         let watch = watch(&request.options, ranks)?;
         let firmware = firmware(request.firmware.as_deref(), machine)?;
         let kernel = kernel(request.firmware.as_deref(), machine, &resolved, placement.processes())?;
@@ -184,34 +188,29 @@ impl Plan {
     /// The ranks of each job that are simulated.
     fn simulated(&self) -> impl Iterator<Item = Range<u32>> {
         let only = self.replay.as_ref().map(|replay| replay.rank..replay.rank + 1);
-        self.programs.iter().map(move |program| only.clone().unwrap_or(0..program.ranks))
+        self.programs.iter().map(move |programs| only.clone().unwrap_or(0..programs.ranks()))
     }
 
     /// What runs; its output goes to `streams`.
     fn work(&self, request: &Request, streams: &Arc<Streams>) -> Result<Workload, InputError> {
         let mut first = 0;
         let mut jobs = vec![];
-        for (number, (program, simulated)) in (0..).zip(self.programs.iter().zip(self.simulated())) {
+        for (number, (programs, simulated)) in (0..).zip(self.programs.iter().zip(self.simulated())) {
             let number = (self.programs.len() > 1).then_some(JobId(number));
             let (streams, first_rank) = (streams.clone(), simulated.start);
             let output = Arc::new(JobOutput { streams, job: number, first, first_rank });
-            first += program.ranks;
-            let common = job(request, &self.resolved, program, self.threads.count(), output)?;
+            first += programs.ranks();
+            let reads = if jobs.is_empty() { request.stdin } else { StandardInput::None };
+            let input = Arc::new(RankInput::new(reads, output.clone()));
+            let common = job(request, &self.resolved, programs, self.threads.count(), output)?;
             let (watch, firmware, kernel) = (self.watch.clone(), self.firmware.clone(), self.kernel.clone());
             let (mounts, replay) = (self.mounts.clone(), self.replay.clone());
-            jobs.push(Job { watch, firmware, kernel, mounts, replay, ..common });
+            jobs.push(Job { watch, firmware, kernel, mounts, input, replay, ..common });
         }
         let placement = self.placement.clone();
         let shared_bytes = shared_bytes(&self.resolved, placement.per_node());
         Ok(Workload { jobs, placement, shared_bytes })
     }
-}
-
-/// A job's program, how it is called, and on how many ranks.
-struct Program {
-    ranks: u32,
-    elf: Arc<Elf>,
-    arguments: Vec<String>,
 }
 
 /// The programs of all jobs.
@@ -220,21 +219,19 @@ fn programs(
     replay: Option<&Replay>,
     machine: &dyn Machine,
     resolved: &Resolved,
-) -> Result<Vec<Program>, InputError> {
-    let own = (replay::ranks(request, replay), &request.program, &request.args);
-    let others = request.others.iter().map(|job| (job.ranks, &job.program, &job.args));
+) -> Result<Vec<JobPrograms>, InputError> {
     check_jobs(request, machine, resolved)?;
     if request.options.fast_forward {
         machine.fast_forwards().map_err(InputError)?;
     }
     check_ranks_per_node(request, machine, resolved)?;
-    let load = |(ranks, program, args): (i64, &PathBuf, &Vec<String>)| {
-        let ranks = check_ranks(ranks, per_node(request), machine, resolved)?;
-        let elf = Arc::new(Elf::load(program).map_err(input)?);
-        let name = program.to_string_lossy().into_owned();
-        Ok(Program { ranks, elf, arguments: std::iter::once(name).chain(args.iter().cloned()).collect() })
+    let check = |ranks: i64| check_ranks(ranks, per_node(request), machine, resolved);
+    let load = |asked: Vec<Asked<'_>>| {
+        asked.iter().try_for_each(|program| check(program.ranks))?;
+        check(asked.iter().map(|program| program.ranks).sum())?;
+        JobPrograms::load(&asked)
     };
-    std::iter::once(own).chain(others).map(load).collect()
+    programs::asked(request, replay).into_iter().map(load).collect()
 }
 
 /// Requirements of several jobs on the machine.
@@ -368,10 +365,10 @@ fn check_ranks(
     per_node: i64,
     machine: &dyn Machine,
     resolved: &Resolved,
-) -> Result<u32, InputError> {
+) -> Result<(), InputError> {
     let max = RANKS_MAX.min(u64::from(machine.nodes_max(resolved)) * per_node as u64);
     match u32::try_from(ranks) {
-        Ok(n) if (1..=max).contains(&u64::from(n)) => Ok(n),
+        Ok(n) if (1..=max).contains(&u64::from(n)) => Ok(()),
         _ => {
             let each = if per_node == 1 { "one".to_string() } else { per_node.to_string() };
             let name = resolved.name();
@@ -409,15 +406,17 @@ fn per_node(request: &Request) -> i64 {
 /// The request, with how many ranks a node has.
 fn placed(request: &Request, machine: &dyn Machine, resolved: &Resolved) -> Request {
     let mut placed = request.clone();
-    placed.ranks_per_node.get_or_insert_with(|| machine.ranks_per_node(resolved, request.ranks).into());
+    placed
+        .ranks_per_node
+        .get_or_insert_with(|| machine.ranks_per_node(resolved, programs::ranks(request)).into());
     placed
 }
 
 /// Where the ranks are.
-fn placement(request: &Request, programs: &[Program]) -> Result<Placement, InputError> {
+fn placement(request: &Request, programs: &[JobPrograms]) -> Result<Placement, InputError> {
     let map_by = MapBy::parse(&request.map_by)
         .ok_or_else(|| InputError(format!("--map-by {}: slot and node are allowed", request.map_by)))?;
-    let ranks = programs.iter().map(|program| program.ranks).collect();
+    let ranks = programs.iter().map(JobPrograms::ranks).collect();
     Ok(Placement::new(ranks, per_node(request) as u32, map_by))
 }
 
@@ -440,19 +439,17 @@ fn threads(asked: usize, ranks: u32) -> Threads {
 fn job(
     request: &Request,
     resolved: &Resolved,
-    program: &Program,
+    programs: &JobPrograms,
     threads: usize,
     output: Arc<dyn Output>,
 ) -> Result<Job, InputError> {
-    let elf = program.elf.clone();
     Ok(Job {
-        text: elf.text().map(|range| Text::new(range, threads)),
-        program: elf,
+        programs: programs.for_threads(threads),
         firmware: Firmware::default(),
         kernel: None,
-        arguments: program.arguments.clone(),
         environment: request.env.iter().map(|(k, v)| format!("{k}={v}")).collect(),
         mounts: Arc::default(),
+        input: Arc::new(vec![]),
         seed: request.options.seed,
         timeline_max: request.options.timeline,
         mpi_settings: library_settings(resolved),
@@ -503,7 +500,7 @@ fn simulate<'a>(
     streams: &Streams,
     reporter: &'a Reporter<'a>,
 ) -> (End, Built) {
-    if let Some(end) = limits.time {
+    if let Some(end) = limits.end() {
         built.engine.set_end(end);
     }
     reporter.look_at_limits();
@@ -527,6 +524,20 @@ fn simulate<'a>(
     (End { ended, signal, reached, limits: *limits }, built)
 }
 
+/// The variables of the command's environment by which it is steered.
+fn heeded() -> BTreeMap<String, String> {
+    let text = |(name, value): (OsString, OsString)| {
+        (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned())
+    };
+    std::env::vars_os().map(text).filter(|(name, _)| name.starts_with("CHASQUI_")).collect()
+}
+
+/// The host, as `Linux 6.12.1 x86_64`.
+fn system() -> String {
+    let name = rustix::system::uname();
+    [name.sysname(), name.release(), name.machine()].map(|part| part.to_string_lossy()).join(" ")
+}
+
 fn host(
     request: &Request,
     summaries: &[Summary],
@@ -539,6 +550,10 @@ fn host(
         version: env!("CARGO_PKG_VERSION").to_string(),
         command: request.command.clone(),
         program: request.program.to_string_lossy().into_owned(),
+        working_directory: std::env::current_dir().ok().map(|path| path.to_string_lossy().into_owned()),
+        environment: heeded(),
+        system: system(),
+        processors: std::thread::available_parallelism().ok().map(NonZero::get),
         started_unix_s: started.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs()),
         simulation_s,
         total_s,

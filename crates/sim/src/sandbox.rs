@@ -62,6 +62,8 @@ fn raise_files_max() -> Option<u64> {
 pub(crate) struct Limits {
     /// Simulated time.
     pub time: Option<Time>,
+    /// Simulated time at which it has gone as far as was wanted.
+    pub stop_at: Option<Time>,
     /// Host time.
     pub host_time: Option<Duration>,
     /// What the programs write to their output and to files, together [bytes].
@@ -83,22 +85,34 @@ impl Limits {
     /// As far as it goes.
     #[cfg(test)]
     pub const NONE: Limits =
-        Limits { time: None, host_time: None, output_bytes: u64::MAX, memory_bytes: u64::MAX };
+        Limits { time: None, stop_at: None, host_time: None, output_bytes: u64::MAX, memory_bytes: u64::MAX };
 
     /// What the request says, and for what it doesn't say what the host allows.
     pub fn of(request: &Request) -> Result<Limits, InputError> {
         let sandbox = &request.sandbox;
         let time = quantity("--limit-time", &sandbox.limit_time, chasqui_config::Duration::ps)?;
+        let stop_at = quantity("--stop-at", &request.options.stop_at, chasqui_config::Duration::ps)?;
         let host_time =
             quantity("--limit-host-time", &sandbox.limit_host_time, chasqui_config::Duration::ps)?;
         let output = quantity("--limit-output", &sandbox.limit_output, Bytes::bytes)?;
         let memory = quantity("--limit-memory", &sandbox.limit_memory, Bytes::bytes)?;
         Ok(Limits {
             time: time.map(Time),
+            stop_at: stop_at.map(Time),
             host_time: host_time.map(|ps| Duration::from_nanos(ps.div_ceil(1000))),
             output_bytes: output.unwrap_or_else(|| output_bytes_allowed(&request.directory)),
             memory_bytes: memory.unwrap_or_else(memory_bytes_allowed),
         })
+    }
+
+    /// When simulated time ends.
+    pub fn end(&self) -> Option<Time> {
+        self.time.into_iter().chain(self.stop_at).min()
+    }
+
+    /// Whether that is an end that was wanted.
+    pub fn stops(&self) -> bool {
+        self.stop_at.is_some() && self.stop_at == self.end()
     }
 
     /// What was reached after so much host time.
@@ -172,6 +186,20 @@ mod tests {
         let most = field(Path::new("/proc/meminfo"), "MemTotal").expect("Linux says it");
         assert!((1..most).contains(&limits.memory_bytes));
         assert_eq!(limits.reached(Duration::from_secs(1 << 40)), None);
+    }
+
+    #[test]
+    fn of_two_ends_of_simulated_time_the_earlier_holds() {
+        let ends = |time: Option<u64>, stop_at: Option<u64>| {
+            let limits = Limits { time: time.map(Time), stop_at: stop_at.map(Time), ..Limits::NONE };
+            (limits.end().map(|end| end.0), limits.stops())
+        };
+        assert_eq!(ends(None, None), (None, false));
+        assert_eq!(ends(Some(5), None), (Some(5), false));
+        assert_eq!(ends(None, Some(5)), (Some(5), true));
+        assert_eq!(ends(Some(5), Some(6)), (Some(5), false));
+        assert_eq!(ends(Some(6), Some(5)), (Some(5), true));
+        assert_eq!(ends(Some(5), Some(5)), (Some(5), true));
     }
 
     #[test]

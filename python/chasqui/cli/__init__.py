@@ -98,7 +98,7 @@ def invoke(arguments: list[str], name: str = "chasqui") -> int:
         if name == "mpiexec":
             from chasqui.cli import launcher
 
-            launcher.check(arguments[1:])
+            arguments = launcher.arguments(arguments[1:])
         status = group().main(args=arguments, prog_name="chasqui", standalone_mode=False)
         sys.stdout.flush()
     except click.UsageError as error:

@@ -36,6 +36,8 @@ them: what is left is the NI, and whatever else only one of them has. Each facto
 times the second machine takes longer because of a group; on the first machine and on the second,
 since groups act on each other. With --json the list of machines is then `machines` of an object.
 
+Rank 0 reads this command's standard input, the same on each machine.
+
 A machine on which the program fails is a row with the reason. The exit status is the largest of
 all runs. If one of them cannot start, none does, and the status is 2.
 
@@ -112,12 +114,14 @@ def compare(
     twice = [each for each, count in Counter(machines).items() if count > 1]
     if twice:
         raise InputError(f"named more than once: {', '.join(twice)}")
-    name, arguments = options.check_program(words)
+    name, arguments, beside = options.check_program(words)
     jobs = [
         simulation.Job(
             machine=machine,
             program=name,
             arguments=arguments,
+            beside=beside,
+            stdin="shared",
             directory=Path(directory) / simulation.short_name(machine) if directory else None,
             progress=not quiet,
             **settings,
@@ -134,7 +138,8 @@ def compare(
             break
     if left := [job.machine for job in jobs[len(rows) :]]:
         say(f"chasqui: interrupted before {', '.join(left)}: no row")
-    title = f"{name} on {settings['ranks']} ranks"
+    ranks = settings["ranks"] + sum(each.ranks for each in beside)
+    title = f"{' : '.join(simulation.program_names(jobs[0]))} on {ranks} ranks"
     if not as_json:
         _show(rows, title, as_csv=as_csv)
     sys.stdout.flush()

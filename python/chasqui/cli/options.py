@@ -15,7 +15,7 @@ import click
 from chasqui.errors import InputError, check_text
 
 if TYPE_CHECKING:
-    from chasqui.simulation import Sandbox
+    from chasqui.simulation import Program, Sandbox
 
 SETTINGS: dict[str, Any] = {
     "help_option_names": ["-h", "--help"],
@@ -29,6 +29,7 @@ DEFAULT_MACHINE = "loggp"
 TIMELINE_CALLS = 1000
 THREADS_MAX = 256
 COUNT_MAX = (1 << 63) - 1
+CALLED = "'[-np RANKS] PROGRAM [ARGS]...'"  # as a further program is named
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -302,6 +303,29 @@ def only(function: Callable[..., Any]) -> Callable[..., Any]:
     return result
 
 
+def stop(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The option of an end that is wanted: `stop_at` in the command's `settings`."""
+
+    @functools.wraps(function)
+    def checked(
+        *arguments: Any, settings: dict[str, Any], stop_at: str | None, **others: Any
+    ) -> Any:
+        if stop_at is not None and settings.get("only"):
+            raise InputError(
+                "--stop-at with --only-rank: what the rank does is compared with all of what was "
+                "recorded; --limit-time ends it without"
+            )
+        return function(*arguments, settings={**settings, "stop_at": stop_at}, **others)
+
+    option = click.option(
+        "--stop-at", metavar="TIME",
+        help="End at this simulated time, '5 ms', with the results so far and as a success: "
+        "outcome `stopped`. (--limit-time is for what should not happen.)",
+    )  # fmt: skip
+    result: Callable[..., Any] = option(checked)
+    return result
+
+
 def _only_rank() -> Decorator:
     return click.option(
         "--only-rank", type=COUNT, metavar="RANK",
@@ -343,8 +367,9 @@ def _ignored_lines() -> Decorator:
 
 def program() -> Decorator:
     return click.argument(
-        "program", nargs=-1, type=click.UNPROCESSED, metavar="[--] PROGRAM [ARGS]..."
-    )
+        "program", nargs=-1, type=click.UNPROCESSED,
+        metavar="[--] PROGRAM [ARGS]... [: -np RANKS PROGRAM [ARGS]...]...",
+    )  # fmt: skip
 
 
 def check_ranks(count: int, job: str = "") -> int:
@@ -354,62 +379,77 @@ def check_ranks(count: int, job: str = "") -> int:
     return count
 
 
-def check_program(words: tuple[str, ...]) -> tuple[str, list[str]]:
-    """The program and its arguments."""
+def check_program(words: tuple[str, ...]) -> tuple[str, list[str], list[Program]]:
+    """The program, its arguments, and the further programs of the job, behind `: -np RANKS`."""
+    from chasqui.simulation import Program
+
     if words and words[0] == "--":
         words = words[1:]
-    if not words:
+    first, *others = _parts(words)
+    if not first:
         raise InputError("no program was named: chasqui run -np 4 -- ./program arguments")
-    _check_one(words)
-    return words[0], list(words[1:])
+    beside = [Program(*_called(part, f"': {shlex.join(part)}'")) for part in others]
+    return first[0], first[1:], beside
 
 
-def _check_one(words: Sequence[str]) -> None:
-    """As launchers have it: `./a : -np 1 ./b`. A program may well have an argument `:`."""
-    for word, after in itertools.pairwise(words):
+def _parts(words: Sequence[str]) -> list[list[str]]:
+    """What is between the `:` that launchers have: `./a : -np 1 ./b`. A program may well have an
+    argument `:`, so one counts only if -n or -np follows."""
+    parts: list[list[str]] = [[]]
+    for word, after in itertools.pairwise([*words, ""]):
         if word == ":" and after in ("-n", "-np"):
-            raise InputError(
-                f"': {after}' behind {words[0]}: several programs in one job (MPMD) are not "
-                "supported; all ranks run the same program"
-            )
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return parts
 
 
 def check_job(text: str) -> tuple[int, str, list[str]]:
     """Ranks, program and arguments of a further job, written `-np 4 ./program arguments`."""
-    form = f"--job {text!r}: '[-np RANKS] PROGRAM [ARGS]...' is expected"
+    form = f"--job {text!r}"
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise InputError(f"{form} ({error})") from None
-    ranks = 1
+        raise InputError(f"{form}: {CALLED} is expected ({error})") from None
     if words in (["-np"], ["-n"]):  # the shell took the rest for arguments of their own
         raise InputError(f"--job {text!r}: quote the whole job: --job '{text} 4 ./ring'")
+    if len(_parts(words)) > 1:
+        raise InputError(
+            f"{form}: a further job has one program; several (MPMD) may be those of the first job, "
+            "chasqui run -np 1 -- ./a : -np 2 ./b"
+        )
+    return _called(words, form)
+
+
+def _called(words: list[str], place: str) -> tuple[int, str, list[str]]:
+    """Ranks, program and arguments; `place` is what comes before in messages."""
+    form = f"{place}: {CALLED} is expected"
+    ranks = 1
     if words[:1] in (["-np"], ["-n"]):
         number = words[1] if len(words) > 1 else ""
         digits = number.lstrip("0") or number[:1]
         if not digits.isdecimal() or len(digits) > len(str(COUNT_MAX)) or int(digits) > COUNT_MAX:
             raise InputError(f"{form}, RANKS a number of at most {COUNT_MAX}")
-        ranks = check_ranks(int(digits), f"--job {text!r}: ")
+        ranks = check_ranks(int(digits), f"{place}: ")
         words = words[2:]
     if words[:1] == ["--"]:
         words = words[1:]
     if not words or words[0].startswith("-"):
         raise InputError(form)
-    _check_one(words)
     return ranks, words[0], words[1:]
 
 
-def check_environment(texts: tuple[str, ...]) -> Mapping[str, str]:
+def check_environment(texts: tuple[str, ...], option: str = "--env") -> Mapping[str, str]:
     result = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not name:
-            raise InputError(f"--env {text!r}: NAME=VALUE is expected")
+            raise InputError(f"{option} {text!r}: NAME=VALUE is expected")
         if not equals:
             if name not in os.environ:
-                raise InputError(f"--env {name}: it is not set here, and no =VALUE was given")
+                raise InputError(f"{option} {name}: it is not set here, and no =VALUE was given")
             value = os.environ[name]
-            check_text(f"--env {name}", value)
+            check_text(f"{option} {name}", value)
         result[name] = value
     return result
 

@@ -18,6 +18,8 @@ on any machine that supports it, and the recording stands for the others.
 FILE is Parquet, one row for each message; docs/replay.md has the columns. Messages are kept as the
 program sent them, so that one recording serves every machine, and a fast one (loggp) can make it.
 
+Rank 0 reads this command's standard input; a replay of rank 0 needs the same.
+
 Exit status: as of `chasqui run`. A run that does not finish is not recorded, nor one
 of which a rank exits with a status other than 0 after MPI_Init and without MPI_Finalize.
 
@@ -60,7 +62,7 @@ def record(
     from chasqui.files import check_regular, check_replaced, check_writable
     from chasqui.text import say
 
-    name, arguments = options.check_program(program)
+    name, arguments, beside = options.check_program(program)
     place = Path(file) if file else Path(f"{Path(name).name}.recording")
     check_replaced(place, PARQUET, "recording")
     check_regular(place)
@@ -70,6 +72,8 @@ def record(
         machine=machine,
         program=name,
         arguments=arguments,
+        beside=beside,
+        stdin="own",
         directory=Path(directory) if directory else None,
         echo=True,
         progress=not quiet,

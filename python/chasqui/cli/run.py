@@ -19,14 +19,19 @@ one on each node or --ranks-per-node.
 PROGRAM is a static RV64GC Linux executable, as `chasqui cc` and `mpicc` make it. The ranks' output
 goes to the terminal and to the run directory, beside summary.json, stats.json, messages.parquet
 (the stages of every message, in ps), timeline.json (Perfetto) and resolved.toml (the machine).
-Their standard input is empty, whatever that of this command is.
+
+Rank 0 (of the first job) reads this command's standard input, and nothing is read of that before it
+does; the standard input of all other ranks is empty. Simulated time stands while it waits.
+
+Several programs of one job (MPMD) are separated by `: -np RANKS`: the first has the ranks from 0
+on, the next those behind, all in one MPI_COMM_WORLD.
 
 Exit status: 2 if the run could not start (arguments, executable, machine); else the largest status
-of the ranks; 128 + signal after a fault, 125 after a deadlock, 124 at --limit-time, at
---limit-host-time, or if simulated time would pass its end (212 days), 153 at --limit-output, 137 at
---limit-memory, 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP, 141 when nothing reads the
-output any more (all four keep the results so far); at least 74 if a result could not be written (a
-full disk), 1 if standard output could not.
+of the ranks, also at --stop-at; 128 + signal after a fault, 125 after a deadlock, 124 at
+--limit-time, at --limit-host-time, or if simulated time would pass its end (212 days), 153 at
+--limit-output, 137 at --limit-memory, 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP, 141
+when nothing reads the output any more (all four keep the results so far); at least 74 if a result
+could not be written (a full disk), 1 if standard output could not.
 
 With --only-rank one rank is simulated, and a recording (`chasqui record`) stands for the others.
 If its output (except measured times) or exit status differs from the recorded ones, the exit status
@@ -42,6 +47,9 @@ Examples:
   chasqui run -np 4 --machine voyager --profile -- ./cg -g 32
   chasqui run -np 8 --ranks-per-node 4 --set node.harts=4 -m voyager -- ./cg
   chasqui run -np 4 --machine voyager --job '-np 4 ./cg -g 32' -- ./ring
+  chasqui run -np 4 --machine netcache -- ./solve < system.txt
+  chasqui run -np 1 -- ./master : -np 3 ./worker -v
+  chasqui run -np 4 --stop-at '2 ms' --timeline 100000 -- ./cg -g 64
   chasqui run -np 4 --trace-instructions 168us..170us:0,2 -- ./ring
   chasqui run -np 4 --histogram pairs -- ./sort
   chasqui run --bind ../data:ro --limit-output '1 GiB' -- ./cg ../data/m.mtx
@@ -94,6 +102,7 @@ def commands() -> dict[str, click.Command]:
     "and histogram.csv.",
 )  # fmt: skip
 @options.only
+@options.stop
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON on stdout.")
 @options.program()
 def run(
@@ -113,11 +122,12 @@ def run(
     from chasqui import simulation
     from chasqui.text import say, terminal_width
 
-    name, arguments = options.check_program(program)
+    name, arguments, beside = options.check_program(program)
     job = simulation.Job(
         machine=machine,
         program=name,
         arguments=arguments,
+        beside=beside,
         others=[simulation.Program(*options.check_job(text)) for text in jobs],
         directory=Path(directory) if directory else None,
         echo=not as_json,
@@ -126,6 +136,7 @@ def run(
         access_times=access_times,
         trace=trace,
         fast_forward=fast_forward,
+        stdin="own",
         **settings,
     )
     result = simulation.execute(job)

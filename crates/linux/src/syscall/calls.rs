@@ -57,6 +57,7 @@ served! {
     68 => call.write_file(a, &[(b, c)], Some(d));
     69 => call.vectors(b, c).and_then(|parts| call.read_file(a, &parts, Some(d)));
     70 => call.vectors(b, c).and_then(|parts| call.write_file(a, &parts, Some(d)));
+    72 => call.pselect(a, [b, c, d]), but "does not wait without a descriptor and a timeout";
     73 => call.ppoll(a, b, c), but "does not wait without a descriptor and a timeout";
     78 => call.readlinkat(a, b, c, d);
     79 => call.newfstatat(a, b, c, d);

@@ -5,9 +5,10 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
+use chasqui_engine::Time;
 use rustix::fs::{SeekFrom, seek};
 
-use super::{Call, Result, Stop};
+use super::{Call, Outcome, Result, Stop};
 use crate::descriptors::Object;
 use crate::errno::Errno;
 use crate::open_flags::{O_ACCMODE, O_APPEND, O_CLOEXEC, O_NONBLOCK, O_RDONLY, O_WRONLY};
@@ -165,8 +166,8 @@ impl Call<'_> {
                 let mut buffer = vec![0; wanted as usize];
                 let got = match self.take(&object, at, &mut buffer) {
                     Ok(got) => got,
-                    Err(errno) => {
-                        end = Some(errno.into());
+                    Err(stop) => {
+                        end = Some(stop);
                         break 'parts;
                     }
                 };
@@ -190,9 +191,14 @@ impl Call<'_> {
     }
 
     /// Takes what `object` has at `offset`, at most `buffer`.
-    fn take(&mut self, object: &Object, offset: u64, buffer: &mut [u8]) -> std::result::Result<usize, Errno> {
+    fn take(&mut self, object: &Object, offset: u64, buffer: &mut [u8]) -> Result<usize> {
         Ok(match object {
-            Object::Input(bytes) | Object::Bytes(bytes) => from_bytes(bytes, offset, buffer),
+            Object::Input(input) => match input.read_at(offset, buffer)? {
+                Some(got) => got,
+                // Wherever the process is when the run ends, it is not beyond this call.
+                None => return Err(Stop::Outcome(Outcome::Sleep { until: Time::END, value: 0 })),
+            },
+            Object::Bytes(bytes) => from_bytes(bytes, offset, buffer),
             Object::File { file, .. } => {
                 let mut done = 0;
                 while done < buffer.len() {
@@ -209,7 +215,7 @@ impl Call<'_> {
                 self.process.random.fill(buffer);
                 buffer.len()
             }
-            Object::Output(_) | Object::Directory { .. } | Object::Ni(_) => return Err(Errno::EINVAL),
+            Object::Output(_) | Object::Directory { .. } | Object::Ni(_) => return Err(Errno::EINVAL.into()),
         })
     }
 

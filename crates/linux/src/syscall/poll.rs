@@ -12,7 +12,11 @@ const POLLRDNORM: u16 = 0x40;
 const POLLWRNORM: u16 = 0x100;
 const POLLNVAL: u16 = 0x20;
 
+const PSELECT6: u64 = 72;
 const PPOLL: u64 = 73;
+
+/// Descriptors of one word of an `fd_set` (Linux include/uapi/linux/posix_types.h).
+const SET_WORD_BITS: u64 = 64;
 
 impl Call<'_> {
     /// Every descriptor is ready at once: what there is, files and the rank's streams, never blocks.
@@ -36,12 +40,44 @@ impl Call<'_> {
             self.write(at.wrapping_add(6), &events.to_le_bytes())?;
             ready += i64::from(events != 0);
         }
-        if ready > 0 {
-            return Ok(ready);
+        if ready > 0 { Ok(ready) } else { self.wait_in_vain(PPOLL, timeout) }
+    }
+
+    /// The same for sets of descriptors to be read, to be written, and in other conditions, which none is in. Each holds the
+    /// numbers below `count`.
+    pub(super) fn pselect(&mut self, count: u64, sets: [u64; 3]) -> Result<i64> {
+        let [.., timeout, _] = self.args;
+        let count = u64::from(count as u32);
+        if count > self.process.limits.files() {
+            return Err(Errno::EINVAL.into());
         }
+        let mut ready = 0;
+        let words = |set: u64| (0..count.div_ceil(SET_WORD_BITS)).map(move |i| (i, set.wrapping_add(i * 8)));
+        let sets_and_kinds = || sets.into_iter().zip([true, true, false]).filter(|&(set, _)| set != 0);
+        for (i, at) in sets_and_kinds().flat_map(|(set, _)| words(set)) {
+            let [word] = self.read_words(at)?;
+            let within = |bit: &u64| i * SET_WORD_BITS + bit < count && word >> bit & 1 != 0;
+            for bit in (0..SET_WORD_BITS).filter(within) {
+                self.process.descriptors.get(i * SET_WORD_BITS + bit)?;
+            }
+        }
+        for ((i, at), stays) in sets_and_kinds().flat_map(|(set, stays)| words(set).map(move |w| (w, stays)))
+        {
+            let [word] = self.read_words(at)?;
+            let below = count - i * SET_WORD_BITS;
+            let mask = if below < SET_WORD_BITS { (1 << below) - 1 } else { u64::MAX };
+            let there = if stays { word & mask } else { 0 };
+            self.write_words(at, &[there])?;
+            ready += i64::from(there.count_ones());
+        }
+        if ready > 0 { Ok(ready) } else { self.wait_in_vain(PSELECT6, timeout) }
+    }
+
+    /// Nothing is ready, and nothing will be: call `number` returns 0 after its timeout.
+    fn wait_in_vain(&mut self, number: u64, timeout: u64) -> Result<i64> {
         if timeout == 0 {
             // Only a signal's handler could end it, and none is ever run.
-            return self.unknown(PPOLL).map_err(Stop::from);
+            return self.unknown(number).map_err(Stop::from);
         }
         let nanoseconds = self.timespec(timeout)?;
         self.sleep(self.after(nanoseconds), 0)

@@ -165,6 +165,8 @@ impl fmt::Display for Profiled {
 #[derive(Clone, Debug)]
 pub struct Profile {
     whose: Profiled,
+    /// What is executed, where ranks execute several programs.
+    program: Option<String>,
     functions: Vec<String>,
     numbers: FxHashMap<String, u32>,
     paths: Vec<Path>,
@@ -180,6 +182,7 @@ impl Profile {
         let root = Path { parent: Self::ROOT, function: u32::MAX, spent: Spent::default() };
         Profile {
             whose,
+            program: None,
             functions: vec![],
             numbers: FxHashMap::default(),
             paths: vec![root],
@@ -190,6 +193,11 @@ impl Profile {
     /// Whose cycles are counted.
     pub fn whose(&self) -> Profiled {
         self.whose
+    }
+
+    /// The functions are those of `program`, which other ranks do not execute.
+    pub fn name_program(&mut self, program: String) {
+        self.program = Some(program);
     }
 
     /// The number of the function called `name`. Functions of one name are one.

@@ -16,7 +16,7 @@ struct Document<'a> {
     schema_version: u32,
     /// Cause: what it is.
     causes: BTreeMap<&'static str, &'static str>,
-    /// All ranks together; sorted by cycles.
+    /// All ranks together; sorted by cycles. Where they execute several programs, each name has its program's before it.
     functions: Vec<Function<'a>>,
     ranks: Vec<Rank<'a>>,
     /// Firmware processors, where the machine has such.
@@ -35,6 +35,9 @@ struct Firmware<'a> {
 #[derive(Serialize)]
 struct Rank<'a> {
     rank: u32,
+    /// What it executes, where ranks execute several programs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    program: Option<&'a str>,
     #[serde(flatten)]
     counted: Counted<'a>,
 }
@@ -120,21 +123,24 @@ fn counted<'a>(profile: &Profile, table: &Table<'a>) -> Counted<'a> {
 /// When `out` can't be written.
 pub fn write_profile(out: &mut dyn Write, profiles: &[&Profile]) -> io::Result<()> {
     let tables: Vec<Table<'_>> = profiles.iter().map(|profile| functions(profile)).collect();
-    let (mut all, mut ranks, mut firmware) = (Table::new(), vec![], vec![]);
+    let (mut all, mut ranks, mut firmware) = (BTreeMap::<String, Costs>::new(), vec![], vec![]);
     for (profile, table) in profiles.iter().zip(&tables) {
         let counted = counted(profile, table);
         match profile.whose {
             Profiled::Firmware { node, name } => firmware.push(Firmware { processor: name, node, counted }),
             Profiled::Rank(rank) => {
-                ranks.push(Rank { rank, counted });
+                let program = profile.program.as_deref();
+                ranks.push(Rank { rank, program, counted });
                 for (name, costs) in table {
-                    let sum = all.entry(*name).or_default();
+                    let of_program = program.map_or(name.to_string(), |program| format!("{program}: {name}"));
+                    let sum = all.entry(of_program).or_default();
                     sum.own += &costs.own;
                     sum.inclusive += costs.inclusive;
                 }
             }
         }
     }
+    let all: Table<'_> = all.iter().map(|(name, costs)| (name.as_str(), *costs)).collect();
     let document = Document {
         schema_version: PROFILE_VERSION,
         causes: Cause::ALL.iter().map(|cause| (cause.name(), cause.doc())).collect(),

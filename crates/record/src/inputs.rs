@@ -1,0 +1,60 @@
+//! What `summary.json` says of what went into a run: with the machine (`resolved.toml`) and the files that the programs read
+//! it decides every other result.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+/// What went into a job.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Inputs {
+    /// Its programs, in the order of their ranks.
+    pub programs: Vec<ProgramInput>,
+    /// The environment of its ranks.
+    pub environment: BTreeMap<String, String>,
+    /// What rank 0 has read of its standard input, if anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stdin: Option<InputRead>,
+    /// What of the machine's own software was there to run: kernel and firmware.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<ImageInput>,
+    /// Seed of the processes' random numbers.
+    pub seed: u64,
+    /// What comes before its part of interest took no time.
+    pub fast_forward: bool,
+}
+
+/// A program, and how it was called.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ProgramInput {
+    /// Base name of its file.
+    pub name: String,
+    /// The first of the ranks that run it.
+    pub first_rank: u32,
+    /// How many do.
+    pub ranks: u32,
+    /// Its arguments, without its name.
+    pub arguments: Vec<String>,
+    /// SHA-256 of its file.
+    pub sha256: String,
+    /// SHA-256 of the `libmpi.a` that it was linked with; `None`: the file does not say.
+    pub library_sha256: Option<String>,
+}
+
+/// What was read of standard input.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct InputRead {
+    /// How much [bytes].
+    pub bytes: u64,
+    /// SHA-256 of it.
+    pub sha256: String,
+}
+
+/// Software of the machine's own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ImageInput {
+    /// `kernel`, `firmware`, or with the name of one image among several `firmware mcp`.
+    pub name: String,
+    /// SHA-256 of its file.
+    pub sha256: String,
+}
