@@ -25,7 +25,8 @@ from typing import Any
 # What a report begins with: no other file is overwritten.
 BEGINNING = "<!DOCTYPE html>\n<!-- report of chasqui -->\n"
 POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+    "default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; "
+    "img-src data: blob:"
 )
 FOLDER = Path(__file__).parent
 
@@ -187,10 +188,12 @@ class Page:
         )
 
     def _scripts(self) -> str:
-        parts = [_script("charts", _json(self.charts)), _script("data", _json(self.data))]
+        """The data come last: the library is being compiled while the browser reads them."""
+        parts = [_script("charts", _json(self.charts))]
         if self.charts or self.data:
             parts.append(_script("library", packed(library())))
         parts.append(f"<script>\n{(FOLDER / 'page.js').read_text()}</script>\n")
+        parts.append(_script("data", _json(self.data)))
         return "".join(parts)
 
 

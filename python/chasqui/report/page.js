@@ -4,7 +4,6 @@
 (() => {
   const element = (name) => document.getElementById(name);
   const charts = JSON.parse(element("charts").textContent);
-  const data = JSON.parse(element("data").textContent);
   const drawn = new Map(); // of a chart's element: the name of its figure
   const MESSAGES = 1500, CALLS = 1500, FOUND = 20; // drawn, or listed, at a time
   const CONFIG = {
@@ -20,6 +19,12 @@
     for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
     return new Uint8Array(await new Response(stream).arrayBuffer());
+  }
+
+  // As a file: the browser compiles those while it does other things.
+  function runScript(bytes) {
+    const source = URL.createObjectURL(new Blob([bytes], { type: "text/javascript" }));
+    return new Promise((go) => document.head.append(make("script", { src: source, onload: go })));
   }
 
   async function unpackColumns({ rows, widths, packed }) {
@@ -60,7 +65,7 @@
   function make(name, attributes = {}, ...parts) {
     const made = document.createElement(name);
     for (const [key, value] of Object.entries(attributes)) {
-      if (key === "onclick") made.addEventListener("click", value);
+      if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
       else made.setAttribute(key, value);
     }
     made.append(...parts);
@@ -132,8 +137,7 @@
   const PS_PER_US = 1e6;
   let traffic = null;
 
-  async function loadTraffic() {
-    const given = data.traffic;
+  async function loadTraffic(given) {
     const messages = await unpackColumns(given.messages);
     unchain(messages, given.messages.stages);
     const calls = await unpackColumns(given.calls);
@@ -242,9 +246,8 @@
     return drawTraffic();
   }
 
-  async function startTraffic() {
-    await loadTraffic();
-    const place = element("chart-traffic");
+  async function startTraffic(place) {
+    await loadTraffic(JSON.parse(element("data").textContent).traffic);
     const tool = (name, label, from, to) => make("button", { class: "tool", type: "button",
       "aria-label": label, onclick: () => {
         const [start, end] = traffic.view, length = end - start;
@@ -375,15 +378,12 @@
   const rest = () => new Promise((go) => setTimeout(go)); // the browser may paint, and hear
 
   async function start() {
-    performance.mark("started");
     if (!element("library")) return;
-    const library = new TextDecoder().decode(await unpack(element("library").textContent));
-    performance.mark("unpacked");
-    document.head.append(make("script", {}, library));
-    performance.mark("library");
+    const read = new Promise((go) => document.addEventListener("DOMContentLoaded", go)); // all of it
+    await runScript(await unpack(element("library").textContent));
     for (const place of document.querySelectorAll(".chart")) {
       if (place.dataset.chart) await draw(place, place.dataset.chart);
-      else if (data.traffic) await startTraffic();
+      else await read.then(() => startTraffic(place));
       if (!performance.getEntriesByName("first chart").length) {
         await new Promise((go) => requestAnimationFrame(go));
         performance.mark("first chart");

@@ -6,7 +6,7 @@ The page's script draws what is in view (`page.js`); here are the data.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chasqui import simulation
 from chasqui.histogram import CONTEXTS
@@ -17,10 +17,8 @@ from chasqui.report.frame import Page, Raw, join, note, paragraph, table, tag
 from chasqui.text import ns, number
 from chasqui.timeline import KINDS, kind_of
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 MESSAGES_MAX = 100_000  # in the page; of more, evenly chosen ones
+PACKED_MAX = 5_400_000  # bytes of them: beside two of the library, and what a page has else
 CALLS_MAX = 60_000  # in the page; of more, the longest
 LONGEST = 10
 PS_PER_US = 10**6
@@ -40,12 +38,12 @@ STAGE_WORDS = {
 
 def add(page: Page, run: Run) -> None:
     count = len(run.messages)
-    calls = _calls(run)
+    calls, kept = _calls(run), _messages(run)
     if not count and not calls["rows"]:
         page.section("timeline", "Timeline", note("The run had no messages, and kept no calls."))
         return
     page.data["traffic"] = {
-        "messages": _messages(run),
+        "messages": kept,
         "calls": calls,
         "ranks": run.ranks,
         "window": _window(run),
@@ -58,7 +56,7 @@ def add(page: Page, run: Run) -> None:
             "that receives. Drag to see a part of the time, double-click to see all again; click "
             "on an end of a message to see its life."
         ),
-        _sampled(count),
+        _sampled(kept["rows"], count),
         note("No MPI calls: `chasqui run --timeline CALLS` keeps them.")
         if not calls["rows"]
         else "",
@@ -71,11 +69,11 @@ def add(page: Page, run: Run) -> None:
     )  # fmt: skip
 
 
-def _sampled(count: int) -> Raw:
-    if count <= MESSAGES_MAX:
+def _sampled(kept: int, count: int) -> Raw:
+    if kept == count:
         return Raw("")
     return note(
-        f"Here are {number(MESSAGES_MAX)} of the {number(count)} messages, evenly chosen; all "
+        f"Here are {number(kept)} of the {number(count)} messages, evenly chosen; all "
         "other figures of this page are of all messages."
     )
 
@@ -91,21 +89,26 @@ def _window(run: Run) -> list[float]:
     return [max(end - simulation.main_part_ps(run.summary), 0) / PS_PER_US, end / PS_PER_US]
 
 
-def chosen(count: int) -> NDArray[Any]:
-    """Rows of the messages that come into the page."""
+def _packed(run: Run) -> dict[str, Any]:
+    """The messages that come into the page: so many, in so many bytes, evenly chosen."""
     import numpy
 
-    if count <= MESSAGES_MAX:
-        return numpy.arange(count)
-    return numpy.arange(MESSAGES_MAX) * count // MESSAGES_MAX
+    count = len(run.messages)
+    kept = min(count, MESSAGES_MAX)
+    while True:
+        rows = numpy.arange(kept) * count // max(kept, 1)
+        some = {name: column[rows] for name, column in run.messages.columns.items()}
+        found = columns.pack(columns.chained(some))
+        size = len(found["packed"])
+        if size <= PACKED_MAX:
+            return found
+        kept = kept * PACKED_MAX // size * 98 // 100
 
 
 def _messages(run: Run) -> dict[str, Any]:
-    rows = chosen(len(run.messages))
-    some = {name: column[rows] for name, column in run.messages.columns.items()}
     names = run.messages.mechanisms
     return {
-        **columns.pack(columns.chained(some)),
+        **_packed(run),
         "stages": [stage.removesuffix("_ps") for stage in STAGES],
         "words": STAGE_WORDS,
         "mechanisms": names,
