@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chasqui import messages, profile, timeline
 from chasqui.errors import InputError
-from chasqui.files import Shape, check_shape, missing, read_json
+from chasqui.files import NUMBER_MAX, Shape, check_shape, damaged, missing, read_json
+from chasqui.shares import WAITS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,12 +31,14 @@ SHAPE: Shape = {
     "ranks": [
         {
             "rank": int, "node": int, "instructions": int, "time_ps": int, "mpi_ps": int,
-            "shares": {str: int}, "waits": [{"peer": int}], "calls": [CALL],
+            "shares": {str: int}, "waits": [{"peer": int, **dict.fromkeys(WAITS, int)}],
+            "calls": [CALL],
         }
     ],
     "stages": [{"name": str, "formula": str, "doc": str, "count": int}],
-    "mechanisms": [{"name": str, "messages": int, "bytes": int}],
+    "mechanisms": [{"name": str, "messages": int, "bytes": int, "end_to_end_ps": int}],
 }  # fmt: skip
+STAGE_TIMES = ("mean_ps", "min_ps", "median_ps", "max_ps")
 # A line of resolved.toml, as the simulator writes it.
 VALUE = re.compile(
     r"""^([\w-]+)\s=\s\{\svalue\s=\s(.*?)(?:,\srange\s=\s\[.*\])?,\sfrom\s=\s"((?:[^"\\]|\\.)*)",
@@ -113,7 +116,8 @@ class Run:
     @property
     def command(self) -> list[str]:
         """How the program was called."""
-        words = [str(each) for each in self.host.get("command", [])]
+        found = self.host.get("command")
+        words = [str(each) for each in found] if isinstance(found, list) else []
         return [Path(words[0]).name, *words[1:]] if words else [str(self.summary["program"])]
 
     @cached_property
@@ -145,6 +149,7 @@ def read(directory: Path) -> Run:
         raise missing(path, "`chasqui run`")
     summary = read_json(path, "`chasqui run`")
     check_shape(summary, SHAPE, str(path))
+    _check_numbers(summary, str(path))
     return Run(
         directory,
         summary,
@@ -153,6 +158,17 @@ def read(directory: Path) -> Run:
         parameters(directory / RESOLVED),
         Messages(*messages.columns(directory / "messages.parquet")),
     )
+
+
+def _check_numbers(summary: Mapping[str, Any], place: str) -> None:
+    """Raises InputError where ranks are not 0, 1, 2 …, or a part's times, which may be below 0, are
+    no whole numbers."""
+    if [each["rank"] for each in summary["ranks"]] != list(range(len(summary["ranks"]))):
+        raise damaged(place, "ranks are not 0, 1, 2 and so on")
+    for stage in summary["stages"]:
+        for name in STAGE_TIMES:
+            if type(stage.get(name)) is not int or abs(stage[name]) > NUMBER_MAX:
+                raise damaged(f"{place}: stages: {name}", "a whole number is expected")
 
 
 def _object(path: Path) -> dict[str, Any]:

@@ -194,6 +194,8 @@ def _boxes(page: Page, run: Run, found: list[Group], parts: Mapping[str, NDArray
             if boxes:
                 traces.append(box(mechanism, boxes, colours.get(mechanism, palette.GREY)))
         figures[name.replace("_", " ")] = (traces, box_layout(sizes, name, traces))
+    if not figures:
+        return note("No message has two stages of a part, so there is no picture of their spread.")
     return page.choice("lives", "Part", figures, "Boxes: quartiles by mechanism and size")
 
 

@@ -67,7 +67,7 @@ def _figures(run: Run) -> Raw:
         ("ranks", number(run.ranks)),
         ("messages", number(summary["messages"])),
         ("instructions", number(summary["instructions"])),
-        ("limited by", summary.get("limited_by") or "-"),
+        ("limited by", str(summary.get("limited_by") or "-")),
     ]
     wait = shares.longest_wait(summary)
     if wait is not None and summary["outcome"] == "finished":
