@@ -59,21 +59,18 @@ int main(int argc, char **argv)
 
 @pytest.fixture(scope="module")
 def runs(compile_c: Compiler, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Run directories: `voyager` with a profile, `loggp`, `deadlock`, `fault`."""
+    """Run directories: `voyager`, `loggp`, `deadlock`, `fault`."""
     place = tmp_path_factory.mktemp("reports")
     program = compile_c("turn", TEXT)
-    for name, machine, status, words in (
+    cases: tuple[tuple[str, str, int, list[str]], ...] = (
         ("voyager", "voyager", 0, [EVIL]),
         ("loggp", "loggp", 0, []),
         ("deadlock", "voyager", 125, ["deadlock"]),
         ("fault", "voyager", 139, ["fault"]),
-    ):
-        done = command_line.run(
-            *("run", "-np", "2", "--machine", machine, "--out", name),
-            *(["--profile"] if name == "voyager" else []),
-            *("--", program, *words),
-            directory=place,
-        )
+    )
+    for name, machine, status, words in cases:
+        arguments = ["run", "-np", "2", "--machine", machine, "--out", name, "--profile"]
+        done = command_line.run(*arguments, "--", program, *words, directory=place)
         assert done.returncode == status, done.stderr
     return place
 

@@ -103,9 +103,9 @@ def _matrix(
     layout: dict[str, Any] = {
         "height": 380, "title": {"text": what},
         "xaxis": {"title": {"text": column}, "constrain": "domain", "showgrid": False,
-                  "tickformat": "d"},
+                  "zeroline": False, "tickformat": "d"},
         "yaxis": {"title": {"text": row}, "autorange": "reversed", "scaleanchor": "x",
-                  "constrain": "domain", "showgrid": False, "tickformat": "d"},
+                  "constrain": "domain", "showgrid": False, "zeroline": False, "tickformat": "d"},
     }  # fmt: skip
     if len(ranks) <= 16:
         layout["xaxis"] |= {"dtick": step}
