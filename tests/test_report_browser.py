@@ -10,7 +10,7 @@ import re
 import statistics
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import browser
 import pytest
@@ -26,6 +26,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 FIRST_CHART_MS = 2000  # of 100,000 messages, median of five
 TIMES = 5
+DARK_LIGHT: tuple[Literal["dark", "light"], ...] = ("dark", "light")
 # Of a page to the library alone, where others take the host's processors.
 LIBRARY_PARTS = 2.0
 MARKS = {
@@ -61,6 +62,14 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run / "report.html"
 
 
+@pytest.fixture(scope="module")
+def large(chromium: Browser, small: Path) -> Iterator[browser.Shown]:
+    """It on a large screen, in light colours; who changes what is in view, changes it back."""
+    with browser.shown(chromium, small) as shown:
+        shown.mark_ms("all charts")
+        yield shown
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(400, "light"), (400, "dark"), (1600, "dark")])
 def test_charts_have_marks_at_any_width_and_in_any_colours(
     chromium: Browser, small: Path, width: int, scheme: str
@@ -84,80 +93,76 @@ def test_charts_have_marks_at_any_width_and_in_any_colours(
         assert light > 180
 
 
-def test_a_click_on_a_message_shows_its_life(chromium: Browser, small: Path) -> None:
+def test_a_click_on_a_message_shows_its_life(large: browser.Shown, small: Path) -> None:
     rows = messages.read(small.parent / "messages.parquet")
-    with browser.shown(chromium, small) as shown:
-        shown.mark_ms("all charts")
-        page = shown.page
-        page.locator("#chart-traffic").scroll_into_view_if_needed()
-        x, y, row = page.evaluate(FIRST_END)
-        page.mouse.move(x, y)
-        page.mouse.click(x, y)
-        shown.wait("document.querySelectorAll('#life tbody tr').length")
-        life = page.inner_text("#life")
-        message = rows[row]
-        assert f"of rank {message.source} to rank {message.destination}" in life
-        assert f"tag {message.tag}, {message.bytes:,} bytes, {message.mechanism}" in life
-        times = {
-            stage.removesuffix("_ps").replace("_", " "): getattr(message, stage)
-            for stage in messages.STAGES
-        }
-        cells = [line.split("\t") for line in life.splitlines() if line.count("\t") == 4][1:]
-        assert {stage: float(time.replace(",", "")) for stage, _, time, *_ in cells} == {
-            stage: pytest.approx(time / 1000) for stage, time in times.items() if time is not None
-        }
-        in_order = [float(time.replace(",", "")) for _, _, time, *_ in cells]
-        assert in_order == sorted(in_order)
-        steps = [float(each[3].replace(",", "")) for each in cells[1:]]
-        assert sum(steps) == pytest.approx(in_order[-1] - in_order[0])
-        assert shown.complaints == []
+    page = large.page
+    page.locator("#chart-traffic").scroll_into_view_if_needed()
+    x, y, row = page.evaluate(FIRST_END)
+    page.mouse.move(x, y)
+    page.mouse.click(x, y)
+    large.wait("document.querySelectorAll('#life tbody tr').length")
+    life = page.inner_text("#life")
+    message = rows[row]
+    assert f"of rank {message.source} to rank {message.destination}" in life
+    assert f"tag {message.tag}, {message.bytes:,} bytes, {message.mechanism}" in life
+    times = {
+        stage.removesuffix("_ps").replace("_", " "): getattr(message, stage)
+        for stage in messages.STAGES
+    }
+    cells = [line.split("\t") for line in life.splitlines() if line.count("\t") == 4][1:]
+    assert {stage: float(time.replace(",", "")) for stage, _, time, *_ in cells} == {
+        stage: pytest.approx(time / 1000) for stage, time in times.items() if time is not None
+    }
+    in_order = [float(time.replace(",", "")) for _, _, time, *_ in cells]
+    assert in_order == sorted(in_order)
+    steps = [float(each[3].replace(",", "")) for each in cells[1:]]
+    assert sum(steps) == pytest.approx(in_order[-1] - in_order[0])
+    assert large.complaints == []
 
 
-def test_messages_are_found_and_tables_sorted_by_keyboard(chromium: Browser, small: Path) -> None:
+def test_messages_are_found_and_tables_sorted_by_keyboard(
+    large: browser.Shown, small: Path
+) -> None:
     rows = messages.read(small.parent / "messages.parquet")
-    with browser.shown(chromium, small) as shown:
-        shown.mark_ms("all charts")
-        page = shown.page
-        page.fill("#search [name=source]", "2")
-        count = sum(each.source == 2 for each in rows)
-        assert re.match(rf"{count} found", page.inner_text("#found"))
-        page.focus("#found tbody tr:first-child button")
-        page.keyboard.press("Enter")
-        assert "of rank 2 to rank" in page.inner_text("#life h3")
-        page.evaluate(
-            "document.querySelectorAll('details').forEach((each) => { each.open = true; })"
-        )
-        table = page.locator("#pairs table")
-        table.locator("thead th").nth(2).locator("button").focus()
-        page.keyboard.press("Enter")
-        sizes = [
-            int(each.replace(",", ""))
-            for each in table.locator("tbody td:nth-child(3)").all_inner_texts()
-        ]
-        assert sizes == sorted(sizes, reverse=True)
-        assert sizes[0] > sizes[-1]
-        page.keyboard.press("Enter")
-        assert table.locator("tbody td:nth-child(3)").first.inner_text() == f"{sizes[-1]:,}"
+    page = large.page
+    page.fill("#search [name=source]", "2")
+    count = sum(each.source == 2 for each in rows)
+    assert re.match(rf"{count} found", page.inner_text("#found"))
+    page.focus("#found tbody tr:first-child button")
+    page.keyboard.press("Enter")
+    assert "of rank 2 to rank" in page.inner_text("#life h3")
+    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    table = page.locator("#pairs table")
+    table.locator("thead th").nth(2).locator("button").focus()
+    page.keyboard.press("Enter")
+    sizes = [
+        int(each.replace(",", ""))
+        for each in table.locator("tbody td:nth-child(3)").all_inner_texts()
+    ]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] > sizes[-1]
+    page.keyboard.press("Enter")
+    assert table.locator("tbody td:nth-child(3)").first.inner_text() == f"{sizes[-1]:,}"
 
 
-def test_a_closer_look_draws_what_is_in_view(chromium: Browser, small: Path) -> None:
-    with browser.shown(chromium, small) as shown:
-        shown.mark_ms("all charts")
-        page = shown.page
-        assert "all 60 messages" in page.inner_text("#shown")
-        for _ in range(3):
-            page.click("button[aria-label=Closer]")
-        shown.wait("!document.getElementById('shown').textContent.includes('all 60 messages')")
-        page.click("#timeline .tools button:text-is('All')")
-        shown.wait("document.getElementById('shown').textContent.includes('all 60 messages')")
-        page.select_option("#load select", "places/rank 1")
-        shown.wait("document.getElementById('chart-places').data.length > 0")
-        page.emulate_media(color_scheme="dark")
-        shown.wait(
+def test_a_closer_look_draws_what_is_in_view(large: browser.Shown) -> None:
+    page = large.page
+    assert "all 60 messages" in page.inner_text("#shown")
+    for _ in range(3):
+        page.click("button[aria-label=Closer]")
+    large.wait("!document.getElementById('shown').textContent.includes('all 60 messages')")
+    page.click("#timeline .tools button:text-is('All')")
+    large.wait("document.getElementById('shown').textContent.includes('all 60 messages')")
+    page.select_option("#load select", "places/rank 1")
+    large.wait("document.getElementById('chart-places').data.length > 0")
+    for scheme in DARK_LIGHT:
+        page.emulate_media(color_scheme=scheme)
+        large.wait(
+            f"matchMedia('(prefers-color-scheme: {scheme})').matches && "
             "document.getElementById('chart-ranks').layout.font.color === "
             "getComputedStyle(document.documentElement).getPropertyValue('--text').trim()"
         )
-        assert shown.complaints == []
+    assert large.complaints == []
 
 
 def test_other_pages_have_no_complaint(chromium: Browser, tmp_path: Path) -> None:
