@@ -328,6 +328,16 @@ def test_a_run_without_messages_says_so(tmp_path: Path) -> None:
     assert "chasqui logp --machine" in text
 
 
+def test_a_run_without_a_timeline_says_what_keeps_it(tmp_path: Path) -> None:
+    run = report_runs.write(tmp_path / "run", report_runs.messages(9, 2), 2)
+    assert "--timeline CALLS" not in readable(report.html([run]))
+    (run / "timeline.json").unlink()
+    page = report.html([run])
+    assert readable(page).count("chasqui run --timeline CALLS") == 2
+    found = json.loads(embedded(page, "data"))["traffic"]
+    assert (found["messages"]["rows"], found["calls"]["rows"]) == (9, 0)
+
+
 def test_an_experiments_page(tmp_path: Path) -> None:
     (tmp_path / "measured.json").write_text(
         json.dumps({"experiment": "mine.py", "version": "1", "quick": True})

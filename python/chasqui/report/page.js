@@ -116,9 +116,10 @@
     if (matchMedia("(pointer: coarse)").matches) layout.dragmode = false; // fingers scroll the page
     if (layout.legend === "below") {
       // Above the picture, in fact: there it takes the room that it needs.
-      const lines = Math.ceil(traces.length * 150 / Math.max(width - 60, 150));
-      layout.legend = { orientation: "h", x: 0, y: 1.01, yanchor: "bottom",
-        font: { size: 12 }, traceorder: "normal" };
+      const narrow = width < 600, room = width - (layout.yaxis.type === "category" ? 150 : 60);
+      const lines = Math.ceil(traces.length / Math.max(Math.floor(room / 140), 1));
+      layout.legend = { orientation: "h", x: 0, y: 1.01, yanchor: "bottom", maxheight: 0.9,
+        font: { size: narrow ? 11 : 12 }, traceorder: "normal" };
       layout.showlegend = true;
       layout.height += 19 * Math.max(lines - 1, 0);
     }
