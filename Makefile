@@ -91,7 +91,7 @@ $(STAMPS)/venv: $(STAMPS)/prerequisites
 # Whatever goes into the wheel. A new file is noticed too: its folder is newer.
 PACKAGE_SOURCES := pyproject.toml distribution/backend.py README.md Cargo.toml $(wildcard distribution/wrappers/scripts/* distribution/wrappers/data/libexec/chasqui/* distribution/wrappers/data/libexec/chasqui/bin/*) $(wildcard examples/*.[ch] examples/own/* docs/measured.json docs/*/*.csv) $(shell \
   find python crates machines guest -name __pycache__ -prune -o \
-    \( -name '*.rs' -o -name '*.toml' -o -name '*.[chS]' -o -name '*.ld' -o -name 'layout.txt' -o -name '*.py' -o -name '*.pyi' -o -type d \) -print)
+    \( -name '*.rs' -o -name '*.toml' -o -name '*.[chS]' -o -name '*.ld' -o -name 'layout.txt' -o -name '*.py' -o -name '*.pyi' -o -name '*.js' -o -name '*.css' -o -type d \) -print)
 
 # Before what is installed or built side by side: two pips at once would each unpack the compiler.
 $(STAMPS)/compiler: pyproject.toml | $(STAMPS)/venv
@@ -112,7 +112,7 @@ $(STAMPS)/install: $(PACKAGE_SOURCES) $(STAMPS)/lock $(STAMPS)/compiler
 
 $(STAMPS)/dev: $(STAMPS)/install $(STAMPS)/toolchain
 	@# pytest-xdist 3.8 keeps tests of one fixture together by what pytest 9.2 no longer has.
-	$(BIN)/python -m pip install -q 'clang-format==23.1.*' 'clang-tidy==23.1.*' 'cmake>=3.20' 'mypy>=1.10' 'perfetto>=0.59,<1' 'pytest>=8,<9.2' 'pytest-xdist>=3.8,<4' 'ruff>=0.6'
+	$(BIN)/python -m pip install -q 'clang-format==23.1.*' 'clang-tidy==23.1.*' 'cmake>=3.20' 'mypy>=1.10' 'perfetto>=0.59,<1' 'playwright>=1.50' 'pytest>=8,<9.2' 'pytest-xdist>=3.8,<4' 'ruff>=0.6'
 	@touch $@
 
 install: $(STAMPS)/install $(STAMPS)/toolchain

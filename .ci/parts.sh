@@ -25,10 +25,11 @@ part() {
   return $result
 }
 
-# The cross compilers for the tests with glibc and Fortran.
+# The cross compilers for the tests with glibc and Fortran, and the browser for those of reports.
 compilers() {
   part packages $as_root apt-get update -q
-  part compilers $as_root apt-get install -q -y gcc-riscv64-linux-gnu g++-riscv64-linux-gnu gfortran-riscv64-linux-gnu
+  part compilers $as_root apt-get install -q -y gcc-riscv64-linux-gnu g++-riscv64-linux-gnu gfortran-riscv64-linux-gnu \
+    chromium
 }
 
 trap finish EXIT

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import browser
 import command_line
 import pytest
 import trace_processor
@@ -29,6 +30,7 @@ NEEDS = {
         "no riscv64-linux-gnu-gcc or -gfortran",
         all(shutil.which(f"riscv64-linux-gnu-{name}") for name in ("gcc", "gfortran")),
     ),
+    "browser": ("no Chromium or no playwright", browser.IS_HERE),
     "perfetto": ("no trace processor of Perfetto: make perfetto", trace_processor.IS_HERE),
 }
 _left_out: dict[str, int] = {}

@@ -199,7 +199,11 @@ def test_mechanisms_are_in_the_record(programs: dict[str, Path], tmp_path: Path)
         ("leave", 3, r"aborted: rank 1 .* exited with status 3 without MPI_Finalize"),
         ("threads", 4, r"aborted: rank 0 .* exited with status 4 without MPI_Finalize"),
         ("job-abort", 7, r"aborted: rank 1 at .* by MPI_Abort, called at .*\(main\+.*ranks\.c:\d+"),
-        ("job-error", 6, r"aborted: rank 1 at .* by an error in MPI_Send, called at .*ranks\.c:\d+"),
+        (
+            "job-error",
+            6,
+            r"aborted: rank 1 at .* by an error in MPI_Send, called at .*ranks\.c:\d+",
+        ),
         ("channel", 139, r"fault: rank 1 .* among its channels, where there is none"),
     ],
 )

@@ -62,9 +62,7 @@ def test_two_threads_are_timed_while_both_work() -> None:
 
 
 @pytest.mark.core
-def test_a_gap_says_nothing_of_how_long_the_stream_was(
-    compile_c: Compiler, tmp_path: Path
-) -> None:
+def test_a_gap_says_nothing_of_how_long_the_stream_was(compile_c: Compiler, tmp_path: Path) -> None:
     """Without credits Tag-On's overran the receive queue in reclaim: 1.1 us with 64 messages, 1.5
     with 128. Served Basic queues have bursts."""
     source = (EXPERIMENTS / "nonresident.c").read_text()

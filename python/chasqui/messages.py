@@ -16,6 +16,7 @@ STAGES = (
     "first_access_ps", "last_access_ps",
 )  # fmt: skip
 NAMES = ("source", "sequence", "destination", "tag", "context", "bytes", "mechanism")
+ABSENT = -(1 << 63)  # in `columns`, where a message has no such stage
 
 
 @dataclass(frozen=True)
@@ -48,23 +49,55 @@ class Message:
 
 def read(path: Path) -> list[Message]:
     """All messages of a run, in the file's order (source, sequence)."""
-    import pyarrow.parquet
-
-    check_regular(path)
-    try:
-        table = pyarrow.parquet.read_table(path)
-        columns: dict[str, list[Any]] = table.to_pydict()
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; `chasqui run` writes it") from None
-    except (OSError, ValueError, pyarrow.ArrowException) as error:
-        raise damaged(str(path), str(error).partition("\n")[0]) from None
-    present = [name for name in (*NAMES, *STAGES) if name in columns]
-    for name in present:
-        kind = table.schema.field(name).type
-        if not (pyarrow.types.is_integer(kind) or name == "mechanism"):
-            raise damaged(str(path), f"column {name} has no whole numbers")
+    table, present = _table(path)
+    columns: dict[str, list[Any]] = table.to_pydict()
     rows = zip(*(columns[name] for name in present), strict=True)
     try:
         return [Message(**dict(zip(present, row, strict=True))) for row in rows]
     except TypeError:
         raise damaged(str(path), "it lacks source or sequence") from None
+
+
+def columns(path: Path) -> tuple[dict[str, Any], list[str]]:
+    """The same as arrays of 64-bit integers with ABSENT for null, and the mechanisms' names, by
+    which that column is numbers: for those who look at a hundred thousand messages at a time."""
+    import numpy
+    import pyarrow
+    from pyarrow import compute
+
+    table, present = _table(path)
+    if not {"source", "sequence"} <= set(present):
+        raise damaged(str(path), "it lacks source or sequence")
+    names = sorted(set(table["mechanism"].to_pylist()) - {None}) if "mechanism" in present else []
+    found = {}
+    for name in (*NAMES, *STAGES):
+        if name not in present:
+            found[name] = numpy.full(table.num_rows, ABSENT, numpy.int64)
+            continue
+        column = table[name]
+        if name == "mechanism":
+            column = compute.index_in(column, pyarrow.array(names, pyarrow.string()))
+        try:
+            found[name] = column.cast("int64").fill_null(ABSENT).to_numpy()
+        except pyarrow.ArrowException:
+            raise damaged(str(path), f"column {name} has larger numbers than times are") from None
+    return found, names
+
+
+def _table(path: Path) -> tuple[Any, list[str]]:
+    """The file's table, and its columns that are known, which are of the right types."""
+    import pyarrow.parquet
+
+    check_regular(path)
+    try:
+        table = pyarrow.parquet.read_table(path)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; `chasqui run` writes it") from None
+    except (OSError, ValueError, pyarrow.ArrowException) as error:
+        raise damaged(str(path), str(error).partition("\n")[0]) from None
+    present = [name for name in (*NAMES, *STAGES) if name in table.column_names]
+    for name in present:
+        kind = table.schema.field(name).type
+        if not (pyarrow.types.is_integer(kind) or name == "mechanism"):
+            raise damaged(str(path), f"column {name} has no whole numbers")
+    return table, present

@@ -117,11 +117,11 @@ def _table(
         if any(cause in each["by_cause"] for each in functions for cause in causes)
     }
     while True:
-        rows = _rows(functions, total, top, columns)
+        cells = rows(functions, total, top, columns)
         if width:
-            rows = [[_cut(row[0]), *row[1:]] for row in rows]
+            cells = [[_cut(row[0]), *row[1:]] for row in cells]
         header = ["function", "cycles", "with callees", *columns]
-        shown = table(header, rows, columns=width).splitlines()
+        shown = table(header, cells, columns=width).splitlines()
         few = [title for title in columns if title != REST]
         if not width or max(map(len, shown)) <= width or len(few) < 2:
             return [heading, *shown]
@@ -129,9 +129,11 @@ def _table(
         columns[REST] = [*columns.pop(least), *columns.pop(REST, [])]
 
 
-def _rows(
+def rows(
     functions: list[Mapping[str, Any]], total: int, top: int, columns: Mapping[str, Sequence[str]]
 ) -> list[list[str]]:
+    """The table's: a function each, the others together, all; in percent of `total`."""
+
     def row(name: str, some: list[Mapping[str, Any]], inclusive: int | None) -> list[str]:
         cycles = sum(each["cycles"] for each in some)
         spent = (_spent(some, causes) for causes in columns.values())
@@ -139,10 +141,10 @@ def _rows(
         within = "" if inclusive is None else percent(inclusive, total)
         return [name, shares[0], within, *shares[1:]]
 
-    rows = [row(each["name"], [each], each["cycles_with_callees"]) for each in functions[:top]]
+    found = [row(each["name"], [each], each["cycles_with_callees"]) for each in functions[:top]]
     if len(functions) > top:
-        rows.append(row(f"{len(functions) - top} others", list(functions[top:]), None))
-    return [*rows, row("all", list(functions), None)]
+        found.append(row(f"{len(functions) - top} others", list(functions[top:]), None))
+    return [*found, row("all", list(functions), None)]
 
 
 def _spent(functions: Sequence[Mapping[str, Any]], causes: Sequence[str]) -> int:

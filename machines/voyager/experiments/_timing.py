@@ -22,8 +22,8 @@ ASSUMED = (
 BOTH_WAYS = ((0, 1), (1, 0))
 # Trips there and back of which 64 and 32 are left without the first quarter, and messages of a
 # stream with 64 intervals: whole numbers of the 4, 16 and 32 messages after which, on voyager, room
-# is asked for and credits are returned; of a stream of blocks 16. Voyager-modern's queues are longer:
-# what their credits cost is in one interval of 128, and in no window.
+# is asked for and credits are returned; of a stream of blocks 16. The queues of voyager-modern are
+# longer: what their credits cost is in one interval of 128, and in no window.
 TRIPS, TRIPS_FEW = 85, 42
 STREAM = 86
 WINDOW = 16

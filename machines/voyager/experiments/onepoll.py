@@ -42,7 +42,14 @@ class Row(NamedTuple):
 def runs(quick: bool) -> list[Run]:
     sets = ["voyager.sp.system=true", f"voyager.queues.basic={BASIC}"]
     return [
-        Run(name, "voyager/flush", 2, "onepoll", FLAGS, sets=[*sets, f"voyager.queues.resident_basic={n}"])
+        Run(
+            name,
+            "voyager/flush",
+            2,
+            "onepoll",
+            FLAGS,
+            sets=[*sets, f"voyager.queues.resident_basic={n}"],
+        )
         for n, name in SLOTS.items()
     ]
 

@@ -28,6 +28,7 @@ COMMANDS = {
     "compare": ("compare", "Run one program on several machines and compare them."),
     "profile": ("profile", "Show where the cycles of a run went (run --profile)."),
     "timeline": ("timeline", "Draw the timeline of a run."),
+    "report": ("report", "Make one HTML file that shows runs, or an experiment."),
     "logp": ("logp", "Measure a machine's LogGP figures: L, o, g, G."),
     "experiment": ("experiment", "Carry out experiments about the machines: tables, pictures."),
     "fidelity": ("fidelity", "Lay the documents' figures beside ours: ratio, verdict, reason."),
