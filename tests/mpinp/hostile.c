@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -35,6 +36,21 @@ static void ring_doorbell(uint32_t count)
     *(volatile uint32_t *)(window + CHASQUI_MPINP_DOORBELL) = count;
 }
 
+/* Of data of a long message, whose words are behind the head. */
+static void send_long(struct chasqui_mpinp_head head, struct chasqui_mpinp_long what)
+{
+    struct chasqui_mpinp_post post = {.room = what};
+    bool posts = head.counts & CHASQUI_MPINP_SLOT_POSTS;
+    uint64_t words[2 + sizeof post / 8] = {0};
+    head.bytes = posts ? sizeof post : sizeof what;
+    memcpy(words, &head, sizeof head);
+    memcpy(&words[2], posts ? (void *)&post : (void *)&what, head.bytes);
+    volatile uint64_t *slot = (volatile void *)(window + PAGE + filled % slots * SLOT);
+    for (unsigned i = 0; i < sizeof words / 8; i++)
+        slot[i] = words[i];
+    ring_doorbell(++filled);
+}
+
 static void send(struct chasqui_mpinp_head head)
 {
     while (filled - *(volatile uint32_t *)(host + CHASQUI_MPINP_HOST_SENT) == slots)
@@ -50,6 +66,60 @@ static void send(struct chasqui_mpinp_head head)
 
 /* To rank 0, the first process of node 0. */
 static const struct chasqui_mpinp_head RIGHT = {.node = 0, .process = 0, .bytes = 8, .to = 7, .credit = 0, .counts = 1};
+
+static char memory[3 * PAGE] __attribute__((aligned(4096)));
+
+/* The number of its first entry. */
+static uint32_t pin(int device, uint32_t name, size_t bytes)
+{
+    struct chasqui_mpinp_pin pin = {.address = (uintptr_t)memory, .bytes = bytes, .name = name};
+    return ioctl(device, CHASQUI_MPINP_CONTROL_PIN, &pin) ? UINT32_MAX : pin.first;
+}
+
+/* False: `what` is not about long messages. */
+static bool do_wrong_at_length(const char *what, int device)
+{
+    struct chasqui_mpinp_head posts = RIGHT, puts = RIGHT;
+    posts.counts |= CHASQUI_MPINP_SLOT_POSTS;
+    puts.counts |= CHASQUI_MPINP_SLOT_PUTS;
+    struct chasqui_mpinp_long mine = {
+        .bytes = sizeof memory, .fragment = 512, .to = CHASQUI_MPINP_LONG, .entry = pin(device, 0, sizeof memory)};
+    struct chasqui_mpinp_long other = mine;
+    if (strcmp(what, "free") == 0)
+        other.entry++;
+    if (strcmp(what, "foreign") == 0)
+        other.entry = 0; /* rank 0's */
+    if (strcmp(what, "outside") == 0)
+        other.entry = UINT32_MAX;
+    if (strcmp(what, "far") == 0)
+        other.bytes = 20 * PAGE;
+    if (strcmp(what, "name") == 0)
+        other.name = CHASQUI_MPINP_LONG;
+    if (strcmp(what, "page") == 0)
+        other.is_in_page = 1;
+    if (strcmp(what, "fragment") == 0)
+        other.fragment = 4097;
+    if (strcmp(what, "fragments") == 0)
+        other.fragment = 0;
+    if (strcmp(what, "twice") == 0)
+        send_long(puts, mine);
+    if (memcmp(&other, &mine, sizeof mine) != 0 || strcmp(what, "twice") == 0) {
+        send_long(puts, other);
+        return true;
+    }
+    mine.name = CHASQUI_MPINP_LONG;
+    if (strcmp(what, "read") == 0) {
+        pin(device, mine.name, 8);
+        mine.is_in_page = 1;
+        mine.bytes = 8;
+    } else if (strcmp(what, "receive") == 0) {
+        mine.name = 0;
+    } else {
+        return false;
+    }
+    send_long(posts, mine);
+    return true;
+}
 
 static void do_wrong(const char *what)
 {
@@ -111,7 +181,7 @@ int main(int argc, char **argv)
     window = map(device, both, 1 + CHASQUI_MPINP_REGION_WINDOW, ni->settings[CHASQUI_MPINP_SETTING_WINDOW_BYTES]);
     host = map(device, both, 1 + CHASQUI_MPINP_REGION_HOST, ni->settings[CHASQUI_MPINP_SETTING_HOST_BYTES]);
     slots = (uint32_t)(ni->settings[CHASQUI_MPINP_SETTING_WINDOW_BYTES] - PAGE) / SLOT;
-    if (ni->rank == 1)
+    if (ni->rank == 1 && !do_wrong_at_length(argv[1], device))
         do_wrong(argv[1]);
     if (ni->rank == 0 && strcmp(argv[1], "credit") == 0)
         look();

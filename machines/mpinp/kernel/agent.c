@@ -254,7 +254,7 @@ static bool agent_outlives(void)
     return false;
 }
 
-static bool agent_start(void) { return boot.ni.device == AGENT_DEVICE; }
+static bool agent_start(void) { return agent_serves(boot.ni.device); }
 
 static const struct driver agent = {.start = agent_start,
                                     .interrupt = AGENT_INTERRUPT,
