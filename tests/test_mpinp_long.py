@@ -66,6 +66,16 @@ def test_data_come_where_they_are_wanted(
     assert "long: PASSED" in carry_out(tmp_path / "out", program, machine, *words, sets=sets)
 
 
+@pytest.mark.parametrize("machine", MACHINES)
+def test_receives_may_have_room_for_less(
+    compile_c: Compiler, tmp_path: Path, machine: str
+) -> None:
+    """For none of a message, too: before, the buffer was taken for the library's own."""
+    program = compile_c("long", (PLACE / "long.c").read_text())
+    words = ["3", "1", "short", "9000"]
+    assert "long: PASSED" in carry_out(tmp_path / "out", program, machine, *words, sets=[])
+
+
 def test_processes_that_share_a_hart_have_their_own_pages(
     compile_c: Compiler, tmp_path: Path
 ) -> None:

@@ -156,7 +156,8 @@ static bool mpinp_send(const struct chasqui_envelope *envelope, const void *payl
     if (unlikely(peer->sent - peer->credited == credit || is_full()))
         return false;
     peer->sent++;
-    if (unlikely(envelope->kind == CHASQUI_PACKET_CLEAR_TO_SEND && bytes > 0))
+    /* A receive that has room for nothing was not exposed. */
+    if (unlikely(envelope->kind == CHASQUI_PACKET_CLEAR_TO_SEND && bytes > 0 && envelope->bytes > 0))
         send_clear(peer, envelope, payload);
     else
         compose(peer, envelope, payload, bytes, CHASQUI_MPINP_ARRIVED_MESSAGE);

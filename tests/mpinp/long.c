@@ -1,7 +1,10 @@
 /* Long messages of each length round borders of slots, fragments, pages and entries of the page table, wherever they begin; and
  * many at a time, to and from each other rank, received in the opposite order.
  *
- * Usage: long sizes LONGEST | long many MESSAGES BYTES
+ * In `ring` each rank sends two messages to each other one, beginning with the next, and receives two of each, beginning with the
+ * one before. In `short` receives have room for some of a message, for one byte or for none.
+ *
+ * Usage: long sizes LONGEST | long many MESSAGES BYTES | long ring BYTES | long short BYTES
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -81,6 +84,44 @@ static void many(int messages, size_t bytes)
                 check(receive + (size_t)(m * size + other) * (bytes + 1), bytes, (unsigned)other, (unsigned)m);
 }
 
+static void ring(size_t bytes)
+{
+    enum { TWO = 2 };
+    MPI_Request *requests = malloc((size_t)(2 * TWO * size) * sizeof *requests);
+    unsigned char *send = malloc(bytes), *receive = calloc((size_t)(TWO * size), bytes + 1);
+    int count = 0;
+    fill(send, bytes, 0);
+    for (int m = 0; m < TWO * (size - 1); m++)
+        MPI_Irecv(receive + (size_t)m * (bytes + 1), (int)bytes, MPI_BYTE, (rank + size - 1 - m / TWO) % size, m % TWO,
+                  MPI_COMM_WORLD, &requests[count++]);
+    for (int m = 0; m < TWO * (size - 1); m++)
+        MPI_Isend(send, (int)bytes, MPI_BYTE, (rank + 1 + m / TWO) % size, m % TWO, MPI_COMM_WORLD, &requests[count++]);
+    MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
+    for (int m = 0; m < TWO * (size - 1); m++)
+        check(receive + (size_t)m * (bytes + 1), bytes, (unsigned)((rank + size - 1 - m / TWO) % size), 0);
+}
+
+static void cut_short(size_t bytes)
+{
+    const size_t rooms[] = {0, 1, 0, bytes - 1, bytes / 2, 0, bytes};
+    unsigned char *send = malloc(bytes), *receive = malloc(bytes + 1);
+    int next = (rank + 1) % size, before = (rank + size - 1) % size;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (unsigned i = 0; i < sizeof rooms / sizeof *rooms; i++) {
+        MPI_Request requests[2];
+        MPI_Status statuses[2];
+        memset(receive, 0, bytes + 1);
+        fill(send, bytes, i);
+        MPI_Irecv(receive, (int)rooms[i], MPI_BYTE, before, 0, MPI_COMM_WORLD, &requests[0]);
+        MPI_Isend(send, (int)bytes, MPI_BYTE, next, 0, MPI_COMM_WORLD, &requests[1]);
+        int error = MPI_Waitall(2, requests, statuses), class = MPI_SUCCESS;
+        if (error != MPI_SUCCESS)
+            MPI_Error_class(statuses[0].MPI_ERROR, &class);
+        wrong += class != (rooms[i] < bytes ? MPI_ERR_TRUNCATE : MPI_SUCCESS);
+        check(receive, rooms[i], (unsigned)before, i);
+    }
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -90,6 +131,10 @@ int main(int argc, char **argv)
         sizes((size_t)atol(argv[2]));
     else if (argc == 4 && strcmp(argv[1], "many") == 0)
         many(atoi(argv[2]), (size_t)atol(argv[3]));
+    else if (argc == 3 && strcmp(argv[1], "ring") == 0)
+        ring((size_t)atol(argv[2]));
+    else if (argc == 3 && strcmp(argv[1], "short") == 0)
+        cut_short((size_t)atol(argv[2]));
     else
         wrong = 1;
     int all;
