@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Compiler
-from simulated import command, in_turn
+from simulated import SWEEP, command, in_turn
 from test_determinism import differences
 from test_mpinp_mcp import PLACE, shared
 
@@ -74,6 +74,31 @@ def test_receives_may_have_room_for_less(
     program = compile_c("long", (PLACE / "long.c").read_text())
     words = ["3", "1", "short", "9000"]
     assert "long: PASSED" in carry_out(tmp_path / "out", program, machine, *words, sets=[])
+
+
+# Ranks, ranks of a node, bytes, settings, and when they waited for each other for ever [ms]. With 32
+# entries a process has one receive of so many pages at a time, so fewer ranks lack something.
+MANY = {
+    "entries": ("20", 2, "30000", "mpinp.shared.pages=64", 33),
+    "names": ("48", 4, "1000", "mpinp.shared.pages=4096", 0),
+}
+
+
+@pytest.mark.parametrize("lacking", MANY if SWEEP else ["entries"])
+def test_no_two_wait_for_names_or_entries_of_each_other(
+    compile_c: Compiler, tmp_path: Path, lacking: str
+) -> None:
+    """Before, sends whose receives had none had all names of a process, and those that came last
+    were served first. A sweep goes on to the end, which takes the host minutes."""
+    program = compile_c("long", (PLACE / "long.c").read_text())
+    ranks, per_node, bytes_, pages, at_ms = MANY[lacking]
+    run = ["run", "-q", "--out", "out", "-np", ranks, *shared(per_node), "-m", "mpinp/bip"]
+    run += ["--set", pages, "--set", "mpinp.shared.host=256 KiB"]
+    run += ["--set", "mpinp.shared.entry_pages=1"]
+    run += [] if SWEEP else ["--limit-time", f"{at_ms} ms"]
+    done = command(*run, "--", str(program), "ring", bytes_, directory=tmp_path)
+    assert "deadlock" not in done.stderr
+    assert ("long: PASSED" in done.stdout) if SWEEP else (f"{at_ms} ms" in done.stderr)
 
 
 def test_processes_that_share_a_hart_have_their_own_pages(

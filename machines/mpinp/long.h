@@ -7,8 +7,9 @@
  * packet says so (a grant). The sender has then its pages pinned, and the card fetch and send them in fragments.
  *
  * What is longer than half of the process's entries reach goes in stretches: each is granted and sent like a message. Receives
- * leave half of the entries to sends. A send is pinned only when its receive is, so it always comes to an end, and gives its
- * entries back; then receives do. */
+ * leave half of the entries to sends. A send gets a name and has pages pinned only when its receive has, so it always comes to an
+ * end, and gives both back; then receives do. What has to wait for a name or for entries gets them in the order in which it
+ * came. */
 #ifndef MPINP_LONG_H
 #define MPINP_LONG_H
 
@@ -26,30 +27,39 @@ struct landing {
     size_t left;
 };
 
-/* What is under way from and to another process. */
-struct channel {
-    struct landing *first, *last; /* receives, of which the first one is served */
-    bool is_granted; /* its next stretch is: it has a name */
-    bool is_wanting; /* it is among those that wait for that */
-    uint8_t name;
-    uint8_t grant; /* the name of what may be sent next at the other side, and 1; 0: none */
-    bool is_sending; /* a message */
-    uint64_t exposed, begun; /* receives, and sends */
-    struct channel *next; /* that waits for a grant's resources */
-};
-
+/* A message that is sent. */
 struct put {
     const char *from;
     size_t left, stretch;
     struct chasqui_envelope envelope;
-    bool is_under_way; /* its stretch is */
+    bool is_under_way; /* its stretch is: it has a name */
+};
+
+/* What is under way from and to another process. */
+struct channel {
+    struct landing *first, *last; /* receives, of which the first one is served */
+    bool is_granted; /* its next stretch is: it has a name */
+    bool is_wanting, is_ready; /* it is in the line of the like name */
+    uint8_t name;
+    uint8_t grant; /* the name of what may be sent next at the other side, and 1; 0: none */
+    bool is_sending; /* a message: */
+    struct put put;
+    uint64_t exposed, begun; /* receives, and sends */
+    struct channel *next_wanting, *next_ready;
+};
+
+/* Channels that wait, the first of which came first. */
+struct line {
+    struct channel *first, **end;
+    bool is_stuck; /* for want of a name or of entries: what comes now must wait, too */
 };
 
 static struct pool landings = {NULL, sizeof(struct landing), 16};
 static struct channel *channels;
-static struct channel *wanting; /* channels whose first receive is to be granted; the last came first */
-static struct put puts[LONG];
-static uint32_t puts_used, landing_names; /* a bit for each name */
+static struct line wanting = {.end = &wanting.first}; /* their first receive is to be granted */
+static struct line ready = {.end = &ready.first}; /* they are granted a stretch, which is to be sent */
+static struct channel *senders[LONG]; /* by name */
+static uint32_t put_names, landing_names; /* a bit for each that is used */
 static uint64_t puts_seen; /* HOST_PUTS */
 static size_t stretch_bytes, fragment_max, entry_bytes;
 static uint32_t half; /* of the process's entries */
@@ -161,8 +171,9 @@ static void want(struct channel *channel)
     if (channel->is_wanting)
         return;
     channel->is_wanting = true;
-    channel->next = wanting;
-    wanting = channel;
+    channel->next_wanting = NULL;
+    *wanting.end = channel;
+    wanting.end = &channel->next_wanting;
 }
 
 /* CLEAR_TO_SEND of what was exposed, which is named by `payload`, leaves; there is a slot, and credit. */
@@ -175,12 +186,14 @@ static void send_clear(struct peer *peer, const struct chasqui_envelope *envelop
     *(is_first ? &channel->first : &channel->last->next) = landing;
     channel->last = landing;
     struct chasqui_mpinp_post post = {.number = channel->exposed++ << NUMBER_SHIFT};
-    if (likely(is_first && grant(channel, &post)))
+    if (likely(is_first && !wanting.is_stuck && grant(channel, &post)))
         compose(peer, envelope, &post, sizeof post, CHASQUI_MPINP_ARRIVED_MESSAGE | CHASQUI_MPINP_SLOT_POSTS);
     else
         compose(peer, envelope, &post, sizeof post.number, CHASQUI_MPINP_ARRIVED_MESSAGE);
-    if (is_first && !channel->is_granted)
+    if (is_first && !channel->is_granted) {
         want(channel);
+        wanting.is_stuck = true;
+    }
 }
 
 /* A stretch for the channel's first receive is there. True: it was the last. */
@@ -205,23 +218,37 @@ static bool landed(struct channel *channel)
 
 static bool has_place(const struct peer *peer) { return peer->sent - peer->credited != credit && !is_full(); }
 
+/* False: a name or entries are lacking. */
+static bool send_grant(struct channel *channel)
+{
+    struct peer *peer = &peers[channel - channels];
+    struct chasqui_mpinp_post post = {0};
+    if (!grant(channel, &post))
+        return false;
+    channel->is_wanting = false;
+    peer->sent++;
+    struct chasqui_envelope envelope = {.kind = CHASQUI_PACKET_CLEAR_TO_SEND};
+    compose(peer, &envelope, &post, sizeof post,
+            CHASQUI_MPINP_ARRIVED_MESSAGE | CHASQUI_MPINP_SLOT_POSTS | CHASQUI_MPINP_SLOT_PART);
+    return true;
+}
+
 static void send_grants(void)
 {
-    struct channel **link = &wanting, *channel;
+    struct channel **link = &wanting.first, *channel;
+    wanting.is_stuck = false;
     while ((channel = *link)) {
-        uint32_t rank = (uint32_t)(channel - channels);
-        struct chasqui_mpinp_post post = {0};
-        if (!has_place(&peers[rank]) || !grant(channel, &post)) {
-            link = &channel->next;
-            continue;
+        if (!wanting.is_stuck && has_place(&peers[channel - channels])) {
+            struct channel *next = channel->next_wanting;
+            wanting.is_stuck = !send_grant(channel);
+            if (!wanting.is_stuck) {
+                *link = next;
+                continue;
+            }
         }
-        *link = channel->next;
-        channel->is_wanting = false;
-        peers[rank].sent++;
-        struct chasqui_envelope envelope = {.kind = CHASQUI_PACKET_CLEAR_TO_SEND};
-        compose(&peers[rank], &envelope, &post, sizeof post,
-                CHASQUI_MPINP_ARRIVED_MESSAGE | CHASQUI_MPINP_SLOT_POSTS | CHASQUI_MPINP_SLOT_PART);
+        link = &channel->next_wanting;
     }
+    wanting.end = link;
 }
 
 /* --- sending -------------------------------------------------------------------------------------------- */
@@ -237,14 +264,15 @@ static uint16_t fragment_of(size_t bytes)
     return (uint16_t)(fragment < fragment_max ? fragment : fragment_max);
 }
 
-/* The next stretch leaves, if it can. */
-static void send_stretch(uint32_t name)
+/* The next stretch leaves. False: a name or entries are lacking. */
+static bool send_stretch(struct channel *channel)
 {
-    struct put *put = &puts[name];
-    struct channel *channel = &channels[put->envelope.destination];
-    struct peer *peer = &peers[put->envelope.destination];
-    if (put->is_under_way || !channel->grant || is_short || !has_place(peer))
-        return;
+    struct put *put = &channel->put;
+    struct peer *peer = &peers[channel - channels];
+    uint32_t free = ~put_names & ((1u << LONG) - 1);
+    if (unlikely(!free || is_short))
+        return false;
+    uint32_t name = lowest(free);
     put->stretch = stretch_of(put->left);
     struct chasqui_mpinp_long what = {.bytes = (uint32_t)put->stretch,
                                       .name = (uint16_t)name,
@@ -252,48 +280,85 @@ static void send_stretch(uint32_t name)
                                       .fragment = fragment_of(put->envelope.bytes)};
     if (unlikely(!pin(&what, put->from, 0, 0))) {
         is_short = true;
-        return;
+        return false;
     }
+    put_names |= 1u << name;
+    senders[name] = channel;
     channel->grant = 0;
     put->is_under_way = true;
     peer->sent++;
     uint32_t part = put->stretch < put->left ? CHASQUI_MPINP_SLOT_PART : 0;
     compose(peer, &put->envelope, &what, sizeof what, CHASQUI_MPINP_ARRIVED_MESSAGE | CHASQUI_MPINP_SLOT_PUTS | part);
     MARK_READY(&put->envelope);
+    return true;
+}
+
+static void send_stretches(void)
+{
+    struct channel **link = &ready.first, *channel;
+    ready.is_stuck = false;
+    while ((channel = *link)) {
+        if (!ready.is_stuck && has_place(&peers[channel - channels])) {
+            struct channel *next = channel->next_ready;
+            ready.is_stuck = !send_stretch(channel);
+            if (!ready.is_stuck) {
+                channel->is_ready = false;
+                *link = next;
+                continue;
+            }
+        }
+        link = &channel->next_ready;
+    }
+    ready.end = link;
+}
+
+/* The next stretch is sent, if there is one that is granted and none of the channel's is under way: now, or when that can be. */
+static void send_if_granted(struct channel *channel)
+{
+    if (!channel->grant || !channel->is_sending || channel->put.is_under_way || channel->is_ready)
+        return;
+    if (likely(!ready.is_stuck && has_place(&peers[channel - channels]))) {
+        if (likely(send_stretch(channel)))
+            return;
+        ready.is_stuck = true;
+    }
+    channel->is_ready = true;
+    channel->next_ready = NULL;
+    *ready.end = channel;
+    ready.end = &channel->next_ready;
 }
 
 /* `to` is what the receiver said when it posted: they go in its order. */
 static bool mpinp_put(const struct chasqui_envelope *fin, const void *from, uint64_t to, size_t bytes)
 {
     struct channel *channel = &channels[fin->destination];
-    uint32_t free = ~puts_used & ((1u << LONG) - 1);
-    if (channel->is_sending || to >> NUMBER_SHIFT != channel->begun || !free)
+    if (channel->is_sending || to >> NUMBER_SHIFT != channel->begun)
         return false;
-    uint32_t name = lowest(free);
-    puts_used |= 1u << name;
-    puts[name] = (struct put){.from = from, .left = bytes, .envelope = *fin};
+    channel->put = (struct put){.from = from, .left = bytes, .envelope = *fin};
     channel->is_sending = true;
     channel->begun++;
     if (to & ((1u << NUMBER_SHIFT) - 1))
         channel->grant = (uint8_t)to;
-    send_stretch(name);
+    send_if_granted(channel);
     return true;
 }
 
 /* The card has sent what it had of a message. */
 static void has_left(uint32_t name)
 {
-    struct put *put = &puts[name];
+    struct channel *channel = senders[name];
+    struct put *put = &channel->put;
     unpin(name);
+    put_names &= ~(1u << name);
     put->is_under_way = false;
     put->from += put->stretch;
     put->left -= put->stretch;
-    if (put->left > 0)
+    if (put->left > 0) {
+        send_if_granted(channel);
         return;
-    uint64_t sender = put->envelope.sender;
-    channels[put->envelope.destination].is_sending = false;
-    puts_used &= ~(1u << name);
-    mpi_put_done(sender);
+    }
+    channel->is_sending = false;
+    mpi_put_done(put->envelope.sender);
 }
 
 /* --- both ----------------------------------------------------------------------------------------------- */
@@ -304,15 +369,15 @@ static __attribute__((noinline)) void long_go_on(void)
     puts_seen = left_now;
     for (; changed; changed &= changed - 1)
         has_left(lowest(changed));
-    for (uint32_t names = puts_used; names; names &= names - 1)
-        send_stretch(lowest(names));
-    if (wanting)
+    if (ready.first)
+        send_stretches();
+    if (wanting.first)
         send_grants();
 }
 
 static inline void long_poll(void)
 {
-    if (unlikely(puts_used || wanting))
+    if (unlikely(put_names || ready.first || wanting.first))
         long_go_on();
 }
 
@@ -329,6 +394,7 @@ static __attribute__((noinline)) bool long_arrived(const struct peer *peer, cons
     struct chasqui_mpinp_post post;
     memcpy(&post, data, sizeof post);
     channel->grant = (uint8_t)post.number;
+    send_if_granted(channel);
     return false;
 }
 
