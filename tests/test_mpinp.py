@@ -48,6 +48,7 @@ WRONG = {
     "fragment": REQUEST,
     "fragments": REQUEST,
     "twice": REQUEST,
+    "again": REQUEST,
     "read": REQUEST,
     "receive": REQUEST,
 }
@@ -67,6 +68,37 @@ def test_who_does_wrong_is_stopped_and_nobody_else_harmed(
     assert WRONG[what] in done.stderr
     if what == "credit":
         assert (tmp_path / "run" / "stdout.0").read_text() == "right\n"
+
+
+# Rank 0 sends to rank 2 when rank 1 has done its wrong, as a fault does not end the job.
+GOES_ON = ["--set", "node.software.fault_ends_job=false", "--limit-time", "10 ms"]
+
+
+@pytest.mark.parametrize("what", ["far", "twice", "again", "credit", "fragment"])
+def test_others_go_on_beside_one_that_was_stopped(
+    compile_c: Compiler, tmp_path: Path, what: str
+) -> None:
+    """Before, a fragment that was leaving when its process was stopped (`far`) was taken for the
+    block of a slot, and a receive could be posted twice."""
+    program = compile_c("hostile", HOSTILE, f"-I{ROOT}")
+    words = ["-np", "4", "--machine", "mpinp/bip", *SHARED, "--set", "mpinp.shared.host=32 KiB"]
+    run = ["run", "-q", "--out", "run", *words, *GOES_ON]
+    done = command(*run, "--", program, what, "on", directory=tmp_path)
+    assert "fault: rank 1 at" in done.stderr
+    assert WRONG[what] in done.stderr
+    assert (tmp_path / "run" / "stdout.2").read_text() == "right\n"
+
+
+def test_nothing_is_pinned_for_a_card_that_fetches_nothing(
+    compile_c: Compiler, tmp_path: Path
+) -> None:
+    """Before, the kernel stored where pages are into the card's firmware."""
+    program = compile_c("hostile", HOSTILE, f"-I{ROOT}")
+    words = ["-np", "4", "--machine", "mpinp/bip", *SHARED, "--set", "mpinp.control.dma=false"]
+    run = ["run", "-q", "--out", "run", *words, *GOES_ON]
+    done = command(*run, "--", program, "pin", "on", directory=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "run" / "stdout.2").read_text() == "right\n"
 
 
 # A setting, and what is said of it: what is wrong, where, and what is allowed.

@@ -1,7 +1,9 @@
 /* A process that drives its window of the card itself does what it may not: rank 1, the second process of the first node.
  * Rank 0, the first, must not be harmed. It takes nothing, and looks at what has come for it: by whom, and how much.
  *
- * Usage: hostile WHAT
+ * With `on` rank 0 sends messages to rank 2, on the other node, when rank 1 has done so, and that looks at what comes.
+ *
+ * Usage: hostile WHAT [on]
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,6 +23,7 @@ static const struct chasqui_ni_identification *ni;
 static volatile char *window;
 static volatile char *host;
 static uint32_t filled, slots;
+static uint16_t far_node; /* to which long messages go */
 
 static void *map(int device, int rights, unsigned place, uint64_t bytes)
 {
@@ -70,16 +73,19 @@ static const struct chasqui_mpinp_head RIGHT = {.node = 0, .process = 0, .bytes 
 static char memory[3 * PAGE] __attribute__((aligned(4096)));
 
 /* The number of its first entry. */
-static uint32_t pin(int device, uint32_t name, size_t bytes)
+static uint32_t pin_to(int device, uint32_t name, size_t bytes, uint32_t flags)
 {
-    struct chasqui_mpinp_pin pin = {.address = (uintptr_t)memory, .bytes = bytes, .name = name};
+    struct chasqui_mpinp_pin pin = {.address = (uintptr_t)memory, .bytes = bytes, .name = name, .flags = flags};
     return ioctl(device, CHASQUI_MPINP_CONTROL_PIN, &pin) ? UINT32_MAX : pin.first;
 }
+
+static uint32_t pin(int device, uint32_t name, size_t bytes) { return pin_to(device, name, bytes, 0); }
 
 /* False: `what` is not about long messages. */
 static bool do_wrong_at_length(const char *what, int device)
 {
     struct chasqui_mpinp_head posts = RIGHT, puts = RIGHT;
+    posts.node = puts.node = far_node;
     posts.counts |= CHASQUI_MPINP_SLOT_POSTS;
     puts.counts |= CHASQUI_MPINP_SLOT_PUTS;
     struct chasqui_mpinp_long mine = {
@@ -103,6 +109,13 @@ static bool do_wrong_at_length(const char *what, int device)
         other.fragment = 0;
     if (strcmp(what, "twice") == 0)
         send_long(puts, mine);
+    if (strcmp(what, "again") == 0) {
+        mine.name = CHASQUI_MPINP_LONG;
+        mine.entry = pin_to(device, mine.name, sizeof memory, CHASQUI_MPINP_PIN_WRITE);
+        send_long(posts, mine);
+        send_long(posts, mine);
+        return true;
+    }
     if (memcmp(&other, &mine, sizeof mine) != 0 || strcmp(what, "twice") == 0) {
         send_long(puts, other);
         return true;
@@ -170,6 +183,40 @@ static void look(void)
     fflush(stdout);
 }
 
+enum { MORE = 4 }; /* There is credit for five. */
+
+static void pass(unsigned turns)
+{
+    for (volatile unsigned turn = 0; turn < turns; turn++)
+        ;
+}
+
+/* Rank 0's messages to rank 2, whose process of its node is the first. */
+static void go_on(void)
+{
+    struct chasqui_mpinp_head head = RIGHT;
+    head.node = 1;
+    for (unsigned i = 0; i < MORE; i++, pass(500))
+        send(head);
+}
+
+/* Messages that rank 0 has sent, whole and in order; some of rank 1's may come between. */
+static void look_on(void)
+{
+    for (uint32_t i = 0, right = 0; right < MORE; i++) {
+        const volatile char *slot = host + PAGE + i * SLOT + SLOT - sizeof(struct chasqui_mpinp_end);
+        const volatile struct chasqui_mpinp_end *end = (const volatile void *)slot;
+        while (end->number != i + 1)
+            ;
+        if (end->head.node == 0 && end->head.process == 1)
+            continue;
+        if (end->head.node != 0 || end->head.process != 0 || end->head.bytes != 8 ||
+            *(const volatile uint64_t *)(slot - 8) != right++)
+            exit(4);
+    }
+    printf("right\n");
+}
+
 int main(int argc, char **argv)
 {
     int device = open("/dev/ni0", O_RDWR);
@@ -181,6 +228,22 @@ int main(int argc, char **argv)
     window = map(device, both, 1 + CHASQUI_MPINP_REGION_WINDOW, ni->settings[CHASQUI_MPINP_SETTING_WINDOW_BYTES]);
     host = map(device, both, 1 + CHASQUI_MPINP_REGION_HOST, ni->settings[CHASQUI_MPINP_SETTING_HOST_BYTES]);
     slots = (uint32_t)(ni->settings[CHASQUI_MPINP_SETTING_WINDOW_BYTES] - PAGE) / SLOT;
+    if (ni->rank == 1 && strcmp(argv[1], "pin") == 0) {
+        for (uint32_t name = 0; name < CHASQUI_MPINP_NAMES; name++)
+            if (pin_to(device, name, 8, 0) != UINT32_MAX)
+                exit(6);
+        return 0;
+    }
+    far_node = argc > 2;
+    if (argc > 2 && ni->rank != 1) {
+        if (ni->rank == 0) {
+            pass(20000);
+            go_on();
+        } else if (ni->rank == 2) {
+            look_on();
+        }
+        return 0;
+    }
     if (ni->rank == 1 && !do_wrong_at_length(argv[1], device))
         do_wrong(argv[1]);
     if (ni->rank == 0 && strcmp(argv[1], "credit") == 0)

@@ -209,6 +209,8 @@ SELDOM static bool begin_process(void)
 
 static int64_t agent_control(uint64_t request, uint64_t argument)
 {
+    if (setting(CHASQUI_MPINP_SETTING_ENTRIES) == 0)
+        return -ENOTTY; /* The card has no words for what is pinned: its firmware lies where they would be. */
     if (!pins && !begin_process())
         return -ENOMEM;
     switch (request) {
