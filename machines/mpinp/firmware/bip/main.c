@@ -222,10 +222,10 @@ static ALWAYS void send_next(struct card *card, bool is_long)
         card->sends = true;
         return;
     }
-    for (uint32_t i = 0; i < card->process_count && !card->meets_long; i++) {
+    for (uint32_t i = 0; i < card->process_count && (is_long || !card->meets_long); i++) {
         card->sender = card->sender + 1 < card->process_count ? card->sender + 1 : 0;
         struct process *process = &processes[card->sender];
-        while (process->sent != process->produced && !process->is_refused && !card->meets_long) {
+        while (process->sent != process->produced && !process->is_refused && (is_long || !card->meets_long)) {
             send_head(card, process, is_long);
             if (card->sends)
                 return;
