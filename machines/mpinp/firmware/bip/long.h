@@ -181,12 +181,13 @@ static ALWAYS bool long_post(uint32_t sender, uint16_t node, uint16_t other)
     if (room.name < LONG || room.name >= 2 * LONG)
         return false;
     struct landing *landing = &longs[sender].landings[room.name - LONG];
+    if (landing->is_posted || !take_memory(sender, &landing->memory, &room, true))
+        return false;
     landing->node = node;
     landing->process = other;
-    under_way -= landing->is_posted;
-    landing->is_posted = take_memory(sender, &landing->memory, &room, true);
-    under_way += landing->is_posted;
-    return landing->is_posted;
+    landing->is_posted = true;
+    under_way++;
+    return true;
 }
 
 /* The slot has a message sent, whose end is the slot's. */
