@@ -326,8 +326,9 @@ static ALWAYS bool long_tell(uint32_t process)
     return true;
 }
 
-/* No receive is posted, and no message on its way of which its process has not been told that it has left. */
-static inline bool long_is_over(void) { return under_way == 0; }
+/* No receive is posted, and no message on its way of which its process has not been told that it has left; and no fragment of one
+ * that was given up. */
+static inline bool long_is_over(void) { return under_way == 0 && fetched == left; }
 
 /* --- in ------------------------------------------------------------------------------------------------- */
 
@@ -346,6 +347,26 @@ static inline void close(struct landing *landing)
 {
     landing->is_posted = false;
     under_way--;
+}
+
+/* Nothing more is fetched for processes that were refused, and nothing delivered. */
+static __attribute__((noinline)) void long_forget(uint32_t process_count)
+{
+    has_refused = false;
+    for (uint32_t i = 0; i < process_count; i++)
+        for (uint32_t name = 0; name < LONG && processes[i].is_refused; name++)
+            if (longs[i].landings[name].is_posted)
+                close(&longs[i].landings[name]);
+    struct put **link = &first_put, *put;
+    while ((put = *link)) {
+        if (processes[put->process].is_refused) {
+            *link = put->next;
+            under_way--;
+            continue;
+        }
+        last_put = put;
+        link = &put->next;
+    }
 }
 
 /* It is on the host, and was the message's last: its end follows. */

@@ -54,6 +54,7 @@ static struct buffer buffers[BUFFERS];
 static struct process processes[CHASQUI_NP_PROCESSES_MAX];
 static struct chasqui_mpinp_head head; /* of the worm that is sent */
 static uint64_t count; /* of slots, that moves to the host */
+static bool has_refused; /* a process whose long messages are to be forgotten */
 
 /* In registers, where they suffice: of long messages most is elsewhere, and a loop of its own deals with them (`go`). */
 struct card {
@@ -94,7 +95,7 @@ static inline void next_place(const struct card *card, struct process *process)
 
 static void refuse(uint32_t process, uint64_t why)
 {
-    processes[process].is_refused = true;
+    processes[process].is_refused = has_refused = true;
     np_store(CHASQUI_NP_FAULT, process | why);
 }
 
@@ -432,6 +433,8 @@ static __attribute__((noinline)) void go_at_length(void)
     struct card card = parked;
     for (;;) {
         card.meets_long = false;
+        if (has_refused)
+            long_forget(card.process_count);
         work(&card, true);
         if (card.moves < ENTRY && !card.meets_long && long_is_over())
             break;
