@@ -111,7 +111,7 @@ static void unpin(uint32_t name)
     is_short = is_short_for_landings = false;
 }
 
-/* False: there are too few entries. */
+/* False: there are too few entries. What the process has stored or loaded there before comes before what the card does. */
 static bool pin(struct chasqui_mpinp_long *what, const char *at, uint32_t flags, uint32_t left)
 {
     struct chasqui_mpinp_pin asked = {
@@ -123,6 +123,7 @@ static bool pin(struct chasqui_mpinp_long *what, const char *at, uint32_t flags,
     if (likely(result >= 0 && (what->is_in_page || asked.valid * entry_bytes >= (uintptr_t)at % PAGE + what->bytes))) {
         what->entry = asked.first;
         what->offset = (uint32_t)((uintptr_t)at % PAGE);
+        __asm__ volatile("fence rw, o" : : : "memory");
         return true;
     }
     /* Pages are missing, or entries behind the first. */
