@@ -265,6 +265,9 @@ static uint16_t fragment_of(size_t bytes)
     return (uint16_t)(fragment < fragment_max ? fragment : fragment_max);
 }
 
+/* There is a slot, and credit; and none is owed: what a stretch's slot says of it comes when the stretch has. */
+static bool has_turn(const struct peer *peer) { return has_place(peer) && !peer->is_owed; }
+
 /* The next stretch leaves. False: a name or entries are lacking. */
 static bool send_stretch(struct channel *channel)
 {
@@ -299,7 +302,7 @@ static void send_stretches(void)
     struct channel **link = &ready.first, *channel;
     ready.is_stuck = false;
     while ((channel = *link)) {
-        if (!ready.is_stuck && has_place(&peers[channel - channels])) {
+        if (!ready.is_stuck && has_turn(&peers[channel - channels])) {
             struct channel *next = channel->next_ready;
             ready.is_stuck = !send_stretch(channel);
             if (!ready.is_stuck) {
@@ -318,7 +321,7 @@ static void send_if_granted(struct channel *channel)
 {
     if (!channel->grant || !channel->is_sending || channel->put.is_under_way || channel->is_ready)
         return;
-    if (likely(!ready.is_stuck && has_place(&peers[channel - channels]))) {
+    if (likely(!ready.is_stuck && has_turn(&peers[channel - channels]))) {
         if (likely(send_stretch(channel)))
             return;
         ready.is_stuck = true;
