@@ -89,6 +89,14 @@ def test_others_go_on_beside_one_that_was_stopped(
     assert (tmp_path / "run" / "stdout.2").read_text() == "right\n"
 
 
+def test_what_the_card_writes_is_no_page_table(compile_c: Compiler, tmp_path: Path) -> None:
+    """Before, the page of a posted receive became one when its process had given it up."""
+    program = compile_c("hostile", HOSTILE, f"-I{ROOT}")
+    words = ["run", "-q", "--out", "run", "-np", "4", "--machine", "mpinp/bip", *SHARED]
+    done = command(*words, "--", program, "table", directory=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
 def test_nothing_is_pinned_for_a_card_that_fetches_nothing(
     compile_c: Compiler, tmp_path: Path
 ) -> None:

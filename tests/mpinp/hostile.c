@@ -183,13 +183,46 @@ static void look(void)
     fflush(stdout);
 }
 
-enum { MORE = 4 }; /* There is credit for five. */
-
 static void pass(unsigned turns)
 {
     for (volatile unsigned turn = 0; turn < turns; turn++)
         ;
 }
+
+/* The process gives up a page to which the card is to move data, and has a page table made. If the page has become that the data
+ * are its entries. */
+static void overwrite_table(int device)
+{
+    enum { TABLE_REACH = PAGE / 8 * PAGE, TLB_MOST = 150 };
+    struct chasqui_mpinp_head posts = RIGHT, puts = RIGHT;
+    posts.process = puts.process = 1;
+    posts.counts |= CHASQUI_MPINP_SLOT_POSTS;
+    puts.counts |= CHASQUI_MPINP_SLOT_PUTS;
+    struct chasqui_mpinp_long mine = {.bytes = PAGE, .fragment = PAGE, .to = CHASQUI_MPINP_LONG, .is_in_page = 1};
+    const int all = PROT_READ | PROT_WRITE, mode = MAP_PRIVATE | MAP_ANONYMOUS;
+    char *far = mmap(NULL, 4 * TABLE_REACH, all, mode, -1, 0), *page = mmap(NULL, PAGE, all, mode, -1, 0);
+    *page = 1;
+    pin(device, 0, PAGE);
+    struct chasqui_mpinp_pin to = {
+        .address = (uintptr_t)page, .bytes = PAGE, .name = CHASQUI_MPINP_LONG, .flags = CHASQUI_MPINP_PIN_WRITE};
+    if (ioctl(device, CHASQUI_MPINP_CONTROL_PIN, &to))
+        exit(6);
+    struct chasqui_mpinp_long there = mine;
+    there.name = CHASQUI_MPINP_LONG;
+    send_long(posts, there);
+    pass(2000);
+    munmap(page, PAGE);
+    volatile char *first = far + TABLE_REACH;
+    first[0] = 42; /* in the page that was given up, if no table is */
+    first[PAGE] = 42;
+    send_long(puts, mine);
+    pass(20000);
+    for (unsigned i = 2; i < TLB_MOST; i++)
+        first[i * PAGE]++; /* Its translation is looked up anew. */
+    exit(first[PAGE] == 42 ? 0 : 7);
+}
+
+enum { MORE = 4 }; /* There is credit for five. */
 
 /* Rank 0's messages to rank 2, whose process of its node is the first. */
 static void go_on(void)
@@ -232,6 +265,11 @@ int main(int argc, char **argv)
         for (uint32_t name = 0; name < CHASQUI_MPINP_NAMES; name++)
             if (pin_to(device, name, 8, 0) != UINT32_MAX)
                 exit(6);
+        return 0;
+    }
+    if (strcmp(argv[1], "table") == 0) {
+        if (ni->rank == 1)
+            overwrite_table(device);
         return 0;
     }
     far_node = argc > 2;

@@ -3,8 +3,9 @@
  * entries, and the card checks whose they are.
  *
  * Each process has a share of the entries. Those of a name are a ring: what is longer than they reach goes on when the first
- * of them are done with. The simulator never takes a page from a process, and gives none of one process to another; what
- * pinning costs here is the walk through page tables, pages that are brought in, and entries. */
+ * of them are done with. The simulator never takes a page from a process, and gives none of one process to another, or to the
+ * process's page tables: a process that gives up memory while the card moves its data harms itself alone. What pinning costs
+ * here is the walk through page tables, pages that are brought in, and entries. */
 #include "agent.h"
 
 #define NONE UINT32_MAX
