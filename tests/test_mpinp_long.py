@@ -67,9 +67,7 @@ def test_data_come_where_they_are_wanted(
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_receives_may_have_room_for_less(
-    compile_c: Compiler, tmp_path: Path, machine: str
-) -> None:
+def test_receives_may_have_room_for_less(compile_c: Compiler, tmp_path: Path, machine: str) -> None:
     """For none of a message, too: before, the buffer was taken for the library's own."""
     program = compile_c("long", (PLACE / "long.c").read_text())
     words = ["3", "1", "short", "9000"]

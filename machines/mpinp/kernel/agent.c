@@ -195,9 +195,12 @@ static int64_t unpin(uint64_t name)
     return 0;
 }
 
-/* The process's part, with its first call. */
+/* The process's part, with its first call. Without entries the card has no words for what is pinned either: its firmware lies
+ * where they would be. */
 SELDOM static bool begin_process(void)
 {
+    if (setting(CHASQUI_MPINP_SETTING_ENTRIES) == 0)
+        return false;
     pins = memory_take_for(process_here, CHASQUI_MPINP_NAMES * sizeof *pins);
     if (!pins)
         return false;
@@ -210,8 +213,6 @@ SELDOM static bool begin_process(void)
 
 static int64_t agent_control(uint64_t request, uint64_t argument)
 {
-    if (setting(CHASQUI_MPINP_SETTING_ENTRIES) == 0)
-        return -ENOTTY; /* The card has no words for what is pinned: its firmware lies where they would be. */
     if (!pins && !begin_process())
         return -ENOMEM;
     switch (request) {
