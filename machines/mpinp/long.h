@@ -56,8 +56,8 @@ struct line {
 
 static struct pool landings = {NULL, sizeof(struct landing), 16};
 static struct channel *channels;
-static struct line wanting = {.end = &wanting.first}; /* their first receive is to be granted */
-static struct line ready = {.end = &ready.first}; /* they are granted a stretch, which is to be sent */
+static struct line wanting; /* their first receive is to be granted */
+static struct line ready; /* they are granted a stretch, which is to be sent */
 static struct channel *senders[LONG]; /* by name */
 static uint32_t put_names, landing_names; /* a bit for each that is used */
 static uint64_t puts_seen; /* HOST_PUTS */
@@ -80,6 +80,8 @@ static bool long_open(const struct chasqui_ni_identification *ni, int ni_fd)
     stretch_bytes = (half - 1) * entry_bytes;
     channels = chq_malloc(ni->ranks * sizeof *channels);
     memset(channels, 0, ni->ranks * sizeof *channels);
+    wanting.end = &wanting.first;
+    ready.end = &ready.first;
     return true;
 }
 

@@ -99,7 +99,7 @@ mod tests {
         assert_ne!(table, page);
         assert_eq!(frames.take(&mut memory), Some(page));
         let rest = [frames.take(&mut memory), frames.take_for_text()].map(Option::unwrap);
-        rest.map(|frame| frames.give(frame));
+        rest.into_iter().for_each(|frame| frames.give(frame));
         assert_eq!((frames.used(), frames.take_for_table()), (2, None));
     }
 }
