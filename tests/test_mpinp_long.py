@@ -74,8 +74,8 @@ def test_receives_may_have_room_for_less(compile_c: Compiler, tmp_path: Path, ma
     assert "long: PASSED" in carry_out(tmp_path / "out", program, machine, *words, sets=[])
 
 
-# Ranks, ranks of a node, bytes, settings, and when they waited for each other for ever [ms]. With 32
-# entries a process has one receive of so many pages at a time, so fewer ranks lack something.
+# Ranks, ranks of a node, bytes, settings, and when they waited for each other for ever [ms]. With
+# 32 entries a process has one receive of so many pages at a time: fewer ranks lack something.
 MANY = {
     "entries": ("20", 2, "30000", "mpinp.shared.pages=64", 33),
     "names": ("48", 4, "1000", "mpinp.shared.pages=4096", 0),
