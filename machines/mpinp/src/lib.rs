@@ -130,8 +130,7 @@ impl Machine for MpinpMachine {
         };
         let shared: Shared = resolved.read("mpinp.shared");
         let control: Control = resolved.read("mpinp.control");
-        let kernel = NodeConfiguration::read(resolved).software.kernel;
-        control.check(&work.placement, &shared, kernel)?;
+        control.check(&work.placement, &shared)?;
         control.check_recording(work.jobs[0].keep)?;
         build_on_network(resolved, work, on, threads, |configuration, port| {
             let job = &work.jobs[0];
@@ -155,10 +154,10 @@ fn board(
     let per_node = placement.processes();
     let (card, shared): (Card, Shared) = (resolved.read("mpinp.card"), resolved.read("mpinp.shared"));
     let control: Control = resolved.read("mpinp.control");
-    let table = if control.has_pages(configuration.software.kernel) {
+    let table = if control.image.matches() {
         PageTable {
             entries: entries_each(&shared, per_node),
-            kept: if control.image.matches() { kept_each(&shared, per_node) } else { 0 },
+            kept: kept_each(&shared, per_node),
             tlb: control.tlb,
             interrupts: shared.interrupts(),
         }
