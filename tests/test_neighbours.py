@@ -5,6 +5,7 @@ Use this when hold.c, the NES's turns, or the network change. A sweep has all ro
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -133,6 +134,13 @@ def test_a_neighbour_costs_what_is_said(
         )
         for how in (ENDING.get(row.how, "compute"), row.how)
     )
+    if row.how not in ENDING:  # It is to be there all the time.
+        out = folder / f"{place}-{row.how}"
+        ends = [
+            json.loads((out / job / "summary.json").read_text())["time_ps"]
+            for job in ("job0", "job1")
+        ]
+        assert ends[0] < ends[1]
     print(f"{machine} beside {row}: {time / reference:.2f}")
     assert abs(time / reference / row.said[machine] - 1) <= MARGIN
 

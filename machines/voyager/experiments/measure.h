@@ -17,9 +17,6 @@
 
 /* Express queue of what is measured, and of tokens between the ranks. */
 enum { WORK, TOKENS };
-#ifndef STREAM_MAX
-#define STREAM_MAX 128
-#endif
 /* Samples of a kind; turns of `delay` until queues are idle and what was sent has come. */
 enum { COUNT_MAX = 128, SETTLE = 2000 };
 
@@ -71,8 +68,8 @@ static inline void open_nes(void)
 static inline unsigned read_count(int argc, char **argv, int at)
 {
     int count = argc > at ? atoi(argv[at]) : 0;
-    if (count < 4 || count > (at == 2 ? STREAM_MAX : COUNT_MAX))
-        fail("TRIPS must be 4 to 128, STREAM, which comes after it, too, or more where a program has room");
+    if (count < 4 || count > COUNT_MAX)
+        fail("TRIPS and STREAM must be 4 to 128");
     return (unsigned)count;
 }
 
@@ -191,7 +188,7 @@ static inline void wait_turn(void)
 
 /* What was measured last [cycles]: durations, and moments. */
 static struct {
-    uint64_t overhead[COUNT_MAX], left[COUNT_MAX], came[COUNT_MAX], streamed[STREAM_MAX];
+    uint64_t overhead[COUNT_MAX], left[COUNT_MAX], came[COUNT_MAX], streamed[COUNT_MAX];
 } measured;
 
 /* Rank 0 sends into queues that are idle; rank 1 takes what has been there for a while. */

@@ -37,7 +37,7 @@ MOVED = ("express", "basic-8")
 STREAM = 1366
 COUNTS = (str(TRIPS), str(STREAM))
 # A turn of a loop that polls a served queue takes some 150 cycles.
-FLAGS = ["-DPHASES=1024", f"-DSTREAM_MAX={STREAM}"]
+FLAGS = ["-DPHASES=1024"]
 SYSTEM = ["voyager.sp.system=true"]
 # What had to be assumed of the service processor, beside what matters to all messages.
 SERVICE = (
