@@ -29,7 +29,10 @@ def warnings(run: Run) -> Raw:
     """How the run ended, if not well; then what limits what the page can say."""
     summary = run.summary
     found: list[Raw] = []
-    if not simulation.went_well(summary) or summary["exit_status"]:
+    if summary["outcome"] == "stopped" and not summary["exit_status"]:
+        text = f"It ended where it was to end: {simulation.ending(summary)}"
+        found.append(tag("div", text, class_="warning", role="note"))
+    elif not simulation.went_well(summary) or summary["exit_status"]:
         ending = simulation.ending(summary)
         if simulation.went_well(summary):
             ending = "The program says that something went wrong."
