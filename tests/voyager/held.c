@@ -14,9 +14,6 @@ enum { LIMIT = 4, HERE = 0, SITES = 100 };
 
 /* What each site has heard last, what this site's NES holds up, and the job that it has charged last. */
 static uint64_t heard[SITES], held_here, charged;
-/* The job that was charged when this site's sP sent last. */
-static uint64_t sent_for;
-enum { NOBODY = 99 };
 /* Processes whose queues were launched from again last. */
 static unsigned again_first, again_count;
 static bool has_room;
@@ -59,7 +56,6 @@ static void own_send(unsigned site, uint64_t word, uint64_t tag)
 {
     (void)tag;
     heard[site] = word >> 32;
-    sent_for = charged;
 }
 
 static void launch_again(unsigned process, unsigned processes)
@@ -178,18 +174,6 @@ static void packets_of_a_job_without_sources_are_not_looked_at(void)
     EXPECT(ahead_count == 1);
     come(2, 5, LIMIT - 1);
     EXPECT(ahead_count == 0);
-    /* Nor those of one whose sources go on. */
-    take_last(5);
-    answer_all(5);
-    come(1, 5, LIMIT);
-    has_room = false;
-    come(3, 5, LIMIT);
-    has_room = true;
-    take_last(5);
-    answer_all(5);
-    EXPECT(jobs[5].sending.first && !jobs[5].held.first);
-    come(3, 5, LIMIT - 1);
-    EXPECT(ahead_count == 1);
 }
 
 static void a_few_sites_go_on_at_a_time(void)
@@ -286,20 +270,8 @@ static void without_room_in_the_own_queue_all_is_told_later(void)
     take_last(5);
     EXPECT(heard[1] == CHASQUI_SP_HOLD_JOB);
     has_room = true;
-    charged = NOBODY;
     hold_left();
-    EXPECT(heard[1] == CHASQUI_SP_RELEASE_JOB && charged == 5);
-    /* For no job: another's source goes on, and this one's has done so. */
-    answer_all(5);
-    forget_sources(5);
-    has_room = false;
-    come(2, 6, LIMIT);
-    has_room = true;
-    charged = NOBODY;
-    EXPECT(source_count == 1);
-    hold_left();
-    EXPECT(charged == NOBODY);
-    forget_sources(6);
+    EXPECT(heard[1] == CHASQUI_SP_RELEASE_JOB);
 }
 
 static void answers_of_an_sp_hold_nobody_up(void)
@@ -361,29 +333,21 @@ static void a_job_goes_on_when_nobody_holds_it_any_more(void)
     begin();
     come(HERE, 5, LIMIT);
     come(1, 5, LIMIT);
-    charged = NOBODY;
+    charged = 0;
     take_hold(5);
     EXPECT(held_here == 1 && jobs_held == 1 && is_job_held(5) && !is_job_held(6) && charged == 5);
-    charged = NOBODY;
+    charged = 0;
     /* This site's own job answers at once. */
     take_last(5);
-    EXPECT(held_here == 1 && heard[1] == CHASQUI_SP_RELEASE_JOB && again_count == 0 && charged == NOBODY);
+    EXPECT(held_here == 1 && heard[1] == CHASQUI_SP_RELEASE_JOB && again_count == 0 && charged == 0);
     take_release(7, 5);
     EXPECT(held_here == 0 && jobs_held == 0 && !is_job_held(5) && heard[7] == CHASQUI_SP_RELEASED);
     EXPECT(again_first == 5 && again_count == 1 && charged == 5);
-    charged = NOBODY;
+    charged = 0;
     take_released(7); /* of no job of this site */
-    EXPECT(charged == NOBODY);
+    EXPECT(charged == 0);
     take_released(1);
     EXPECT(charged == 5);
-    /* Before the next one is told. */
-    begin();
-    for (unsigned site = 1; site <= RELEASED_MAX + 1; site++)
-        come(site, 5, LIMIT);
-    take_last(5);
-    charged = NOBODY;
-    take_released(1);
-    EXPECT(heard[RELEASED_MAX + 1] == CHASQUI_SP_RELEASE_JOB && sent_for == 5);
 }
 
 static void who_tells_that_a_job_may_go_on_has_an_answer_when_there_is_room(void)

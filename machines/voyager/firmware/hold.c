@@ -103,7 +103,7 @@ bool is_job_held(unsigned process) { return job_of[process]->holders > 0; }
 /* There is room in the own queue. */
 static void tell(unsigned site, uint64_t what, unsigned job) { own_send(site, what << 32 | job, 0); }
 
-/* What the firmware does from here on is for the job's sake. */
+/* What the firmware does about the event is for the job's sake. */
 static void charge(const struct job *job) { nes_store(CHASQUI_SP_CHARGE, number(job)); }
 
 void take_hold(unsigned job)
@@ -249,12 +249,8 @@ void take_released(unsigned site)
 
 void hold_left(void)
 {
-    for (struct job *job = jobs; source_count > 0 && job < &jobs[job_count]; job++) {
-        if (job->held.first) {
-            charge(job);
-            release_next(job);
-        }
-    }
+    for (struct job *job = jobs; source_count > 0 && job < &jobs[job_count]; job++)
+        release_next(job);
     answer_releases();
 }
 
@@ -318,9 +314,12 @@ __attribute__((noinline)) static void look(struct job *job, unsigned waiting, un
         hold_sending(job);
 }
 
+/* Those of other jobs make no packet of this one take longer. */
+static inline bool has_sources(const struct job *job) { return job->sending.first || job->held.first; }
+
 /* Before the oldest of `waiting` packets in the miss queue of a job, that of `process`, is taken. */
 void hold_if_full(unsigned process, unsigned waiting, unsigned unseen)
 {
-    if (limit > 0 && (waiting >= limit || (source_count > 0 && job_of[process]->held.first)))
+    if (limit > 0 && (waiting >= limit || (source_count > 0 && has_sources(job_of[process]))))
         look(job_of[process], waiting, unseen);
 }
