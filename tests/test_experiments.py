@@ -468,12 +468,11 @@ def test_a_queue_that_is_not_resident_costs_time_and_no_store(results: Path) -> 
         )
         for one, more in ((neither, sender), (neither, receiver), (sender, both), (receiver, both)):
             assert float(one["latency_ns"]) < float(more["latency_ns"])
-            beyond = 0.03 * float(one["gap_ns"]) if case[0] == "basic" else 20  # bursts; a bus clock
-            assert float(one["gap_ns"]) < float(more["gap_ns"]) + beyond
+            less = 0.97 if case[0] == "basic" else 1  # bursts
+            assert less * float(one["gap_ns"]) < float(more["gap_ns"]) + 20  # a bus clock
         if case[0] != "basic":
-            # Stores are posted, whether hardware or firmware takes them. A branch may be predicted
-            # otherwise, as it was taken or not while the sender waited. One message in 32 (Tag-On:
-            # 16) asks for room, by a load that the firmware answers if the queue is served.
+            # Stores are posted, whoever takes them. A branch may be predicted otherwise. One in 32
+            # (Tag-On: 16) asks for room, by a load that the firmware answers if it serves it.
             times = [float(row["o_send_ns"]) for row in (neither, sender, receiver, both)]
             answer = float(receiver["o_recv_ns"]) - float(neither["o_recv_ns"])
             asked = answer / (32 if case[0] == "express" else 16)

@@ -189,7 +189,7 @@ def test_other_pages_have_no_complaint(chromium: Browser, tmp_path: Path) -> Non
 
 def test_the_first_chart_is_there_in_two_seconds(chromium: Browser, tmp_path: Path) -> None:
     """Of 100,000 messages. In a sweep, where the host has a processor for the browser, in so many
-    seconds; in any case in not much longer than the plotting library takes by itself at the same time."""
+    seconds; in any case in not much longer than the plotting library takes by itself."""
     run = report_runs.write(tmp_path / "run", report_runs.messages(100_000, 16), 16)
     page, alone = tmp_path / "report.html", tmp_path / "library.html"
     page.write_text(report.html([run]))
