@@ -318,7 +318,7 @@ impl Elf {
     }
 
     /// The same of the `libmpi.a` that it was linked with, which the linker noted in it; `None`: nothing is noted.
-    pub fn library_sha256(&self) -> Option<String> {
+    pub fn linked_with(&self) -> Option<String> {
         library::noted(&self.bytes)
     }
 

@@ -22,7 +22,7 @@ pub(crate) fn inputs(job: &Job) -> Inputs {
             ranks: program.ranks,
             arguments: program.arguments[1..].to_vec(),
             sha256: program.elf.sha256(),
-            library_sha256: program.elf.library_sha256(),
+            library_sha256: program.elf.linked_with(),
         };
         *first_rank += program.ranks;
         Some(found)
