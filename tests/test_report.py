@@ -235,8 +235,8 @@ def test_a_failure_stands_at_the_top(runs: Path, name: str, reason: str) -> None
 @pytest.mark.core
 def test_an_end_that_was_asked_for_is_no_failure(compile_c: Compiler, tmp_path: Path) -> None:
     program = compile_c("turn", TEXT)
-    words = ["run", "-np", "2", "--stop-at", "2 us", "--out", "stopped", "--", program]
-    assert command_line.run(*words, directory=tmp_path).returncode == 0
+    words: list[str | Path] = ["run", "-np", "2", "--stop-at", "2 us", "--out", "stopped", "--"]
+    assert command_line.run(*words, program, directory=tmp_path).returncode == 0
     page = report.html([tmp_path / "stopped"])
     header = page[page.index("<header>") : page.index("</header>")]
     assert 'role="alert"' not in header

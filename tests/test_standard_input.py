@@ -195,6 +195,23 @@ def test_waiting_for_input_ends_at_a_limit_or_a_signal(reader: Path, tmp_path: P
     assert process.wait(60) == 130
 
 
+@pytest.mark.parametrize("machine", ["loggp", "netcache/via", "mpinp"])
+@pytest.mark.parametrize("end", [[], ["--stop-at", "5 ms"], ["--limit-time", "5 ms"]])
+def test_a_signal_ends_a_run_of_which_nobody_has_more_to_do(
+    reader: Path, tmp_path: Path, machine: str, end: Words
+) -> None:
+    """Else the rank would wait until the end of simulated time, or that which was asked for."""
+    words: Words = ["run", "-q", "-m", machine, *end, "--", reader]
+    process = start(words, tmp_path, subprocess.PIPE)
+    time.sleep(1)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) == 143
+    [run] = (tmp_path / "runs").iterdir()
+    summary = json.loads((run / "summary.json").read_text())
+    assert summary["outcome"] == "interrupted"
+    assert summary["time_ps"] < 5_000_000_000
+
+
 def test_of_several_jobs_the_first_reads(reader: Path, tmp_path: Path) -> None:
     command: Words = ["run", "-q", "-m", "voyager", "--job", str(reader), "--", reader]
     status, out, err = from_file(command, tmp_path)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from chasqui import shares, simulation, stopping
 from chasqui.errors import STATUS_LOST, InputError, LostError
 from chasqui.simulation import main_part_ps
-from chasqui.text import PS_PER_NS
+from chasqui.text import PS_PER_NS, number
 
 if TYPE_CHECKING:
     from chasqui.measurement import Measurement
@@ -184,3 +184,18 @@ def as_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 def directories(rows: Sequence[Row]) -> list[tuple[str, Path]]:
     return [(row.machine, row.result.directory) for row in rows if row.result]
+
+
+def mechanism_cells(rows: Sequence[Row]) -> list[list[str]]:
+    """Machine, mechanism, messages, data [bytes], mean time end to end [ns], a line each."""
+    return [
+        [
+            row.machine,
+            name,
+            number(each["messages"]),
+            number(each["bytes"]),
+            number(each["end_to_end_ps"] / PS_PER_NS, 4),
+        ]
+        for row in rows
+        for name, each in row.mechanisms().items()
+    ]

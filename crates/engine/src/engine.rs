@@ -191,7 +191,8 @@ impl Leader<'_> {
                 return if stop == Time::NEVER { Ended::Idle } else { Ended::Stopped(stop) };
             }
             if now >= self.end {
-                return Ended::OutOfTime;
+                // A process that waits for the host waits beyond the end when it is to wait no more.
+                return if self.interrupt.is_asked() { Ended::Interrupted } else { Ended::OutOfTime };
             }
             if !watch(now) || self.interrupt.is_asked() {
                 return Ended::Interrupted;

@@ -108,12 +108,12 @@ impl Streams {
 
     /// The run is to end.
     pub fn end(&self) {
-        self.is_to_end.store(true, Ordering::Relaxed);
+        self.is_to_end.store(true, Ordering::Release);
     }
 
-    /// Whether it is.
+    /// Whether it is: then its interrupt was asked for before.
     pub fn is_to_end(&self) -> bool {
-        self.is_to_end.load(Ordering::Relaxed)
+        self.is_to_end.load(Ordering::Acquire)
     }
 
     /// Shows what `rank` has written, also a line that is not complete: a question, as it waits for an answer. Other ranks'

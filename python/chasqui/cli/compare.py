@@ -294,21 +294,11 @@ def _factors(found: Attribution) -> list[str]:
 
 def _mechanisms(rows: list[Row]) -> str:
     """By what the messages travelled, on machines that have a choice."""
-    from chasqui.text import PS_PER_NS, number, stdout_columns, table
+    from chasqui.comparison import mechanism_cells
+    from chasqui.text import stdout_columns, table
 
     header = ["by mechanism", "of", "messages", "data [bytes]", "end to end [mean ns]"]
-    cells = [
-        [
-            row.machine,
-            name,
-            number(each["messages"]),
-            number(each["bytes"]),
-            number(each["end_to_end_ps"] / PS_PER_NS, 4),
-        ]
-        for row in rows
-        for name, each in row.mechanisms().items()
-    ]
-    return table(header, cells, left=(0, 1), columns=stdout_columns())
+    return table(header, mechanism_cells(rows), left=(0, 1), columns=stdout_columns())
 
 
 def _loggp_lines(rows: list[Row]) -> list[str]:

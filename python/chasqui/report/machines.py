@@ -10,7 +10,7 @@ from chasqui import comparison, shares, simulation
 from chasqui.report import lives, overview, palette, parameters
 from chasqui.report.data import Run
 from chasqui.report.frame import Page, Raw, folded, join, note, table, tag
-from chasqui.text import PS_PER_NS, number, simulated_time
+from chasqui.text import number, simulated_time
 
 PS_PER_US = 10**6
 SHARE_SHOWN = 0.0005  # of the ranks' time
@@ -175,18 +175,8 @@ def _stages(page: Page, rows: Sequence[comparison.Row]) -> list[Raw]:
 def _mechanisms(rows: Sequence[comparison.Row]) -> Raw:
     if not any(len(row.mechanisms()) > 1 for row in rows):
         return Raw("")
-    cells = [
-        [
-            row.machine,
-            name,
-            number(each["messages"]),
-            number(each["bytes"]),
-            number(each["end_to_end_ps"] / PS_PER_NS, 4),
-        ]
-        for row in rows
-        for name, each in row.mechanisms().items()
-    ]
     header = ["machine", "mechanism", "messages", "data [bytes]", "end to end [mean ns]"]
+    cells = comparison.mechanism_cells(rows)
     return table(header, cells, left=(0, 1), caption="By mechanism")
 
 
