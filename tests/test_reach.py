@@ -7,6 +7,7 @@ system calls reach is tested in crates/linux/tests/reach.rs.
 from __future__ import annotations
 
 import json
+import os
 import re
 import resource
 import shutil
@@ -21,6 +22,7 @@ from fake_core import FakeCore
 
 from chasqui import simulation
 from chasqui.cli import invoke
+from chasqui.errors import STATUS_LOST
 from chasqui.experiment import Run as ExperimentRun
 from chasqui.experiment import running
 
@@ -291,6 +293,68 @@ def test_nothing_elsewhere_is_changed(
     done = chasqui(*LOGGP, "--bind", "../data", *asks[3:], cwd=work)
     assert new.read_text() == "made"
     assert not (data / "file").exists()
+
+
+# Renames its first argument to the second, and so on; then it writes more than a buffer.
+RENAMES = r"""
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    for (int i = 1; i + 1 < argc; i += 2)
+        if (rename(argv[i], argv[i + 1]))
+            perror(argv[i]);
+    for (int i = 0; i < 20000; i++)
+        puts("text of a guest");
+    return 0;
+}
+"""
+
+
+@pytest.mark.core
+@pytest.mark.parametrize(
+    ("what", "lost"),
+    [
+        (["to-file", "out/stdout.0"], True),
+        (["to-file", "out/stderr.0"], False),
+        (["to-file", "out/summary.json"], False),
+        (["pipe", "out/stdout.0"], True),
+        (["out", "away", "to-folder", "out"], False),
+    ],
+)
+def test_results_go_nowhere_that_a_program_has_their_place_lead_to(
+    compile_c: Compiler, chasqui: Run, places: tuple[Path, Path], what: list[str], lost: bool
+) -> None:
+    """By a link or a pipe that lies in its folder already: it can make none."""
+    work, data = places
+    (work / "to-file").symlink_to(data / "file")
+    (work / "to-folder").symlink_to(data)
+    os.mkfifo(work / "pipe")
+    before = (data / "file").read_bytes()
+    program = compile_c("renames", RENAMES)
+    done = chasqui(*LOGGP, "-q", "--out", "out", "--", program, *what, cwd=work)
+    assert done.returncode == (STATUS_LOST if lost else 0), done.stderr
+    assert [path.name for path in data.iterdir()] == ["file"]
+    assert (data / "file").read_bytes() == before
+    assert ("lost or cut short: stdout.0" in done.stderr) == lost
+    kept = work / ("away" if "away" in what else "out")
+    assert json.loads((kept / "summary.json").read_text())["outcome"] == "finished"
+    assert not (kept / "summary.json").is_symlink()
+
+
+@pytest.mark.core
+def test_a_recording_goes_where_its_name_led_to_before_the_run(
+    compile_c: Compiler, chasqui: Run, places: tuple[Path, Path]
+) -> None:
+    work, data = places
+    (work / "to-file").symlink_to(data / "file")
+    before = (data / "file").read_bytes()
+    program = compile_c("renames", RENAMES)
+    words = ["record", "-q", "--machine", "loggp", "-o", "it", "--", str(program), "to-file", "it"]
+    done = chasqui(*words, cwd=work)
+    assert done.returncode == 0, done.stderr
+    assert (data / "file").read_bytes() == before
+    assert not (work / "it").is_symlink()
+    assert (work / "it").read_bytes()[:4] == b"PAR1"
 
 
 @pytest.mark.core

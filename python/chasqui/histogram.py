@@ -90,7 +90,7 @@ def write(directory: Path, *, pairs: bool) -> Histogram:
     """Counts a run's messages and writes the table into its directory."""
     found = count(messages.read(directory / "messages.parquet"), pairs=pairs)
     header = ["kind", "bytes_least", "bytes_most", "messages", "bytes"]
-    with (directory / FILE).open("w", newline="") as file:
+    with (directory / FILE).open("x", newline="") as file:  # follows no link
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*(["source", "destination"] if pairs else []), *header])
         for key in found.ordered():

@@ -49,4 +49,4 @@ pub use summary::{
 };
 pub use timeline::{Busy, LinkLife, Timeline};
 pub use waits::{PeerWaits, Wait, WaitParts, Waits};
-pub use whole_file::target;
+pub use whole_file::{Destination, target};

@@ -17,7 +17,7 @@ use chasqui_columns::{
 
 use crate::recording::{RankEnd, Recorded, Recording, RecordingError};
 use crate::stage::MessageId;
-use crate::whole_file::write_whole;
+use crate::whole_file::Destination;
 
 /// Version of the layout, and the metadata's names.
 const VERSION: &str = "3";
@@ -60,12 +60,12 @@ const END: &str = "end";
 const GROUP_ROWS: usize = 1 << 14;
 
 impl Recording {
-    /// Writes the recording to `path`, whole or not at all.
+    /// Writes the recording, whole or not at all.
     ///
     /// # Errors
     /// When the file can't be written.
-    pub fn write(&self, path: &Path) -> io::Result<()> {
-        write_whole(path, |out| self.write_to(out))
+    pub fn write(&self, to: &Destination) -> io::Result<()> {
+        to.write(|out| self.write_to(out))
     }
 
     /// Writes the recording as a Parquet file.
@@ -303,7 +303,7 @@ mod tests {
     fn what_is_read_is_what_was_written_and_the_bytes_are_the_same_twice() {
         let recording = example(&mut Random::for_test(7));
         let file = Scratch::new("twice.parquet");
-        recording.write(&file.0).expect("it can be written");
+        recording.write(&Destination::open(&file.0).expect("a folder")).expect("it can be written");
         assert_eq!(Recording::read(&file.0).expect("a recording"), recording);
         let (mut once, mut again) = (vec![], vec![]);
         recording.write_to(&mut once).expect("memory can be written");
@@ -324,7 +324,7 @@ mod tests {
         refused("not a recording");
         crate::Messages::default().write_parquet(&file.0).expect("a file");
         refused("not a recording");
-        Recording::default().write(&file.0).expect("a file");
+        Recording::default().write(&Destination::open(&file.0).expect("a folder")).expect("a file");
         refused("without ranks");
     }
 
@@ -335,7 +335,7 @@ mod tests {
         let refused = |change: &dyn Fn(&mut Recording), text: &str| {
             let mut recording = example(&mut Random::new(1));
             change(&mut recording);
-            recording.write(&file.0).expect("a file");
+            recording.write(&Destination::open(&file.0).expect("a folder")).expect("a file");
             let error = Recording::read(&file.0).expect_err("it contradicts itself").to_string();
             assert!(error.contains(text) && error.contains("senseless.parquet"), "{error}");
         };

@@ -5,11 +5,14 @@ use crate::statistics::StatisticsTree;
 use crate::summary::{Host, Summary};
 use serde::Serialize;
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::whole_file::write_whole;
+use rustix::fs::OFlags;
+
+use crate::whole_file::Folder;
 
 /// A file or directory of a run that could not be written.
 #[derive(Debug)]
@@ -87,10 +90,12 @@ fn check_empty(path: &Path) -> io::Result<()> {
 
 /// The directory of a run.
 ///
-/// Invariant: a file other than a stream is there whole or not at all.
+/// Invariant: a file other than a stream is there whole or not at all; nothing is written elsewhere, whatever the run's
+/// programs put in its place.
 #[derive(Debug)]
 pub struct RunDirectory {
     path: PathBuf,
+    folder: Arc<Folder>,
 }
 
 impl RunDirectory {
@@ -100,8 +105,9 @@ impl RunDirectory {
     /// When it can't be made, or is there and not empty: results are never overwritten.
     pub fn create(path: impl Into<PathBuf>) -> Result<RunDirectory, RunError> {
         let path = path.into();
-        match fs::create_dir_all(&path).and_then(|()| check_empty(&path)) {
-            Ok(()) => Ok(RunDirectory { path }),
+        let made = fs::create_dir_all(&path).and_then(|()| check_empty(&path));
+        match made.and_then(|()| Folder::open(&path)) {
+            Ok(folder) => Ok(RunDirectory { path, folder: Arc::new(folder) }),
             Err(error) => Err(RunError { path, error }),
         }
     }
@@ -136,8 +142,29 @@ impl RunDirectory {
         name: &str,
         body: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
     ) -> Result<(), RunError> {
-        let path = self.path.join(name);
-        write_whole(&path, body).map_err(|error| RunError { path, error })
+        self.folder.write_whole(name, body).map_err(|error| RunError { path: self.path.join(name), error })
+    }
+
+    /// What a rank wrote to its standard output.
+    ///
+    /// # Errors
+    /// When its file can't be read.
+    pub fn output(&self, rank: u32) -> Result<Vec<u8>, RunError> {
+        let (name, mut text) = (format!("stdout.{rank}"), Vec::new());
+        let read = self.folder.open_file(&name, OFlags::RDONLY);
+        match read.and_then(|mut file| file.read_to_end(&mut text)) {
+            Ok(_) => Ok(text),
+            Err(error) => Err(RunError { path: self.path.join(name), error }),
+        }
+    }
+
+    fn stream(&self, name: String) -> Result<Stream, RunError> {
+        let path = self.path.join(&name);
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        match self.folder.open_file(&name, flags) {
+            Ok(_) => Ok(Stream { path, name, folder: self.folder.clone(), buffer: vec![], failed: None }),
+            Err(error) => Err(RunError { path, error }),
+        }
     }
 
     fn write_json<T: Serialize>(&self, name: &str, value: &T) -> Result<(), RunError> {
@@ -174,17 +201,17 @@ impl RunDirectory {
 
     /// Opens `stdout.<rank>`.
     pub fn stdout(&self, rank: u32) -> Result<Stream, RunError> {
-        Stream::create(self.path.join(format!("stdout.{rank}")))
+        self.stream(format!("stdout.{rank}"))
     }
 
     /// Opens `instructions.<rank>`.
     pub fn instructions(&self, rank: u32) -> Result<Stream, RunError> {
-        Stream::create(self.path.join(format!("instructions.{rank}")))
+        self.stream(format!("instructions.{rank}"))
     }
 
     /// Opens `stderr.<rank>`.
     pub fn stderr(&self, rank: u32) -> Result<Stream, RunError> {
-        Stream::create(self.path.join(format!("stderr.{rank}")))
+        self.stream(format!("stderr.{rank}"))
     }
 }
 
@@ -193,19 +220,14 @@ impl RunDirectory {
 #[derive(Debug)]
 pub struct Stream {
     path: PathBuf,
+    name: String,
+    folder: Arc<Folder>,
     buffer: Vec<u8>,
     /// The first failure; reported by [`Stream::finish`], since the guest's `write` can do nothing about it.
     failed: Option<io::Error>,
 }
 
 impl Stream {
-    fn create(path: PathBuf) -> Result<Stream, RunError> {
-        match File::create(&path) {
-            Ok(_) => Ok(Stream { path, buffer: Vec::new(), failed: None }),
-            Err(error) => Err(RunError { path, error }),
-        }
-    }
-
     /// Appends `bytes`.
     pub fn write(&mut self, bytes: &[u8]) {
         self.buffer.extend_from_slice(bytes);
@@ -217,7 +239,7 @@ impl Stream {
     /// Writes what is buffered.
     pub fn flush(&mut self) {
         if !self.buffer.is_empty() && self.failed.is_none() {
-            let open = OpenOptions::new().append(true).open(&self.path);
+            let open = self.folder.open_file(&self.name, OFlags::WRONLY | OFlags::APPEND);
             self.failed = open.and_then(|mut file| file.write_all(&self.buffer)).err();
         }
         self.buffer.clear();

@@ -1,31 +1,111 @@
 //! Files that are there whole or not at all.
+//!
+//! A run's programs may rename what lies in their working directory, run directories and recordings among it. So files are
+//! made in folders that were opened before the programs ran, and no link that lies there by then is followed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Mode, OFlags};
 
 /// Links that are followed (Linux include/linux/namei.h, `MAXSYMLINKS`).
 const LINKS_MAX: usize = 40;
 
-/// Writes the file `path` by `body`, whole or not at all: under a name that no file has yet, in the same folder, then
-/// renamed. What is a device or a pipe is written as it is, and stays one; a link stays a link.
-///
-/// # Errors
-/// When it can't be written, or `body` fails.
-pub(crate) fn write_whole(
-    path: &Path,
-    body: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
-) -> io::Result<()> {
-    // First of all: what /proc/self/fd has are no paths.
-    if path.exists() && !path.is_file() {
-        return fill(OpenOptions::new().write(true).open(path)?, body);
+/// Where a file is to be written: decided once, whatever its name leads to later.
+#[derive(Debug)]
+pub enum Destination {
+    /// A file of this name in a folder, which need not be there yet.
+    File(Folder, String),
+    /// What is a device or a pipe, which stays one.
+    Special(File),
+}
+
+impl Destination {
+    /// What `path` leads to now: a link stays a link.
+    ///
+    /// # Errors
+    /// When links lead round and round, or the folder can't be opened.
+    pub fn open(path: &Path) -> io::Result<Destination> {
+        // First of all: what /proc/self/fd has are no paths.
+        if path.exists() && !path.is_file() {
+            let flags = OFlags::PATH | OFlags::CLOEXEC;
+            return Ok(Destination::Special(rustix::fs::open(path, flags, Mode::empty())?.into()));
+        }
+        let path = target(path)?;
+        let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?.to_string_lossy().into_owned();
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        Ok(Destination::File(Folder::open(folder.unwrap_or(Path::new(".")))?, name))
     }
-    let path = target(path)?;
-    let (file, partial) = beside(&path)?;
-    fill(file, body).and_then(|()| fs::rename(&partial, &path)).inspect_err(|_| {
-        // The failure that matters is the first.
-        let _ = fs::remove_file(&partial);
-    })
+
+    /// Writes it by `body`, a file whole or not at all.
+    ///
+    /// # Errors
+    /// When it can't be written, or `body` fails.
+    pub fn write(&self, body: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
+        match self {
+            Destination::File(folder, name) => folder.write_whole(name, body),
+            Destination::Special(file) => {
+                let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+                fill(OpenOptions::new().write(true).open(path)?, body)
+            }
+        }
+    }
+}
+
+/// A folder that is open. Names in it are of one part, and no links.
+#[derive(Debug)]
+pub struct Folder(File);
+
+impl Folder {
+    /// # Errors
+    /// When there is no folder of that path.
+    pub fn open(path: &Path) -> io::Result<Folder> {
+        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+        Ok(Folder(rustix::fs::open(path, flags, Mode::empty())?.into()))
+    }
+
+    /// Opens the file `name`; nothing waits for a pipe that has its name.
+    ///
+    /// # Errors
+    /// When there is none, or what is there is a link or no file.
+    pub fn open_file(&self, name: &str, flags: OFlags) -> io::Result<File> {
+        let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(0o666);
+        let file: File = rustix::fs::openat(self.0.as_fd(), name, flags, mode)?.into();
+        if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no file any more")) }
+    }
+
+    /// Writes the file `name` by `body`, whole or not at all: under a name that no file has yet, then renamed.
+    ///
+    /// # Errors
+    /// When it can't be written, or `body` fails.
+    pub fn write_whole(
+        &self,
+        name: &str,
+        body: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let (file, partial) = self.new_file()?;
+        let folder = self.0.as_fd();
+        let renamed = || Ok(rustix::fs::renameat(folder, &partial, folder, name)?);
+        fill(file, body).and_then(|()| renamed()).inspect_err(|_| {
+            // The failure that matters is the first.
+            let _ = rustix::fs::unlinkat(folder, &partial, AtFlags::empty());
+        })
+    }
+
+    /// One that no other is, and its name.
+    fn new_file(&self) -> io::Result<(File, String)> {
+        let mut number = 0;
+        loop {
+            let name = format!(".chasqui-{}-{number}.partial", std::process::id());
+            match self.open_file(&name, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                other => return other.map(|file| (file, name)),
+            }
+        }
+    }
 }
 
 /// Where the links that the file `path` may be lead, though there need not be a file yet.
@@ -47,18 +127,6 @@ fn fill(file: File, body: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -
     out.flush()
 }
 
-/// A new file in the folder of `path`.
-fn beside(path: &Path) -> io::Result<(File, PathBuf)> {
-    let mut number = 0;
-    loop {
-        let name = path.with_file_name(format!(".chasqui-{}-{number}.partial", std::process::id()));
-        match OpenOptions::new().write(true).create_new(true).open(&name) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
-            other => return other.map(|file| (file, name)),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,7 +134,7 @@ mod tests {
 
     /// Writes 100,000 bytes to `path` and fails then, if asked.
     fn write(path: &Path, fails: bool) -> io::Result<()> {
-        write_whole(path, |out| {
+        Destination::open(path)?.write(|out| {
             out.write_all(&[b'x'; 100_000])?;
             if fails { Err(io::Error::other("no")) } else { Ok(()) }
         })
@@ -96,6 +164,20 @@ mod tests {
             assert_eq!(fs::read_to_string(folder.0.join(name)).expect("is there"), "mine");
         }
         assert_eq!(fs::metadata(&file).expect("is there").len(), 100_000);
+    }
+
+    #[test]
+    fn what_comes_to_lie_there_later_is_not_followed() {
+        let folder = Scratch::new("later");
+        fs::create_dir(&folder.0).expect("made");
+        let (outside, file) = (folder.0.join("outside"), folder.0.join("a.recording"));
+        fs::write(&outside, "mine").expect("written");
+        let destination = Destination::open(&file).expect("a folder");
+        std::os::unix::fs::symlink(&outside, &file).expect("made");
+        destination.write(|out| out.write_all(b"ours")).expect("written");
+        assert_eq!(fs::read(&outside).expect("is there"), b"mine");
+        assert_eq!(fs::read(&file).expect("is there"), b"ours");
+        assert!(!file.is_symlink());
     }
 
     #[test]

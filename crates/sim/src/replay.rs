@@ -9,7 +9,8 @@ use chasqui_machine::replay::{Pace, Peers, Replay};
 use chasqui_machine::{Job, Machine};
 use chasqui_node::NodeConfiguration;
 use chasqui_record::{
-    Keep, Lost, Outcome, RankEnd, Recorded, Recording, ReplaySummary, RunDirectory, RunError, Summary,
+    Destination, Keep, Lost, Outcome, RankEnd, Recorded, Recording, ReplaySummary, RunDirectory, RunError,
+    Summary,
 };
 
 use crate::collect::Results;
@@ -107,6 +108,14 @@ pub(crate) fn ranks(request: &Request, replay: Option<&Replay>) -> i64 {
     replay.map_or(request.ranks, |replay| i64::from(replay.recording.ranks()))
 }
 
+/// Where the recording that `request` asks for goes, decided before a program runs.
+pub(crate) fn destination(request: &Request) -> Result<Option<Destination>, InputError> {
+    let open = |file: &std::path::PathBuf| {
+        Destination::open(file).map_err(|error| InputError(format!("{}: {error}", file.display())))
+    };
+    request.record.as_ref().map(open).transpose()
+}
+
 /// What is kept of the ranks' messages.
 pub(crate) fn keep(request: &Request) -> Keep {
     match (&request.record, &request.only_rank) {
@@ -123,10 +132,11 @@ pub(crate) fn finish(
     results: &mut Results<'_>,
     directory: &RunDirectory,
     resolved: &Resolved,
+    recording: Option<&Destination>,
     lost: &mut Lost,
 ) -> Result<(), InputError> {
-    if let Some(file) = &request.record {
-        record(file, request, job, results, directory, lost)?;
+    if let (Some(file), Some(to)) = (&request.record, recording) {
+        record((file, to), request, job, results, directory, lost)?;
     }
     match (&request.only_rank, &job.replay, results.peers) {
         (Some(only), Some(replay), Some(peers)) => judge(only, replay, peers, results, directory, resolved),
@@ -135,7 +145,7 @@ pub(crate) fn finish(
 }
 
 fn record(
-    file: &Path,
+    (file, to): (&Path, &Destination),
     request: &Request,
     job: &Job,
     results: &mut Results<'_>,
@@ -162,22 +172,16 @@ fn record(
     };
     let kept: Vec<_> = results.processes.iter().map(|p| p.life().kept()).collect();
     recording.collect(&kept, &results.messages).map_err(input)?;
-    lost.note(recording.write(file).map_err(|error| RunError { path: file.to_path_buf(), error }));
+    lost.note(recording.write(to).map_err(|error| RunError { path: file.to_path_buf(), error }));
     Ok(())
 }
 
 fn ends(summary: &Summary, directory: &RunDirectory) -> Result<Vec<RankEnd>, InputError> {
     let end = |rank: &chasqui_record::RankSummary| {
-        let output = output(directory.path(), rank.rank)?;
+        let output = directory.output(rank.rank).map_err(input)?;
         Ok(RankEnd { status: rank.status.unwrap_or(0), time_ps: rank.time_ps, output })
     };
     summary.ranks.iter().map(end).collect()
-}
-
-/// What a rank wrote to its standard output.
-fn output(directory: &Path, rank: u32) -> Result<Vec<u8>, InputError> {
-    let path = directory.join(format!("stdout.{rank}"));
-    std::fs::read(&path).map_err(|e| InputError(format!("{}: {e}", path.display())))
 }
 
 /// Says in the summary how the replay went, and ends the run with an error if its result is another.
@@ -195,7 +199,7 @@ fn judge(
     let kept = results.processes[0].life().kept();
     let otherwise = |m: &&Recorded| m.receive.is_some() && kept.taken_by(m.id) != m.receive;
     let taken = recorded.iter().filter(|m| kept.taken_by(m.id).is_some());
-    let now = output(directory.path(), replay.rank)?;
+    let now = directory.output(replay.rank).map_err(input)?;
     let status = summary.ranks[0].status;
     let difference = if status == Some(end.status) {
         difference(&end.output, &now, &only.ignored_lines)

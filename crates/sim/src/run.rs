@@ -71,6 +71,7 @@ pub fn run(request: &Request, progress: OnProgress<'_>) -> Result<Report, InputE
     let started = SystemTime::now();
     let plan = Plan::of(request)?;
     plan.check_room(request)?;
+    let recording = replay::destination(request)?;
     let directories = directories(request)?;
     let ranks: Vec<_> = directories.iter().zip(plan.simulated()).collect();
     let trace = plan.watch.trace.as_ref();
@@ -94,7 +95,8 @@ pub fn run(request: &Request, progress: OnProgress<'_>) -> Result<Report, InputE
     let mut waits_for_messages = false;
     for ((id, job), directory) in (0..).map(JobId).zip(&jobs).zip(&directories) {
         let mut results = Results::collect(&mut remains, end, (machine, resolved), (id, job), &writing);
-        let driven = replay::finish(request, job, &mut results, directory, resolved, &mut lost);
+        let to = recording.as_ref();
+        let driven = replay::finish(request, job, &mut results, directory, resolved, to, &mut lost);
         results.write(directory, resolved, &writing, &mut lost);
         driven?;
         waits_for_messages |= results.is_waiting && results.summary.messages > 0;
