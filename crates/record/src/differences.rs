@@ -69,7 +69,8 @@ differences! {
     /// The call that sends, from its entry to its return; of messages of collectives, all of the call. LogGP's o_send is
     /// that of a call that sends one message and waits for nothing: `chasqui logp`.
     send_call = "send_return - call", |m| between(m, Stage::Call, Stage::SendReturn);
-    /// Software from the entry of the call to the NI's door.
+    /// From the entry of the call to the NI's door: software, and what the call waits for before it sends this message, as
+    /// those of collectives wait for others.
     send_software = "ready - call", |m| between(m, Stage::Call, Stage::Ready);
     /// Queueing before the sender's NI.
     ni_queueing = "accept - ready", |m| between(m, Stage::Ready, Stage::Accept);

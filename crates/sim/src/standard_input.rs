@@ -76,7 +76,7 @@ impl Source {
             if self.line(from).is_some() {
                 break;
             }
-            if keeps && self.kept.len() >= KEPT_BYTES_MAX {
+            if keeps && self.kept.len() > KEPT_BYTES_MAX {
                 return Err(io::Error::other(format!(
                     "it has more than the {} MiB that are kept for further runs; a file (< FILE) may be longer",
                     KEPT_BYTES_MAX >> 20
@@ -277,7 +277,11 @@ mod tests {
         source.kept = vec![0; KEPT_BYTES_MAX];
         source.at_end = false;
         let patience = Patience(AtomicUsize::new(1));
-        let far = source.read_at(KEPT_BYTES_MAX as u64, &mut [0], true, &patience);
+        let mut at = |offset: usize| source.read_at(offset as u64, &mut [0], true, &patience);
+        assert_eq!(at(KEPT_BYTES_MAX).expect("it ends there"), Some(0));
+        source.kept.push(0);
+        source.at_end = false;
+        let far = source.read_at(KEPT_BYTES_MAX as u64 + 1, &mut [0], true, &patience);
         assert!(far.expect_err("too much").to_string().starts_with("it has more than the 64 MiB"));
     }
 
