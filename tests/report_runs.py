@@ -73,10 +73,10 @@ def write(
     nothing = pyarrow.nulls(count, pyarrow.int64())
     table = {**columns, **{name: nothing for name in STAGES if name not in columns}}
     pyarrow.parquet.write_table(pyarrow.table(table), directory / "messages.parquet")
-    summary = {**_summary(columns, ranks), **(changes or {})}
+    found = {**summary(columns, ranks), **(changes or {})}
     host = {"version": "0.1.0", "command": ["chasqui", "run", "--", "./made-up"], "threads": 1}
     texts = {
-        "summary.json": json.dumps(summary),
+        "summary.json": json.dumps(found),
         "host.json": json.dumps(host),
         "stats.json": "{}",
         "resolved.toml": RESOLVED,
@@ -87,7 +87,7 @@ def write(
     return directory
 
 
-def _summary(columns: Mapping[str, Any], ranks: int) -> dict[str, Any]:
+def summary(columns: Mapping[str, Any], ranks: int) -> dict[str, Any]:
     count = len(columns["source"])
     end = int(max(columns["done_ps"])) if count else 10**9
     call = {"name": "MPI_Recv", "count": 1, "time_ps": end // 4, "waiting_ps": 0, "left_ps": end}

@@ -12,6 +12,7 @@ import json
 import os
 import random
 import re
+import tracemalloc
 import zlib
 from base64 import b64decode
 from collections import Counter
@@ -27,7 +28,7 @@ from conftest import Compiler, Run
 
 from chasqui import messages, report, shares
 from chasqui.errors import InputError
-from chasqui.report import columns, data, lives, load, traffic
+from chasqui.report import columns, data, lives, load, pairs, traffic
 from chasqui.report.frame import Page
 from chasqui.text import number, simulated_time
 
@@ -397,6 +398,271 @@ def test_random_damage_of_a_summary_is_said_or_shown(tmp_path: Path) -> None:
             raise
     assert len(said) > CASES / 2
     assert [each for each in said if not each.startswith(str(run / "summary.json"))] == []
+
+
+def damage_stage(formula: str) -> dict[str, Any]:
+    stage = {"name": "end_to_end", "formula": formula, "doc": "", "count": 5}
+    return {"stages": [{**stage, **dict.fromkeys(data.STAGE_TIMES, 1)}]}
+
+
+def damage_waits(late_ps: int) -> dict[str, Any]:
+    run = report_runs.summary(report_runs.messages(5, 2), 2)
+    wait = {**dict.fromkeys(shares.WAITS, 0), "peer": 1, "late_sender_ps": late_ps}
+    run["ranks"][0]["waits"] = [wait]
+    return {"ranks": run["ranks"]}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"ranks": []},
+        {"replay": {"a": 1}},
+        {"others_until_ps": "x"},
+        {"others_until_ps": 10**400},
+        {"limited_by": {"a": 1}},
+        {"inputs": []},
+        {"inputs": {"programs": [], "environment": {}, "seed": 1, "fast_forward": 1}},
+        damage_waits((1 << 64) - 1),
+        *(
+            damage_stage(formula)
+            for formula in (
+                "5", "True", "1 - 2", "max(1, 2)", "-" * 5000 + "call", "call - " * 3000 + "call",
+                "call - 1" + "0" * 400,
+            )
+        ),
+    ],
+    ids=lambda changes: str(changes)[:30],
+)  # fmt: skip
+def test_a_damaged_summary_is_said_in_a_line(tmp_path: Path, changes: dict[str, Any]) -> None:
+    run = report_runs.write(tmp_path / "run", report_runs.messages(5, 2), 2, changes)
+    check_damaged(run, "summary.json")
+
+
+def check_damaged(run: Path, name: str) -> None:
+    with pytest.raises(InputError, match="damaged: ") as caught:
+        report.html([run])
+    assert str(caught.value).startswith(f"{run / name}: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_formula_in_words_and_waits_of_no_time_are_none(tmp_path: Path) -> None:
+    changes = {**damage_stage("land - land before it"), **damage_waits(0)}
+    run = report_runs.write(tmp_path / "run", report_runs.messages(5, 2), 2, changes)
+    assert "longest wait" not in readable(report.html([run]))
+
+
+@pytest.mark.parametrize("formula", ["call - " + "9" * 30, "-call", "call or done - nothing"])
+def test_what_is_no_formula_has_no_times(formula: str) -> None:
+    assert lives.evaluate(formula, report_runs.messages(5, 2)) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [
+        ("source", [0, -1, 0]),
+        ("source", [0, None, 0]),
+        ("sequence", [0, None, 0]),
+        ("destination", [0, -5, 0]),
+        ("bytes", [1, -1, 1]),
+        ("mechanism", [1, 2, 3]),
+        ("mechanism", [[1], [2], [3]]),
+        ("mechanism", [b"\xff"] * 3),
+        ("mechanism", [{"a": 1}] * 3),
+    ],
+)
+def test_damaged_columns_are_said_in_a_line(tmp_path: Path, name: str, column: list[Any]) -> None:
+    run = report_runs.write(tmp_path / "run", {**report_runs.messages(3, 2), name: column}, 2)
+    check_damaged(run, "messages.parquet")
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "rank " + "9" * 24}},
+        {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "rank 2"}},
+        {"ph": "X", "pid": 1, "tid": 1, "ts": 9_300_000_000_000, "dur": 1, "name": "MPI_Send"},
+    ],
+)
+def test_a_damaged_timeline_is_said_in_a_line(tmp_path: Path, event: dict[str, Any]) -> None:
+    run = report_runs.write(tmp_path / "run", report_runs.messages(5, 2), 2)
+    place = {"pid": 1, "tid": 1}
+    events = [
+        {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "rank 0"}},
+        event,
+        {"ph": "M", **place, "name": "thread_name", "args": {"name": "MPI calls"}},
+        {"ph": "X", **place, "ts": 1, "dur": 1, "name": "MPI_Send"},
+    ]
+    if event["ph"] == "X":
+        events[1:3] = events[2:0:-1]
+    (run / "timeline.json").write_text(json.dumps({"traceEvents": events}))
+    check_damaged(run, "timeline.json")
+
+
+def write_profile(run: Path, folded: str, **more: str) -> None:
+    function = {"name": "main", "cycles": 5, "cycles_with_callees": 5, "by_cause": {"issue": 5}}
+    ranks = [{"rank": 0, "cycles": 5, "functions": [function], **more}]
+    found = {"functions": [function], "ranks": ranks}
+    (run / "profile.json").write_text(json.dumps(found))
+    (run / "profile.folded").write_text(folded)
+
+
+@pytest.mark.parametrize(
+    "line", ["rank 0;main \u00b200", "rank 0;main x", "main", "a " + "9" * 5000]
+)
+def test_a_damaged_flame_graph_is_said_in_a_line(tmp_path: Path, line: str) -> None:
+    run = report_runs.write(tmp_path / "run", report_runs.messages(5, 2), 2)
+    write_profile(run, f"rank 0;main 5\n{line}\n")
+    check_damaged(run, "profile.folded")
+
+
+def test_a_flame_graph_keeps_programs_apart(tmp_path: Path) -> None:
+    run = report_runs.write(tmp_path / "run", report_runs.messages(5, 2), 2)
+    write_profile(run, "rank 0;main 5\nrank 1;main 7\n", program="worker")
+    (flames,) = charts(report.html([run]))["flames/all ranks"]["data"]
+    assert flames["labels"] == ["all", "main", "worker", "main"]
+    assert flames["values"] == [12, 7, 5, 5]
+    assert flames["parents"] == ["", "0", "0", "2"]
+
+
+def write_experiment(place: Path) -> Path:
+    place.mkdir()
+    (place / "measured.json").write_text(json.dumps({"experiment": "mine.py", "version": "1"}))
+    for name in ("results.csv", "other.csv"):
+        (place / name).write_text("a,b\n1,2\n")
+    (place / "report.txt").write_text("- It is so.\n")
+    (place / "picture.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    return place
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "long"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "summary.json", "host.json", "stats.json", "resolved.toml", "timeline.json",
+        "profile.json", "profile.folded", "messages.parquet",
+        "measured.json", "report.txt", "picture.svg", "results.csv", "other.csv",
+    ],
+)  # fmt: skip
+def test_no_file_is_read_without_an_end(chasqui: Run, tmp_path: Path, name: str, kind: str) -> None:
+    run = report_runs.write(tmp_path / "run", report_runs.messages(5, 2), 2)
+    write_profile(run, "rank 0;main 5\n")
+    place = run if (run / name).exists() else write_experiment(tmp_path / "experiment")
+    (place / name).unlink()
+    if kind == "pipe":
+        os.mkfifo(place / name)
+    elif kind == "device":
+        (place / name).symlink_to("/dev/zero")
+    else:
+        (place / name).touch()
+        os.truncate(place / name, 1 << 40)
+    done = chasqui("report", place.name)
+    assert done.returncode == 2, done.stderr
+    says = f"chasqui: {place.name}/{name}: "
+    if name == "messages.parquet" and kind == "long":
+        says += "damaged: "  # its reader looks at the end of it first
+    else:
+        says += "longer than " if kind == "long" else "not a regular file"
+    assert done.stderr.startswith(says)
+    assert done.stderr.count("\n") == 1
+
+
+def test_runs_of_one_name_are_both_there(tmp_path: Path) -> None:
+    places = [tmp_path / name / "r" for name in ("x", "y")]
+    for place, count in zip(places, (5, 7), strict=True):
+        report_runs.write(place, report_runs.messages(count, 2), 2)
+    page = report.html(places)
+    titles = ["made-up (x/r)", "made-up (y/r)"]
+    assert " and ".join(titles) in page
+    found = charts(page)
+    assert found["times"]["data"][0]["y"] == titles
+    assert len(set(found["times"]["data"][0]["marker"]["color"])) == 2
+    assert found["shares"]["data"][0]["y"] == titles
+    assert len({each["marker"]["color"] for each in found["stages"]["data"]}) == 2
+    assert [each["name"] for each in found["spread"]["data"]] == titles
+    (tmp_path / "link").symlink_to(places[0])
+    for again in (tmp_path / "link", tmp_path / "x" / ".." / "x" / "r"):
+        with pytest.raises(InputError, match="named more than once"):
+            report.html([places[0], again])
+
+
+def test_titles_are_no_two_alike() -> None:
+    places = [Path(each) for each in ("/a", "/a/b", "/c/b", "/d")]
+    found = data.titles(["m", "m", "m", "n"], places)
+    assert found == ["m (a)", "m (a/b)", "m (c/b)", "n"]
+    assert data.titles(["m", "m"], places[:2]) == ["m (a)", "m (a/b)"]
+
+
+INPUTS: dict[str, Any] = {
+    "programs": [{"name": "a", "first_rank": 0, "ranks": 2, "arguments": ["-n", "1"],
+                  "sha256": "0" * 64}],
+    "environment": {}, "seed": 1, "fast_forward": False,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"arguments": ["-n", "2"]}, "arguments"),
+        ({"sha256": "1" * 64}, "program file (SHA-256)"),
+        ({"ranks": 3}, "ranks"),
+    ],
+)
+def test_runs_of_different_problems_have_no_speed_up(
+    tmp_path: Path, change: dict[str, Any], name: str
+) -> None:
+    ranks = change.get("ranks", 2)
+    other = {**INPUTS, "programs": [{**INPUTS["programs"][0], **change}]}
+    places = [
+        report_runs.write(tmp_path / "a", report_runs.messages(5, 2), 2, {"inputs": INPUTS}),
+        report_runs.write(tmp_path / "b", report_runs.messages(5, 2), 2, {"inputs": INPUTS}),
+        report_runs.write(tmp_path / "c", report_runs.messages(5, 2), ranks, {"inputs": other}),
+    ]
+    speed_up = r"made-up \({}\) [\d.]+ ms ([\d.]+|-) "
+    alike = readable(report.html(places[:2]))
+    assert [re.findall(speed_up.format(each), alike) for each in "ab"] == [["1.00"], ["1.00"]]
+    assert "different problems" not in alike
+    text = readable(report.html([places[0], places[2]]))
+    assert [re.findall(speed_up.format(each), text) for each in "ac"] == [["1.00"], ["-"]]
+    assert f"They differ in: {name}. Between such there is no speed-up." in text
+    differences = text.rindex("In what they differ")
+    assert text.index("What went into them", differences) < text.index("They differ in no p")
+
+
+@pytest.mark.core
+def test_a_run_that_was_stopped_says_what_it_reached(compile_c: Compiler, tmp_path: Path) -> None:
+    program = compile_c("turn", TEXT)
+    for name, until in (("early", "1 ns"), ("whole", "1 s")):
+        words: list[str | Path] = ["run", "-np", "2", "-m", "voyager", "--stop-at", until]
+        done = command_line.run(*words, "--out", name, "--", program, directory=tmp_path)
+        assert done.returncode == 0, done.stderr
+    text = readable(report.html([tmp_path / "early"]))
+    assert "MPI_Init to MPI_Finalize" not in text
+    assert "the start to the end" in text
+    assert "without a network" not in text
+    assert "The timeline has no packets" in text
+    assert "MPI_Init to MPI_Finalize" in readable(report.html([tmp_path / "whole"]))
+
+
+def test_many_ranks_take_no_memory_of_their_square(tmp_path: Path) -> None:
+    run = data.read(report_runs.write(tmp_path / "run", report_runs.messages(900, 300), 300))
+    few = pairs._pairs_of(run)
+    sent = run.messages.columns
+    assert sum(each.messages for each in few.values()) == 900
+    matrix = pairs._blocks(run, 3, {each: pair.bytes for each, pair in few.items()})
+    assert (len(matrix), len(matrix[0])) == (100, 100)
+    expected = numpy.zeros((100, 100), numpy.int64)
+    numpy.add.at(expected, (sent["source"] // 3, sent["destination"] // 3), sent["bytes"])
+    assert matrix == expected.tolist()
+    many = data.Run(
+        run.directory,
+        {"ranks": [{"rank": number, "waits": []} for number in range(60_000)]},
+        {}, {}, [], run.messages,
+    )  # fmt: skip
+    tracemalloc.start()
+    pairs.add(Page(""), many)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 20_000_000  # a matrix of them has 29 GB
 
 
 def test_what_is_no_run_is_said_in_a_line(chasqui: Run, tmp_path: Path) -> None:

@@ -15,12 +15,17 @@ from typing import Any, TypeAlias
 
 from chasqui.errors import InputError
 
-# What a part of a JSON file must be: a whole number that is not negative (`int`), a text (`str`), a
-# list of parts, an object with these names among others, or one of any names (`{str: part}`).
+# What a part of a JSON file must be: a whole number that is not negative (`int`), a text (`str`),
+# true or false (`bool`), a list of parts, an object with these names among others, or one of any
+# names (`{str: part}`).
 Shape: TypeAlias = "type | list[Shape] | dict[Any, Shape]"
 
 NUMBER_MAX = (1 << 64) - 1
-WORDS: dict[type, str] = {int: f"a number from 0 to {NUMBER_MAX}", str: "a text"}
+WORDS: dict[type, str] = {
+    int: f"a number from 0 to {NUMBER_MAX}", str: "a text", bool: "true or false",
+}  # fmt: skip
+SIZE_MAX = 1 << 30  # bytes of a file that is read at once: what is longer is none of a run's
+TEXT_MAX = 1 << 26  # of one that is read, or shown, by people
 
 
 def check_regular(path: Path) -> None:
@@ -38,15 +43,37 @@ def missing(path: Path, written_by: str) -> InputError:
     return InputError(f"{path}: no such file; {written_by} writes it")
 
 
-def read_json(path: Path, written_by: str, parse_float: Callable[[str], Any] | None = None) -> Any:
-    """What a JSON file holds, its fractions by `parse_float`. Raises InputError."""
+def read_bytes(path: Path, written_by: str, most: int = SIZE_MAX) -> bytes:
+    """What a regular file of up to `most` bytes holds. Raises InputError."""
     check_regular(path)
     try:
-        return json.loads(path.read_text(), parse_float=parse_float)
+        with path.open("rb") as file:
+            # What is known to be longer is not read first.
+            if os.fstat(file.fileno()).st_size <= most:
+                found = file.read(most + 1)
+                if len(found) <= most:
+                    return found
     except FileNotFoundError:
         raise missing(path, written_by) from None
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
+    raise InputError(f"{path}: longer than {most >> 20} MiB, which is the most that is read")
+
+
+def read_text(path: Path, written_by: str, most: int = SIZE_MAX, *, errors: str = "strict") -> str:
+    """The same as text. Raises InputError, also where it is none."""
+    content = read_bytes(path, written_by, most)
+    try:
+        return content.decode(errors=errors)
+    except UnicodeDecodeError as error:
+        raise damaged(str(path), str(error)) from None
+
+
+def read_json(path: Path, written_by: str, parse_float: Callable[[str], Any] | None = None) -> Any:
+    """What a JSON file holds, its fractions by `parse_float`. Raises InputError."""
+    content = read_bytes(path, written_by)
+    try:
+        return json.loads(content.decode(), parse_float=parse_float)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: damaged: {error}") from None
 

@@ -16,6 +16,8 @@ STAGES = (
     "first_access_ps", "last_access_ps",
 )  # fmt: skip
 NAMES = ("source", "sequence", "destination", "tag", "context", "bytes", "mechanism")
+KEYS = ("source", "sequence")  # which every message has
+COUNTED = (*KEYS, "destination", "bytes")  # from 0
 ABSENT = -(1 << 63)  # in `columns`, where a message has no such stage
 
 
@@ -66,9 +68,10 @@ def columns(path: Path) -> tuple[dict[str, Any], list[str]]:
     from pyarrow import compute
 
     table, present = _table(path)
-    if not {"source", "sequence"} <= set(present):
+    if not set(KEYS) <= set(present):
         raise damaged(str(path), "it lacks source or sequence")
-    names = sorted(set(table["mechanism"].to_pylist()) - {None}) if "mechanism" in present else []
+    mechanisms = _mechanisms(table, path) if "mechanism" in present else pyarrow.array([], "string")
+    names = sorted(set(mechanisms.to_pylist()) - {None})
     found = {}
     for name in (*NAMES, *STAGES):
         if name not in present:
@@ -76,12 +79,32 @@ def columns(path: Path) -> tuple[dict[str, Any], list[str]]:
             continue
         column = table[name]
         if name == "mechanism":
-            column = compute.index_in(column, pyarrow.array(names, pyarrow.string()))
+            column = compute.index_in(mechanisms, pyarrow.array(names, pyarrow.string()))
         try:
             found[name] = column.cast("int64").fill_null(ABSENT).to_numpy()
         except pyarrow.ArrowException:
             raise damaged(str(path), f"column {name} has larger numbers than times are") from None
+        if name in COUNTED and (lowest := compute.min(column).as_py()) is not None and lowest < 0:
+            raise damaged(str(path), f"column {name} has {lowest}")
+        if name in KEYS and column.null_count:
+            raise damaged(str(path), f"column {name} lacks a number")
     return found, names
+
+
+def _mechanisms(table: Any, path: Path) -> Any:
+    """That column as texts."""
+    import pyarrow
+
+    kind = table.schema.field("mechanism").type
+    is_text = pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)
+    if not (is_text or pyarrow.types.is_null(kind)):
+        raise damaged(str(path), "column mechanism has no names")
+    try:
+        found = table["mechanism"].cast("string")
+        found.validate(full=True)
+    except pyarrow.ArrowException:
+        raise damaged(str(path), "column mechanism has no names") from None
+    return found
 
 
 def _table(path: Path) -> tuple[Any, list[str]]:

@@ -47,6 +47,9 @@ def read(directory: Path) -> dict[str, Any]:
     if isinstance(profile, dict):
         profile.setdefault("firmware", [])  # where a machine has none
     check_shape(profile, SHAPE, str(path))
+    for rank in profile["ranks"]:
+        if "program" in rank:  # where ranks execute several
+            check_shape(rank["program"], str, f"{path}: ranks: program")
     found: dict[str, Any] = profile
     return found
 

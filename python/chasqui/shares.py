@@ -72,6 +72,7 @@ def longest_wait(summary: Mapping[str, Any]) -> Wait | None:
         for rank in summary["ranks"]
         for each in rank["waits"]
     ]
+    waits = [wait for wait in waits if wait[0]]
     if not waits:
         return None
     time_ps, rank, each = max(waits, key=lambda wait: (wait[0], -wait[1]))

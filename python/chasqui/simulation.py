@@ -427,6 +427,17 @@ def main_part_ps(summary: Mapping[str, Any]) -> int:
     return max(map(_finalizes_ps, ranks)) - max(map(_initialised_ps, ranks))
 
 
+def main_part_words(summary: Mapping[str, Any]) -> str:
+    """What that time is, where ranks did not call both."""
+    ranks = summary["ranks"]
+    began = sum(_call(rank, "MPI_Init")["count"] > 0 for rank in ranks)
+    ended = sum(_call(rank, "MPI_Finalize")["count"] > 0 for rank in ranks)
+    start = "MPI_Init" if began else "the start"
+    if ended == len(ranks):
+        return f"{start} to MPI_Finalize"
+    return f"{start} to the end" + (" or MPI_Finalize" if ended else "")
+
+
 def mpi_share(summary: Mapping[str, Any]) -> float | None:
     """The part of the ranks' time between MPI_Init and MPI_Finalize that they spent in MPI calls,
     0 to 1."""

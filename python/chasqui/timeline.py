@@ -22,6 +22,8 @@ UNITS_PS = {
     **{"s": 10**12, "min": 60 * 10**12, "h": 3600 * 10**12},
 }
 
+END_MAX = (1 << 63) - 1  # [ps] of a slice: what tables of them hold
+
 # Sizes in pixels.
 WIDTH = 1200
 NAMES = 190
@@ -137,6 +139,8 @@ def _add(event: dict[str, Any], place: str, processes: dict[int, str], result: T
         check_shape(event, SLICE, place)
         start = picoseconds(event.get("ts", ""))
         end = start + picoseconds(event.get("dur", ""))
+        if end > END_MAX:
+            raise ValueError(f"it ends after {END_MAX} ps")
         track = result.tracks[event["pid"], event["tid"]]
         arguments = event.get("args")
         returned = not isinstance(arguments, dict) or arguments.get("returned") != 0

@@ -49,8 +49,6 @@ def report(places: tuple[Path, ...], output: Path | None) -> None:
     from chasqui import report as reports
     from chasqui.files import check_replaced, write_text
 
-    if len(set(places)) < len(places):
-        raise InputError("named more than once: the same directory lies beside itself")
     if output is None:
         output = places[0] / reports.FILE if len(places) == 1 else Path(reports.FILE)
     elif output.suffix.lower() not in SUFFIXES:

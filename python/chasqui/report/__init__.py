@@ -25,6 +25,8 @@ def html(places: Sequence[Path]) -> str:
         if not place.is_dir():
             what = "not a directory" if place.exists() else "no such directory"
             raise InputError(f"{place}: {what}; a run's, logp's or an experiment's is expected")
+    if len({place.resolve() for place in places}) < len(places):
+        raise InputError("named more than once: the same directory lies beside itself")
     if any(experiments.is_experiment(place) for place in places):
         if len(places) > 1:
             raise InputError("an experiment has a page of its own: name its directory alone")
@@ -32,6 +34,8 @@ def html(places: Sequence[Path]) -> str:
         experiments.add(page, places[0])
         return page.html()
     measured = [figures.read(each) for each in places if figures.is_measurement(each)]
+    names = data.titles([each.machine for each in measured], [each.directory for each in measured])
+    measured = [each._replace(machine=name) for each, name in zip(measured, names, strict=True)]
     runs = [data.read(each) for each in places if not figures.is_measurement(each)]
     return _page(runs, measured).html()
 

@@ -6,16 +6,26 @@ report says by which option it would be there.
 
 from __future__ import annotations
 
+import ast
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chasqui import messages, profile, timeline
-from chasqui.errors import InputError
-from chasqui.files import NUMBER_MAX, Shape, check_shape, damaged, missing, read_json
+from chasqui.files import (
+    NUMBER_MAX,
+    TEXT_MAX,
+    Shape,
+    check_shape,
+    damaged,
+    missing,
+    read_json,
+    read_text,
+)
 from chasqui.shares import WAITS
 
 if TYPE_CHECKING:
@@ -38,6 +48,24 @@ SHAPE: Shape = {
     "stages": [{"name": str, "formula": str, "doc": str, "count": int}],
     "mechanisms": [{"name": str, "messages": int, "bytes": int, "end_to_end_ps": int}],
 }  # fmt: skip
+PROGRAM: Shape = {
+    "name": str, "first_rank": int, "ranks": int, "arguments": [str], "sha256": str,
+}  # fmt: skip
+# What not every summary has.
+PARTS: dict[str, Shape] = {
+    "limited_by": str,
+    "others_until_ps": int,
+    "inputs": {
+        "programs": [PROGRAM], "environment": {str: str}, "seed": int, "fast_forward": bool,
+    },
+    "replay": {
+        "rank": int, "ratio": str, "cycles_per_recorded_s": int, "is_same": bool,
+        **dict.fromkeys(("messages", "taken", "taken_otherwise", "sent", "sent_otherwise"), int),
+    },
+}  # fmt: skip
+STDIN: Shape = {"bytes": int, "sha256": str}
+FORMULA_MAX = 200  # letters; those of the simulator have up to 50
+TIME_MAX = (1 << 63) - 1  # [ps] what tables of them hold
 STAGE_TIMES = ("mean_ps", "min_ps", "median_ps", "max_ps")
 # A line of resolved.toml, as the simulator writes it.
 VALUE = re.compile(
@@ -45,6 +73,10 @@ VALUE = re.compile(
     \ssource\s=\s"((?:[^"\\]|\\.)*)"\s\}$""",
     re.VERBOSE,
 )
+
+
+# A line of profile.folded: functions from the outermost to the innermost, and cycles.
+CALL_PATH = re.compile(r"(.+) ([0-9]{1,20})")
 
 
 class Parameter(NamedTuple):
@@ -134,8 +166,32 @@ class Run:
         path = self.directory / FOLDED
         if not path.exists():
             return []
-        lines = (line.rpartition(" ") for line in path.read_text(errors="replace").splitlines())
-        return [(stack.split(";"), int(count)) for stack, _, count in lines if count.isdigit()]
+        text = read_text(path, "`chasqui run --profile`", errors="replace")
+        found = []
+        for number, line in enumerate(text.splitlines(), 1):
+            match = CALL_PATH.fullmatch(line)
+            if match is None:
+                place = f"{path}: line {number}"
+                raise damaged(place, "a call path and its cycles are expected")
+            found.append((match[1].split(";"), int(match[2])))
+        return found
+
+
+def titles(machines: Sequence[str], directories: Sequence[Path]) -> list[str]:
+    """Machines' names; where several are of one machine, with their directories as far as these
+    differ. No two are alike, if no two directories are the same."""
+    places = [each.resolve() for each in directories]
+    found = []
+    for machine, place in zip(machines, places, strict=True):
+        alike = [other for name, other in zip(machines, places, strict=True) if name == machine]
+        if len(alike) == 1:
+            found.append(machine)
+            continue
+        shared = len(Path(os.path.commonpath(alike)).parts)
+        # Of one that another lies in, its name is left.
+        start = min(shared, *(len(other.parts) - 1 for other in alike))
+        found.append(f"{machine} ({Path(*place.parts[start:])})")
+    return found
 
 
 def is_run(directory: Path) -> bool:
@@ -149,6 +205,7 @@ def read(directory: Path) -> Run:
         raise missing(path, "`chasqui run`")
     summary = read_json(path, "`chasqui run`")
     check_shape(summary, SHAPE, str(path))
+    _check_parts(summary, str(path))
     _check_numbers(summary, str(path))
     return Run(
         directory,
@@ -160,15 +217,44 @@ def read(directory: Path) -> Run:
     )
 
 
+def _check_parts(summary: Mapping[str, Any], place: str) -> None:
+    """Raises InputError where what only some summaries have is there, and of another shape."""
+    for name, shape in PARTS.items():
+        if name in summary:
+            check_shape(summary[name], shape, f"{place}: {name}")
+    if "stdin" in summary.get("inputs", {}):
+        check_shape(summary["inputs"]["stdin"], STDIN, f"{place}: inputs: stdin")
+
+
 def _check_numbers(summary: Mapping[str, Any], place: str) -> None:
-    """Raises InputError where ranks are not 0, 1, 2 …, or a part's times, which may be below 0, are
-    no whole numbers."""
+    """Raises InputError where ranks are not 0, 1, 2 …, a wait is longer than times are, or a part's
+    times, which may be below 0, are no whole numbers."""
+    if not summary["ranks"]:
+        raise damaged(place, "it has no ranks")
     if [each["rank"] for each in summary["ranks"]] != list(range(len(summary["ranks"]))):
         raise damaged(place, "ranks are not 0, 1, 2 and so on")
+    for wait in (each for rank in summary["ranks"] for each in rank["waits"]):
+        if sum(wait[part] for part in WAITS) > TIME_MAX:
+            raise damaged(f"{place}: ranks: waits", f"longer than {TIME_MAX} ps")
     for stage in summary["stages"]:
         for name in STAGE_TIMES:
             if type(stage.get(name)) is not int or abs(stage[name]) > NUMBER_MAX:
                 raise damaged(f"{place}: stages: {name}", "a whole number is expected")
+        if not _is_formula(stage["formula"]):
+            raise damaged(f"{place}: stages: formula", "a difference of stages is expected")
+
+
+def _is_formula(text: str) -> bool:
+    """Of stages, or in words (`before it of the same source`). What is longer than any is not
+    parsed: it may be nested as deep as it likes."""
+    if len(text) > FORMULA_MAX:
+        return False
+    try:
+        tree = ast.parse(text, mode="eval")
+    except (SyntaxError, ValueError):
+        return True
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return bool(names - {"max"})
 
 
 def _object(path: Path) -> dict[str, Any]:
@@ -179,12 +265,7 @@ def _object(path: Path) -> dict[str, Any]:
 
 def parameters(path: Path) -> list[Parameter]:
     """What resolved.toml says of every parameter."""
-    try:
-        lines = path.read_text().splitlines()
-    except FileNotFoundError:
-        raise missing(path, "`chasqui run`") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: {getattr(error, 'strerror', None) or 'damaged'}") from None
+    lines = read_text(path, "`chasqui run`", TEXT_MAX).splitlines()
     found: list[Parameter] = []
     section = ""
     doc: list[str] = []

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import base64
 import csv
+import io
 import itertools
 from pathlib import Path
 
-from chasqui.errors import InputError
 from chasqui.experiment import running
-from chasqui.files import check_shape, read_json
+from chasqui.files import TEXT_MAX, check_shape, damaged, read_bytes, read_json, read_text
 from chasqui.report.frame import Page, Raw, folded, join, note, paragraph, table, tag
 
 PICTURE, REPORT, RESULTS = "picture.svg", "report.txt", "results.csv"
+EXPERIMENT = "`chasqui experiment`"
 ROWS_MAX = 5000  # of a table in the page
 
 
@@ -21,7 +22,7 @@ def is_experiment(directory: Path) -> bool:
 
 
 def add(page: Page, directory: Path) -> None:
-    stamp = read_json(directory / running.STAMP, "`chasqui experiment`")
+    stamp = read_json(directory / running.STAMP, EXPERIMENT)
     check_shape(stamp, {"experiment": str, "version": str}, str(directory / running.STAMP))
     name = stamp["experiment"]
     report = _text(directory / REPORT)
@@ -50,12 +51,7 @@ def add(page: Page, directory: Path) -> None:
 
 
 def _text(path: Path) -> str:
-    try:
-        return path.read_text()
-    except FileNotFoundError:
-        return ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: {getattr(error, 'strerror', None) or 'no text'}") from None
+    return read_text(path, EXPERIMENT, TEXT_MAX) if path.exists() else ""
 
 
 def _question(name: str) -> Raw:
@@ -81,7 +77,7 @@ def _picture(directory: Path) -> Raw:
     path = directory / PICTURE
     if not path.exists():
         return note("The experiment draws none.")
-    data = base64.b64encode(path.read_bytes()).decode()
+    data = base64.b64encode(read_bytes(path, EXPERIMENT, TEXT_MAX)).decode()
     source = f"data:image/svg+xml;base64,{data}"
     return tag(
         "figure",
@@ -95,13 +91,13 @@ def _tables(directory: Path) -> list[Path]:
 
 
 def _table(path: Path) -> Raw:
+    lines = io.StringIO(read_text(path, EXPERIMENT, TEXT_MAX), newline="")
     try:
-        with path.open(newline="") as file:
-            rows = list(itertools.islice(csv.reader(file), ROWS_MAX + 1))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: damaged: {error}") from None
+        rows = list(itertools.islice(csv.reader(lines), ROWS_MAX + 1))
+    except csv.Error as error:
+        raise damaged(str(path), str(error)) from None
     if not rows:
-        raise InputError(f"{path}: damaged: it has no line")
+        raise damaged(str(path), "it has no line")
     header, cells = [name.replace("_", " ") for name in rows[0]], rows[1:]
     left = tuple(at for at in range(len(header)) if not _is_number(cells, at))
     more = note(f"The first {ROWS_MAX} rows.") if len(cells) == ROWS_MAX else ""

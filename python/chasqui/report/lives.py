@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from chasqui.histogram import class_of
 from chasqui.messages import ABSENT
 from chasqui.report import palette
-from chasqui.report.data import Messages, Run
+from chasqui.report.data import TIME_MAX, Messages, Run
 from chasqui.report.frame import Page, Raw, folded, note, table
 from chasqui.text import ns, number
 
@@ -82,7 +82,7 @@ def _value(node: ast.expr, columns: Mapping[str, NDArray[Any]]) -> Any:
     match node:
         case ast.Name(id=name):
             return columns[f"{name}_ps"]
-        case ast.Constant(value=int(value)):
+        case ast.Constant(value=int(value)) if value <= TIME_MAX:
             return value
         case ast.BinOp(left=left, op=ast.Sub(), right=right):
             a, b = _value(left, columns), _value(right, columns)

@@ -184,7 +184,7 @@ def _units(page: Page, run: Run) -> list[Raw]:
         name = label(track)
         found[name] = numpy.minimum(occupancy(starts, ends, edges), 1.0)
     if not found:
-        return [note("The timeline has no links and no NIs, as on a machine without a network.")]
+        return [note("The timeline has no packets on links and in NIs.")]
     busiest = set(sorted(found, key=lambda name: -found[name].sum())[:TRACKS_SHOWN])
     shown = {name: each for name, each in found.items() if name in busiest}
     return [

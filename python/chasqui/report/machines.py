@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from chasqui import comparison, shares, simulation
-from chasqui.report import lives, overview, palette, parameters
+from chasqui.report import data, lives, overview, palette, parameters, problems
 from chasqui.report.data import Run
 from chasqui.report.frame import Page, Raw, folded, join, note, table, tag
 from chasqui.text import number, simulated_time
@@ -23,36 +23,34 @@ def add(page: Page, runs: Sequence[Run]) -> None:
         for name, run in zip(names, runs, strict=True)
     ]
     programs = dict.fromkeys(str(run.summary["program"]) for run in runs)
+    others = problems.differing(runs)
     page.header = join(
         [
             tag("p", "Chasqui: a comparison", class_="kind"),
             tag("h1", f"{', '.join(programs)} on {', '.join(names)}"),
             *(tag("p", tag("code", shlex.join(run.command)), class_="command") for run in runs),
-            *(overview.warnings(run) for run in runs if rows[runs.index(run)].reason),
-            tag(
-                "div",
-                "These are runs of different programs.",
-                class_="warning",
-                role="note",
-            )
-            if len(programs) > 1
-            else "",
+            *(overview.warnings(run) for run, row in zip(runs, rows, strict=True) if row.reason),
+            tag("div", problems.warning(others), class_="warning", role="note") if others else "",
         ]
     )
-    page.section("machines", "Side by side", *_times(page, rows))
+    page.section(
+        "machines",
+        "Side by side",
+        *_times(page, rows, [problems.are_alike(runs[0], run) for run in runs]),
+    )
     page.section("shares", "Where the ranks' time went", *_shares(page, rows))
     page.section("stages", "Where the messages' lives went", *_stages(page, rows))
     page.section("spread", "End to end, by size", _boxes(page, names, runs))
-    page.section("differences", "In what they differ", parameters.differing(names, runs))
+    page.section(
+        "differences",
+        "In what they differ",
+        problems.shown(names, others),
+        parameters.differing(names, runs),
+    )
 
 
 def titles(runs: Sequence[Run]) -> list[str]:
-    """Machines' names; with their directories where runs are of one machine."""
-    machines = [run.machine for run in runs]
-    return [
-        run.machine if machines.count(run.machine) == 1 else f"{run.machine} ({run.name})"
-        for run in runs
-    ]
+    return data.titles([run.machine for run in runs], [run.directory for run in runs])
 
 
 def _reason(run: Run) -> str | None:
@@ -62,7 +60,8 @@ def _reason(run: Run) -> str | None:
     return f"exit status {status}" if status else None
 
 
-def _times(page: Page, rows: Sequence[comparison.Row]) -> list[Raw]:
+def _times(page: Page, rows: Sequence[comparison.Row], comparable: Sequence[bool]) -> list[Raw]:
+    """A speed-up only of what is `comparable` with the first of them."""
     entries = comparison.as_json(rows)
 
     def time(ps: int | None) -> str:
@@ -72,22 +71,24 @@ def _times(page: Page, rows: Sequence[comparison.Row]) -> list[Raw]:
         [
             each["machine"],
             time(each["init_to_finalize_ps"]),
-            f"{each['speed_up']:.2f}" if each["speed_up"] is not None else "-",
+            f"{each['speed_up']:.2f}" if each["speed_up"] is not None and is_one else "-",
             f"{each['mpi_share']:.1%}" if each["mpi_share"] is not None else "-",
             time(each["time_ps"]),
             number(each["messages"]),
             number(each["latency_ns"], 4),
             (each["reason"] or "").partition("\n")[0],
         ]
-        for each in entries
+        for each, is_one in zip(entries, comparable, strict=True)
     ]
     header = ["machine", "Init to Finalize", "speed-up", "in MPI", "whole run", "messages",
               "latency [ns]", "reason" if any(row.reason for row in rows) else ""]  # fmt: skip
-    known = [each for each in entries if each["init_to_finalize_ps"] is not None]
+    known = [
+        (at, each) for at, each in enumerate(entries) if each["init_to_finalize_ps"] is not None
+    ]
     trace = {
-        "type": "bar", "orientation": "h", "y": [each["machine"] for each in known],
-        "x": [each["init_to_finalize_ps"] / PS_PER_US for each in known],
-        "marker": {"color": [_colour(rows, each["machine"]) for each in known]},
+        "type": "bar", "orientation": "h", "y": [each["machine"] for _, each in known],
+        "x": [each["init_to_finalize_ps"] / PS_PER_US for _, each in known],
+        "marker": {"color": [_colour(at) for at, _ in known]},
         "hovertemplate": "%{y}: %{x:,.4~g} us<extra></extra>",
     }  # fmt: skip
     layout = {
@@ -99,21 +100,22 @@ def _times(page: Page, rows: Sequence[comparison.Row]) -> list[Raw]:
     return [page.chart("times", [trace], layout, "Bars: times"), *found] if known else found
 
 
-def _colour(rows: Sequence[comparison.Row], machine: str) -> str:
-    number_ = next(at for at, row in enumerate(rows) if row.machine == machine)
-    return palette.SEVERAL[number_ % len(palette.SEVERAL)]
+def _colour(at: int) -> str:
+    """Of the run of that number."""
+    return palette.SEVERAL[at % len(palette.SEVERAL)]
 
 
 def _shares(page: Page, rows: Sequence[comparison.Row]) -> list[Raw]:
-    whole = {row.machine: row.shares() for row in rows}
-    names = dict.fromkeys(name for each in whole.values() for name in each)
-    shown = [n for n in names if max(e.get(n, 0.0) for e in whole.values()) >= SHARE_SHOWN]
+    machines = [row.machine for row in rows]
+    whole = [row.shares() for row in rows]
+    names = dict.fromkeys(name for each in whole for name in each)
+    shown = [n for n in names if max(e.get(n, 0.0) for e in whole) >= SHARE_SHOWN]
     if not shown:
         return [note("No rank took any time.")]
     traces = [
         {
-            "type": "bar", "orientation": "h", "name": name, "y": list(whole),
-            "x": [round(100 * each.get(name, 0.0), 2) for each in whole.values()],
+            "type": "bar", "orientation": "h", "name": name, "y": machines,
+            "x": [round(100 * each.get(name, 0.0), 2) for each in whole],
             "marker": {"color": palette.SHARES_BY_NAME.get(name, palette.GREY),
                        "line": {"width": 0}},
             "hovertemplate": f"%{{y}}: {name} %{{x:.1f}} %<extra></extra>",
@@ -126,23 +128,24 @@ def _shares(page: Page, rows: Sequence[comparison.Row]) -> list[Raw]:
         "yaxis": {"autorange": "reversed", "automargin": True, "type": "category"},
     }  # fmt: skip
     chart = page.chart("shares", traces, layout, "Stacked bars: shares of the ranks' time")
-    calls = {row.machine: row.call_shares() for row in rows}
+    calls = [row.call_shares() for row in rows]
     cells = []
     for name in shown:
-        cells.append([name, *(f"{each.get(name, 0.0):.1%}" for each in whole.values())])
+        cells.append([name, *(f"{each.get(name, 0.0):.1%}" for each in whole)])
         if name == shares.SOFTWARE:
-            of_calls = dict.fromkeys(name for each in calls.values() for name in each)
+            of_calls = dict.fromkeys(name for each in calls for name in each)
             cells += [
-                [f"of it {call}", *(f"{each.get(call, 0.0):.1%}" for each in calls.values())]
+                [f"of it {call}", *(f"{each.get(call, 0.0):.1%}" for each in calls)]
                 for call in of_calls
-                if max(each.get(call, 0.0) for each in calls.values()) >= SHARE_SHOWN
+                if max(each.get(call, 0.0) for each in calls) >= SHARE_SHOWN
             ]
-    return [chart, folded("Figures", table(["share", *whole], cells))]
+    return [chart, folded("Figures", table(["share", *machines], cells))]
 
 
 def _stages(page: Page, rows: Sequence[comparison.Row]) -> list[Raw]:
     names = comparison.stage_names(rows)
-    ran = [row for row in rows if row.stages()]
+    numbered = [(at, row) for at, row in enumerate(rows) if row.stages()]
+    ran = [row for _, row in numbered]
     if not names or not ran:
         return [note("None of them had messages.")]
     traces = [
@@ -150,10 +153,10 @@ def _stages(page: Page, rows: Sequence[comparison.Row]) -> list[Raw]:
             "type": "bar", "name": row.machine,
             "x": [name.replace("_", " ") for name in names],
             "y": [row.mean_ns(name) for name in names],
-            "marker": {"color": _colour(rows, row.machine)},
+            "marker": {"color": _colour(at)},
             "hovertemplate": "%{x}: %{y:,.4~g} ns<extra>" + row.machine + "</extra>",
         }
-        for row in ran
+        for at, row in numbered
     ]  # fmt: skip
     layout = {
         "height": 420, "barmode": "group", "legend": "below",
@@ -199,8 +202,7 @@ def _boxes(page: Page, names: Sequence[str], runs: Sequence[Run]) -> Raw:
                 boxes.append((lives.Group(name, most, rows), spread))
         if boxes:
             sizes |= {group.most for group, _ in boxes}
-            colour = palette.SEVERAL[number_ % len(palette.SEVERAL)]
-            traces.append(lives.box(name, boxes, colour))
+            traces.append(lives.box(name, boxes, _colour(number_)))
     if not traces:
         return note("None of them had messages.")
     return page.chart(

@@ -65,7 +65,7 @@ def _figures(run: Run) -> Raw:
     share = simulation.mpi_share(summary)
     rows: list[tuple[str, str]] = [
         ("simulated time", simulated_time(summary["time_ps"])),
-        ("MPI_Init to MPI_Finalize", simulated_time(simulation.main_part_ps(summary))),
+        (simulation.main_part_words(summary), simulated_time(simulation.main_part_ps(summary))),
         ("of it in MPI calls", "-" if share is None else f"{share:.1%}"),
         ("ranks", number(run.ranks)),
         ("messages", number(summary["messages"])),

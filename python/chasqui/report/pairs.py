@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from chasqui import shares
 from chasqui.messages import ABSENT
@@ -10,27 +12,36 @@ from chasqui.report.data import Run
 from chasqui.report.frame import Page, Raw, folded, note, table, tag
 from chasqui.text import number, simulated_time
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 PS_PER_US = 10**6
 SIDE_MAX = 128  # of a matrix; with more ranks some come together
 PAIRS_SHOWN = 100
 
 
+@dataclass
+class Pair:
+    """What one rank sent to another, and how long it waited for it."""
+
+    messages: int = 0
+    bytes: int = 0
+    wait_ps: int = 0
+
+
 def add(page: Page, run: Run) -> None:
-    counts, sizes = _traffic(run)
-    waits = _waits(run)
-    if not counts.any() and not waits.any():
+    pairs = _pairs_of(run)
+    if not pairs:
         page.section("pairs", "Rank by rank", note("No rank sent to another or waited for one."))
         return
     step = -(-run.ranks // SIDE_MAX)
     charts = tag(
         "div",
-        _matrix(page, "bytes", _joined(sizes, step), step, "bytes sent", "from rank", "to rank"),
         _matrix(
-            page, "waits", _joined(waits // PS_PER_US, step), step, "waiting [us]", "rank",
-            "waits for rank",
+            page, "bytes", _blocks(run, step, {each: pair.bytes for each, pair in pairs.items()}),
+            step, "bytes sent", "from rank", "to rank",
+        ),
+        _matrix(
+            page, "waits",
+            _blocks(run, step, {each: pair.wait_ps for each, pair in pairs.items()}, PS_PER_US),
+            step, "waiting [us]", "rank", "waits for rank",
         ),
         class_="pair",
     )  # fmt: skip
@@ -44,58 +55,56 @@ def add(page: Page, run: Run) -> None:
         ),
         note(f"A field stands for {step} by {step} ranks.") if step > 1 else "",
         charts,
-        folded(f"Figures: the {PAIRS_SHOWN} pairs with the most", _pairs(counts, sizes, waits)),
+        folded(f"Figures: the {PAIRS_SHOWN} pairs with the most", _table(pairs)),
     )
 
 
-def _traffic(run: Run) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Messages and their bytes, by source and destination."""
+def _pairs_of(run: Run) -> dict[tuple[int, int], Pair]:
+    """Those of which the first sent to the second, or waited for it. They are few of all that
+    there could be, of many ranks."""
     import numpy
 
-    counts = numpy.zeros((run.ranks, run.ranks), numpy.int64)
-    sizes = counts.copy()
+    found: dict[tuple[int, int], Pair] = {}
     columns = run.messages.columns
     source, destination = columns["source"], columns["destination"]
     there = (destination >= 0) & (destination < run.ranks) & (source < run.ranks)
     there &= columns["bytes"] != ABSENT
-    where = (source[there], destination[there])
-    numpy.add.at(counts, where, 1)
+    keys, where, counts = numpy.unique(
+        source[there] * run.ranks + destination[there], return_inverse=True, return_counts=True
+    )
+    sizes = numpy.zeros(len(keys), numpy.int64)
     numpy.add.at(sizes, where, columns["bytes"][there])
-    return counts, sizes
-
-
-def _waits(run: Run) -> NDArray[Any]:
-    """Time for which a rank waited for another [ps]."""
-    import numpy
-
-    found = numpy.zeros((run.ranks, run.ranks), numpy.int64)
+    for key, count, size in zip(keys.tolist(), counts.tolist(), sizes.tolist(), strict=True):
+        found[divmod(key, run.ranks)] = Pair(count, size)
     for rank in run.summary["ranks"]:
         for wait in rank["waits"]:
-            if rank["rank"] < run.ranks and wait["peer"] < run.ranks:
-                found[rank["rank"], wait["peer"]] += sum(wait.get(part, 0) for part in shares.WAITS)
+            time_ps = sum(wait[part] for part in shares.WAITS)
+            if time_ps and wait["peer"] < run.ranks:
+                found.setdefault((rank["rank"], wait["peer"]), Pair()).wait_ps += time_ps
     return found
 
 
-def _joined(matrix: NDArray[Any], step: int) -> NDArray[Any]:
-    """So many rows, and columns, as one: their sum."""
-    import numpy
-
-    if step == 1:
-        return matrix
-    edges = range(0, len(matrix), step)
-    return numpy.add.reduceat(numpy.add.reduceat(matrix, edges, axis=0), edges, axis=1)
+def _blocks(
+    run: Run, step: int, values: Mapping[tuple[int, int], int], unit: int = 1
+) -> list[list[int]]:
+    """Sums over so many rows and columns as one: no matrix is larger than it is shown."""
+    side = -(-run.ranks // step)
+    found = [[0] * side for _ in range(side)]
+    for (first, second), value in values.items():
+        found[first // step][second // step] += value
+    return [[each // unit for each in line] for line in found]
 
 
 def _matrix(
-    page: Page, name: str, matrix: NDArray[Any], step: int, what: str, row: str, column: str
+    page: Page, name: str, matrix: list[list[int]], step: int, what: str, row: str, column: str
 ) -> Raw:
-    if not matrix.any():
+    if not any(map(any, matrix)):
         return note(f"No {what.partition(' [')[0]}.")
     ranks = list(range(0, len(matrix) * step, step))
     trace = {
         "type": "heatmap", "x": ranks, "y": ranks, "colorscale": "theme", "zmin": 0,
-        "zmax": int(matrix.max()),
-        "z": [[int(each) or None for each in line] for line in matrix],
+        "zmax": max(map(max, matrix)),
+        "z": [[each or None for each in line] for line in matrix],
         "hovertemplate": f"{row} %{{y}}, {column} %{{x}}: %{{z:,}}<extra></extra>",
         "hoverongaps": False,
         "colorbar": {"thickness": 10, "len": 0.9, "outlinewidth": 0},
@@ -113,21 +122,22 @@ def _matrix(
     return page.chart(name, [trace], layout, f"Matrix of ranks: {what}")
 
 
-def _pairs(counts: NDArray[Any], sizes: NDArray[Any], waits: NDArray[Any]) -> Raw:
+def _table(pairs: Mapping[tuple[int, int], Pair]) -> Raw:
     """Those that sent, or waited for one another, the most first."""
-    import numpy
 
-    pairs = [tuple(map(int, each)) for each in numpy.argwhere((counts > 0) | (waits > 0))]
-    pairs.sort(key=lambda each: (-sizes[each], -waits[each], each))
+    def order(item: tuple[tuple[int, int], Pair]) -> tuple[int, int, tuple[int, int]]:
+        return -item[1].bytes, -item[1].wait_ps, item[0]
+
+    nothing = Pair()
     rows = [
         [
             f"{source} to {destination}",
-            number(int(counts[source, destination])),
-            number(int(sizes[source, destination])),
-            simulated_time(int(waits[source, destination])),
-            simulated_time(int(waits[destination, source])),
+            number(pair.messages),
+            number(pair.bytes),
+            simulated_time(pair.wait_ps),
+            simulated_time(pairs.get((destination, source), nothing).wait_ps),
         ]
-        for source, destination in pairs[:PAIRS_SHOWN]
+        for (source, destination), pair in sorted(pairs.items(), key=order)[:PAIRS_SHOWN]
     ]
     header = ["ranks", "messages", "bytes", "the first waited for the second",
               "the second waited for the first"]  # fmt: skip

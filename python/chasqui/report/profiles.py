@@ -61,7 +61,7 @@ def _causes(found: dict[str, Any]) -> Raw:
 
 
 def _flames(page: Page, run: Run) -> Raw:
-    figures = {kind: _flame(totals) for kind, totals in _totals(run.folded).items()}
+    figures = {kind: _flame(totals) for kind, totals in _totals(run).items()}
     if not figures:
         return note(f"No flame graph: {run.name} has no profile.folded.")
     return page.choice("flames", "Of", figures, "Flame graph; the table has the same functions")
@@ -92,15 +92,20 @@ def _flame(totals: dict[tuple[str, ...], int]) -> tuple[list[dict[str, Any]], di
     return [trace], layout
 
 
-def _totals(lines: list[tuple[list[str], int]]) -> dict[str, dict[tuple[str, ...], int]]:
+def _totals(run: Run) -> dict[str, dict[tuple[str, ...], int]]:
     """Cycles of each call path with those below it: of all ranks together, and of all processors of
-    a kind."""
+    a kind. Where ranks execute several programs, a path begins with its program."""
+    ranks = run.profile["ranks"] if run.profile else []
+    programs = {f"rank {each['rank']}": each["program"] for each in ranks if "program" in each}
     found: dict[str, dict[tuple[str, ...], int]] = {}
-    for stack, cycles in lines:
+    for stack, cycles in run.folded:
         kind = "all ranks" if stack[0].startswith("rank ") else stack[0].partition(" of node")[0]
         totals = found.setdefault(kind, {})
-        for depth in range(len(stack)):
-            path = tuple(stack[1 : depth + 1])
+        frames = stack[1:]
+        if stack[0] in programs:
+            frames = [programs[stack[0]], *frames]
+        for depth in range(len(frames) + 1):
+            path = tuple(frames[:depth])
             totals[path] = totals.get(path, 0) + cycles
     return found
 

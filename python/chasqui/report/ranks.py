@@ -18,9 +18,6 @@ PS_PER_US = 10**6
 
 def add(page: Page, run: Run) -> None:
     ranks = run.summary["ranks"]
-    if not ranks:
-        page.section("ranks", "Time by rank", note("The run had no ranks."))
-        return
     height = min(HEIGHT_MAX, 170 + ROW * len(ranks))
     page.section(
         "ranks",

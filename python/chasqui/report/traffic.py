@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from chasqui import simulation
+from chasqui import simulation, timeline
+from chasqui.files import damaged
 from chasqui.histogram import CONTEXTS
 from chasqui.messages import ABSENT, STAGES
 from chasqui.report import columns, palette
@@ -21,8 +22,9 @@ MESSAGES_MAX = 100_000  # in the page; of more, evenly chosen ones
 PACKED_MAX = 5_400_000  # bytes of them: beside two of the library, and what a page has else
 CALLS_MAX = 60_000  # in the page; of more, the longest
 LONGEST = 10
+DIGITS_MAX = 9  # of a rank
 PS_PER_US = 10**6
-RANK = re.compile(r"rank (\d+)")
+RANK = re.compile(r"rank ([0-9]+)")
 # The stages of a life in words.
 STAGE_WORDS = {
     "call": "the sender calls MPI", "ready": "handed to the NI",
@@ -125,28 +127,32 @@ def _calls(run: Run) -> dict[str, Any]:
     """The calls that the timeline kept."""
     import numpy
 
-    found: list[tuple[int, int, int, int, int]] = []
+    found: list[tuple[int, int, int, int, int, int]] = []
     names: dict[str, int] = {}
     kinds = {kind: number for number, (kind, _, _) in enumerate(KINDS)}
     for track in run.timeline.tracks.values() if run.timeline else ():
         match = RANK.fullmatch(track.process)
         if match is None or track.name != "MPI calls":
             continue
+        rank = int(match[1]) if len(match[1]) <= DIGITS_MAX else run.ranks
+        if rank >= run.ranks:
+            place = str(run.directory / timeline.FILE)
+            raise damaged(place, f"{track.process[:40]}, of {run.ranks} ranks")
         for each in track.slices:
             name = names.setdefault(each.name, len(names))
             kind = kinds[kind_of(each.name)[0]]
-            open_end = 0 if each.returned else 1
-            found.append((int(match[1]), name, kind, each.start_ps, each.end_ps * 2 + open_end))
-    found.sort(key=lambda each: (-(each[4] // 2 - each[3]), each))
-    table_ = numpy.array(found[:CALLS_MAX], numpy.int64).reshape(-1, 5)
+            is_open = 0 if each.returned else 1
+            found.append((rank, name, kind, each.start_ps, each.end_ps, is_open))
+    found.sort(key=lambda each: (each[3] - each[4], each))
+    table_ = numpy.array(found[:CALLS_MAX], numpy.int64).reshape(-1, 6)
     table_ = table_[numpy.lexsort((table_[:, 3], table_[:, 0]))]
     packed = {
         "rank": table_[:, 0],
         "name": table_[:, 1],
         "kind": table_[:, 2],
         "start_ps": table_[:, 3],
-        "length_ps": table_[:, 4] // 2 - table_[:, 3],
-        "open": table_[:, 4] % 2,
+        "length_ps": table_[:, 4] - table_[:, 3],
+        "open": table_[:, 5],
     }
     return {
         **columns.pack(packed),
