@@ -66,6 +66,28 @@ def test_the_summary_has_what_decides_the_results(
     assert host["processors"] >= 1
 
 
+def test_a_jobs_inputs_have_those_of_the_others(
+    chasqui: Run, examples: Path, tmp_path: Path
+) -> None:
+    ring = str(examples / "ring")
+    jobs = ["--job", f"-np 3 {ring} -l 2", "--job", f"-np 1 {ring} -l 3"]
+    words = ["run", "-q", "-np", "2", "-m", "voyager", "--out", "it"]
+    done = chasqui(*words, "--set", "node.harts=3", *jobs, "--", ring, "-l", "1")
+    assert done.returncode == 0, done.stderr
+    found = [read(tmp_path / "it" / f"job{number}")["inputs"] for number in range(3)]
+    own = [(each["programs"], each["environment"]) for each in found]
+    assert [programs[0]["arguments"] for programs, _ in own] == [
+        ["-l", "1"],
+        ["-l", "2"],
+        ["-l", "3"],
+    ]
+    for number, each in enumerate(found):
+        assert [(other["programs"], other["environment"]) for other in each["beside"]] == [
+            inputs for at, inputs in enumerate(own) if at != number
+        ]
+        assert [other["job"] for other in each["beside"]] == [n for n in range(3) if n != number]
+
+
 @pytest.mark.parametrize(
     ("options", "images"),
     [

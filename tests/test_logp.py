@@ -76,7 +76,10 @@ def test_g_below_o_is_a_bound_where_no_size_shows_it() -> None:
     # An upper bound: what the processor needs.
     assert found.g.is_bound
     assert found.g.value == PARAMETERS["o_send"] + BETWEEN_PS
-    assert found.reasons["g"] == "the sender limits the stream of 1 B, the network interface none"
+    assert (
+        found.reasons["g"]
+        == "the sender limits the stream of 1 B; the network interface limits no stream"
+    )
     assert {size.limited_by for size in found.sizes} == {"sender"}
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -104,6 +105,19 @@ def test_each_rank_runs_its_program(
     digits = [each["sha256"] for each in summary["inputs"]["programs"]]
     files = (programs[0], programs[1], programs[1])
     assert digits == [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
+
+
+def test_long_names_make_no_name_that_is_too_long(
+    chasqui: Run, compile_c: Compiler, tmp_path: Path
+) -> None:
+    program = compile_c("short", "int main(void) { return 0; }\n")
+    names = [letter * 200 for letter in "abc"]
+    for name in names:
+        shutil.copy(program, tmp_path / name)
+    done = chasqui("run", "-q", "--", *" : -np 1 ".join(f"./{name}" for name in names).split())
+    assert (done.returncode, done.stderr) == (0, "")
+    [run] = (tmp_path / "runs").iterdir()
+    assert run.name == "a" * 100 + "-loggp-1"
 
 
 @pytest.mark.parametrize("options", [[], ["--ranks-per-node", "2", "--set", "node.harts=2"]])

@@ -7,6 +7,7 @@ peers act on a link is tested in crates/machine/src/replay/tests.rs.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import random
@@ -122,6 +123,8 @@ def test_the_result_is_the_recorded_one(
         found = summary["replay"]
         assert found["is_same"]
         assert summary["outcome"] == "finished"
+        recording = hashlib.sha256(recordings[name].read_bytes()).hexdigest()
+        assert summary["inputs"]["recording_sha256"] == recording
         assert [rank["rank"] for rank in summary["ranks"]] == [0]
         assert found["messages"] == found["taken"] > 0
         assert found["sent"] == found["sent_recorded"] > 0

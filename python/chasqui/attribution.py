@@ -111,8 +111,8 @@ class Attribution:
             (each for each in [*self.factors, self.interaction()] if _is_known(each)),
             key=lambda each: -abs(math.log(_middle(each))),
         )
-        parts = [f"by {each.group} {_range(each)} times" for each in shown if _matters(each)]
-        of_it = f": {', '.join(parts)}" if parts else ""
+        parts = [f"{each.group} {_range(each)}" for each in shown if _matters(each)]
+        of_it = f". Factors of that: {', '.join(parts)}" if parts else ""
         unknown = [each.group for each in self.factors if not _is_known(each)]
         rest = f"; not known: {', '.join(unknown)}" if unknown else ""
         return f"{second} takes {self.ratio:.2f} times as long as {first}{of_it}{rest}."
@@ -144,7 +144,7 @@ def _range(factor: Factor) -> str:
     assert factor.on_first
     assert factor.on_second
     low, high = (f"{each:.2f}" for each in sorted((factor.on_first, factor.on_second)))
-    either = " (either way)" if float(low) < 1 < float(high) else ""
+    either = " (faster or slower)" if float(low) < 1 < float(high) else ""
     return low if low == high else f"{low} to {high}{either}"
 
 

@@ -444,7 +444,7 @@ def _gap(
         return Figure(shortest.gap.high, f"the stream of {size} is not steady")
     why = f"the {shortest.limited_by} limits the stream of {size}"
     if not limited:
-        return Figure(shortest.gap.mean, f"{why}, the network interface none")
+        return Figure(shortest.gap.mean, f"{why}; the network interface limits no stream")
     first = limited[0]
     rest = per_byte.less(first, first.gap)
     if first is shortest:

@@ -28,6 +28,7 @@ from chasqui.text import (
 )
 
 RUNS = Path("runs")
+NAME_MAX = 100  # letters of the programs, and of the machine, in the name of a run directory
 PROGRESS_AFTER_S = 1.0  # shorter runs show no progress line
 # Quanta that a run lasts so that yielding may pay: in fewer, a process hardly waits for a turn, and
 # each switch costs more than it saves.
@@ -294,7 +295,9 @@ def execute(job: Job) -> Result:
     if job.directory is not None:
         return _execute(job, job.directory)
     names = [short_name(Path(each).name) for each in program_names(job)]
-    stem = "-".join([*dict.fromkeys(names), short_name(job.machine)])
+    # A number follows, in what a file's name may have.
+    programs = "-".join(dict.fromkeys(names))[:NAME_MAX]
+    stem = f"{programs}-{short_name(job.machine)[:NAME_MAX]}"
     with numbered(stem) as directory:
         return _execute(job, directory)
 

@@ -1,5 +1,7 @@
 //! What tells contents from all others.
 
+use std::io::{self, Read, Write};
+
 use sha2::Digest;
 
 /// SHA-256 (FIPS 180-4) of bytes that come one after the other.
@@ -17,11 +19,32 @@ impl Sha256 {
         self.0.clone().finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
+    /// That of what `source` still holds.
+    ///
+    /// # Errors
+    /// When it can't be read.
+    pub fn of_rest(mut source: impl Read) -> io::Result<String> {
+        let mut hash = Sha256::default();
+        io::copy(&mut source, &mut hash)?;
+        Ok(hash.digits())
+    }
+
     /// That of `bytes`.
     pub fn of(bytes: &[u8]) -> String {
         let mut hash = Sha256::default();
         hash.update(bytes);
         hash.digits()
+    }
+}
+
+impl Write for Sha256 {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Sha256::update(self, bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -38,6 +61,7 @@ mod tests {
         parts.update(b"ab");
         parts.update(b"c");
         assert_eq!(parts.digits(), abc);
+        assert_eq!(Sha256::of_rest(&b"abc"[..]).expect("memory can be read"), abc);
         assert_eq!(
             Sha256::of(b"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
             "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"

@@ -98,6 +98,9 @@ fn what_may_be_read_or_written_is_ready() {
     assert_eq!(m.call(72, &[4, s, 0, 0, 0, 0]), EBADF);
     assert_eq!(m.words(s, 1), [1 << 3], "nothing is said where one is wrong");
     assert_eq!(m.call(72, &[MINUS_1, s, 0, 0, 0, 0]), EINVAL);
+    // Sets end where no descriptor can be.
+    m.put_words(s, &[&[0b1][..], &[0; 99]].concat());
+    assert_eq!(m.call(72, &[100_000, s, 0, 0, 0, 0]), 1);
     // Without any it is a timer: here of 5 s and 7 ns.
     m.put_words(s, &[5, 7]);
     let slept = m.outcome(72, &[0, 0, 0, 0, s, 0]);

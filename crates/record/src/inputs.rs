@@ -15,6 +15,12 @@ pub struct Inputs {
     /// What rank 0 has read of its standard input, if anything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stdin: Option<InputRead>,
+    /// SHA-256 of the recording, of which only one rank was simulated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recording_sha256: Option<String>,
+    /// The other jobs on the machine, in their order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<JobInput>,
     /// What of the machine's own software was there to run: kernel and firmware.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<ImageInput>,
@@ -39,6 +45,17 @@ pub struct ProgramInput {
     pub sha256: String,
     /// SHA-256 of the `libmpi.a` that it was linked with; `None`: the file does not say.
     pub library_sha256: Option<String>,
+}
+
+/// Another job on the same machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct JobInput {
+    /// Its number: that of its run directory.
+    pub job: u32,
+    /// Its programs, in the order of their ranks.
+    pub programs: Vec<ProgramInput>,
+    /// The environment of its ranks.
+    pub environment: BTreeMap<String, String>,
 }
 
 /// What was read of standard input.

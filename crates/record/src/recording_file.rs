@@ -8,12 +8,13 @@
 //! nothing would say what. The same recording gives the same bytes.
 
 use std::collections::HashSet;
-use std::io::{self, Write};
+use std::io::{self, Seek, Write};
 use std::path::Path;
 
 use chasqui_columns::{
     Bytes, Column, Layout, Row, RowAccessor, TableError, TableFile, TableWriter, is_whole,
 };
+use chasqui_files::Sha256;
 
 use crate::recording::{RankEnd, Recorded, Recording, RecordingError};
 use crate::stage::MessageId;
@@ -123,13 +124,13 @@ impl Recording {
         ends.chain(messages)
     }
 
-    /// Reads the recording in `path`.
+    /// The recording in `path`, and the SHA-256 of that file.
     ///
     /// # Errors
     /// When it can't be read, is damaged, or is no recording of this version.
-    pub fn read(path: &Path) -> Result<Recording, RecordingError> {
+    pub fn read(path: &Path) -> Result<(Recording, String), RecordingError> {
         let error = |what: &dyn std::fmt::Display| RecordingError::new(path, what);
-        let file = chasqui_files::open(path).map_err(|e| error(&e))?;
+        let mut file = chasqui_files::open(path).map_err(|e| error(&e))?;
         match is_whole(&file).map_err(|e| error(&e))? {
             Some(true) => {}
             Some(false) => return Err(error(&"damaged: its checksum is not that of its bytes")),
@@ -139,6 +140,8 @@ impl Recording {
                 ));
             }
         }
+        let sha256 = Sha256::of_rest(&file).map_err(|e| error(&e))?;
+        file.rewind().map_err(|e| error(&e))?;
         let file = TableFile::new(file).map_err(|e| error(&e))?;
         match file.metadata(VERSION_KEY) {
             Some(VERSION) => {}
@@ -167,7 +170,7 @@ impl Recording {
             entered.map_err(|e| error(&format_args!("row {number}: {e}")))?;
         }
         recording.check().map_err(|what| error(&what))?;
-        Ok(recording)
+        Ok((recording, sha256))
     }
 
     /// Takes a row of the file in.
@@ -304,12 +307,14 @@ mod tests {
         let recording = example(&mut Random::for_test(7));
         let file = Scratch::new("twice.parquet");
         recording.write(&Destination::open(&file.0).expect("a folder")).expect("it can be written");
-        assert_eq!(Recording::read(&file.0).expect("a recording"), recording);
+        let (found, sha256) = Recording::read(&file.0).expect("a recording");
+        assert_eq!(found, recording);
         let (mut once, mut again) = (vec![], vec![]);
         recording.write_to(&mut once).expect("memory can be written");
         recording.write_to(&mut again).expect("memory can be written");
         assert_eq!(once, again);
         assert_eq!(fs::read(&file.0).expect("the file"), once);
+        assert_eq!(Sha256::of(&once), sha256);
     }
 
     #[test]

@@ -94,10 +94,11 @@ impl<'a> Results<'a> {
         remains: &'a mut Remains,
         end: End,
         (machine, resolved): (&dyn Machine, &Resolved),
-        (id, job): (JobId, &Job),
+        (id, jobs): (JobId, &[Job]),
         writing: &Writing<'_>,
     ) -> Results<'a> {
         let Remains { nodes, fabric, peers } = remains;
+        let job = &jobs[id.0 as usize];
         let broken_machine = broken_machine(nodes, fabric.as_ref());
         let statistics = statistics(nodes, fabric.as_ref(), peers.as_deref());
         let links = fabric.as_ref().map_or(vec![], links);
@@ -135,7 +136,7 @@ impl<'a> Results<'a> {
             schema_version: SUMMARY_VERSION,
             machine: resolved.name().to_string(),
             program: inputs::title(job),
-            inputs: inputs::inputs(job),
+            inputs: inputs::inputs(id, jobs),
             outcome,
             message,
             limit: limit(&processes, end),

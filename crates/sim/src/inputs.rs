@@ -1,11 +1,12 @@
 //! What went into a job, for its summary.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chasqui_linux::Elf;
 use chasqui_machine::{Job, Program};
-use chasqui_placement::Rank;
-use chasqui_record::{ImageInput, InputRead, Inputs, Profile, Profiled, ProgramInput};
+use chasqui_placement::{JobId, Rank};
+use chasqui_record::{ImageInput, InputRead, Inputs, JobInput, Profile, Profiled, ProgramInput};
 
 /// The base names of its programs, as `master : worker`.
 pub(crate) fn title(job: &Job) -> String {
@@ -13,8 +14,28 @@ pub(crate) fn title(job: &Job) -> String {
     names.join(" : ")
 }
 
-/// All that decides the results beside the machine's parameters.
-pub(crate) fn inputs(job: &Job) -> Inputs {
+/// All that decides the results of job `id` of `jobs` beside the machine's parameters.
+pub(crate) fn inputs(id: JobId, jobs: &[Job]) -> Inputs {
+    let job = &jobs[id.0 as usize];
+    let others = (0..).map(JobId).zip(jobs).filter(|(other, _)| *other != id);
+    let beside = others.map(|(JobId(job), other)| JobInput {
+        job: job.into(),
+        programs: programs(other),
+        environment: environment(other),
+    });
+    Inputs {
+        programs: programs(job),
+        environment: environment(job),
+        stdin: job.input.taken().map(|(bytes, sha256)| InputRead { bytes, sha256 }),
+        recording_sha256: job.replay.as_ref().map(|replay| replay.sha256.clone()),
+        beside: beside.collect(),
+        images: images(job),
+        seed: job.seed,
+        fast_forward: job.fast_forward,
+    }
+}
+
+fn programs(job: &Job) -> Vec<ProgramInput> {
     let programs = job.programs.iter().scan(0, |first_rank, program| {
         let found = ProgramInput {
             name: program.elf.name().to_string(),
@@ -27,15 +48,12 @@ pub(crate) fn inputs(job: &Job) -> Inputs {
         *first_rank += program.ranks;
         Some(found)
     });
-    let environment = job.environment.iter().filter_map(|entry| entry.split_once('='));
-    Inputs {
-        programs: programs.collect(),
-        environment: environment.map(|(name, value)| (name.into(), value.into())).collect(),
-        stdin: job.input.taken().map(|(bytes, sha256)| InputRead { bytes, sha256 }),
-        images: images(job),
-        seed: job.seed,
-        fast_forward: job.fast_forward,
-    }
+    programs.collect()
+}
+
+fn environment(job: &Job) -> BTreeMap<String, String> {
+    let entries = job.environment.iter().filter_map(|entry| entry.split_once('='));
+    entries.map(|(name, value)| (name.into(), value.into())).collect()
 }
 
 /// Says of each profile of a rank which program it is of, where there are several files.

@@ -61,7 +61,7 @@ pub(crate) fn replay(
     }
     machine.replays(resolved).map_err(InputError)?;
     let pace = Pace::parse(&only.ratio, &only.shift).map_err(InputError)?;
-    let recording = Recording::read(&only.arrivals).map_err(input)?;
+    let (recording, sha256) = Recording::read(&only.arrivals).map_err(input)?;
     let (file, ranks) = (only.arrivals.display(), recording.ranks());
     if !(0..i64::from(ranks)).contains(&only.rank) {
         return Err(InputError(format!(
@@ -82,7 +82,7 @@ pub(crate) fn replay(
             words(&program, &request.args).trim_end()
         )));
     }
-    Ok(Some(Replay { rank: only.rank as u32, recording: Arc::new(recording), pace }))
+    Ok(Some(Replay { rank: only.rank as u32, recording: Arc::new(recording), sha256, pace }))
 }
 
 /// The recorded messages are of the program that runs, and of no other: it would wait for others, or take them for its own.

@@ -94,7 +94,7 @@ pub fn run(request: &Request, progress: OnProgress<'_>) -> Result<Report, InputE
     let mut summaries = vec![];
     let mut waits_for_messages = false;
     for ((id, job), directory) in (0..).map(JobId).zip(&jobs).zip(&directories) {
-        let mut results = Results::collect(&mut remains, end, (machine, resolved), (id, job), &writing);
+        let mut results = Results::collect(&mut remains, end, (machine, resolved), (id, &jobs), &writing);
         let to = recording.as_ref();
         let driven = replay::finish(request, job, &mut results, directory, resolved, to, &mut lost);
         results.write(directory, resolved, &writing, &mut lost);

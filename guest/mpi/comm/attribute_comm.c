@@ -47,7 +47,7 @@ static int *predefined(int keyval)
     case MPI_WTIME_IS_GLOBAL: /* One simulated time for all. */ return &global;
     case MPI_LASTUSEDCODE: last = chq_last_used_code(); return &last;
     case MPI_UNIVERSE_SIZE: universe = (int)chq.size; return &universe;
-    default: /* MPI_APPNUM is not set: there is one program. */ return NULL;
+    default: /* MPI_APPNUM is not set: a rank is not told which of several programs it runs. */ return NULL;
     }
 }
 

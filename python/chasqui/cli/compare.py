@@ -78,7 +78,8 @@ def commands() -> dict[str, click.Command]:
 @click.option("--logp", "with_logp", is_flag=True, help="Measure the machines' LogGP figures too.")
 @click.option(
     "--attribute", "with_attribution", is_flag=True,
-    help="Say what the difference of two machines is made of (some 20 further runs).",
+    help="Say what the difference of two machines is made of (two further runs for each group of "
+    "parameters that differs, and two of all groups).",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the table as comma-separated values.")
@@ -278,7 +279,7 @@ def _factors(found: Attribution) -> list[str]:
     cells.append([f"time of {whole}", *[f"{found.ratio:.2f}"] * 2])
     lines = [
         "",
-        table(["longer because of", f"on {first}", f"on {second}"], cells, columns=columns),
+        table(["factor of the time", f"on {first}", f"on {second}"], cells, columns=columns),
     ]
     lines += ["", f"parameters in which they differ ({first}, {second})"]
     for group, changed in found.differences.items():

@@ -124,6 +124,11 @@ impl Call<'_> {
         Errno::ENOENT.into()
     }
 
+    /// Whether there is an entry for `descriptor` in /proc/self/fd.
+    pub(super) fn is_open(&mut self, descriptor: u64) -> Result<()> {
+        self.process.descriptors.get(descriptor).map(drop).map_err(|_| Errno::ENOENT.into())
+    }
+
     pub(super) fn openat(&mut self, at: u64, path: u64, flags: u64, mode: u64) -> Result<i64> {
         let creates = flags & O_CREAT != 0;
         let follow = flags & O_NOFOLLOW == 0 && !(creates && flags & O_EXCL != 0);
@@ -144,6 +149,7 @@ impl Call<'_> {
             Place::Random => Object::Random,
             Place::Ni(number) if number < self.process.options.devices.len() => Object::Ni(number),
             Place::Descriptor(descriptor) => {
+                self.is_open(descriptor)?;
                 let close_on_exec = flags & O_CLOEXEC != 0;
                 return Ok(self.process.descriptors.duplicate(descriptor, 0, close_on_exec, limit)?);
             }
@@ -302,7 +308,7 @@ impl Call<'_> {
             Place::Ni(number) if number >= self.process.options.devices.len() => {
                 return Err(Errno::ENOENT.into());
             }
-            Place::Descriptor(descriptor) => drop(self.process.descriptors.get(descriptor)?),
+            Place::Descriptor(descriptor) => self.is_open(descriptor)?,
             Place::Outside(place) => return Err(self.refuse(&place, writes)),
             _ => (),
         }

@@ -47,10 +47,9 @@ impl Call<'_> {
     /// numbers below `count`.
     pub(super) fn pselect(&mut self, count: u64, sets: [u64; 3]) -> Result<i64> {
         let [.., timeout, _] = self.args;
-        let count = u64::from(count as u32);
-        if count > self.process.limits.files() {
-            return Err(Errno::EINVAL.into());
-        }
+        // No more than there may be (Linux fs/select.c, core_sys_select).
+        let Ok(count) = u32::try_from(count as i32) else { return Err(Errno::EINVAL.into()) };
+        let count = u64::from(count).min(self.process.limits.files());
         let mut ready = 0;
         let words = |set: u64| (0..count.div_ceil(SET_WORD_BITS)).map(move |i| (i, set.wrapping_add(i * 8)));
         let sets_and_kinds = || sets.into_iter().zip([true, true, false]).filter(|&(set, _)| set != 0);

@@ -128,7 +128,10 @@ impl Call<'_> {
             Place::Ni(number) if number < self.process.options.devices.len() => {
                 Status::small(10 + number as u64, CHARACTERS)
             }
-            Place::Descriptor(descriptor) => self.status_of(descriptor)?,
+            Place::Descriptor(descriptor) => {
+                self.is_open(descriptor)?;
+                self.status_of(descriptor)?
+            }
             Place::Outside(place) => return Err(self.refuse(&place, false)),
             Place::Ni(_) => return Err(Errno::ENOENT.into()),
         };

@@ -36,6 +36,8 @@ pub struct Replay {
     pub rank: u32,
     /// What it receives.
     pub recording: Arc<Recording>,
+    /// SHA-256 of the file that has it.
+    pub sha256: String,
     /// When it arrives.
     pub pace: Pace,
 }

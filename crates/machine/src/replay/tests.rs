@@ -132,7 +132,7 @@ fn message(sequence: u32, arrive_ps: u64, bytes: usize) -> Recorded {
 fn replay(messages: Vec<Recorded>, ratio: &str) -> Replay {
     let ends = vec![RankEnd::default(); 2];
     let recording = Arc::new(Recording { ends, messages, ..Recording::default() });
-    Replay { rank: 0, recording, pace: Pace::parse(ratio, "0").expect("a pace") }
+    Replay { rank: 0, recording, sha256: String::new(), pace: Pace::parse(ratio, "0").expect("a pace") }
 }
 
 /// 1 byte/ns, 500 ns of link; two packets fit the receive buffer.
