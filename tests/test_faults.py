@@ -6,7 +6,10 @@ Use this when the reports change, or what the simulator reads of the MPI library
 
 from __future__ import annotations
 
+import os
+import random
 import re
+import struct
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,7 @@ from conftest import Compiler, Run
 
 pytestmark = pytest.mark.core
 
+SEED = int(os.environ.get("SEED", "1"))
 # On a machine without a kernel image, on one with, and where calls are executed.
 MACHINES = ["loggp", "netcache/tcp", "voyager"]
 
@@ -255,7 +259,7 @@ def test_a_fault_says_function_and_line_of_all_that_called(
     program = compile_c("faults", FAULTS, "-g")
     done = chasqui("run", "-m", machine, "--", program, case)
     assert done.returncode == status, done.stderr
-    found = re.findall(r"0x\w+ \((\w+)\+0x\w+, [^ ]*?([^/ ]+):(\d+)\)", done.stderr)
+    found = re.findall(r"[( ](\w+)\+0x\w+, [^ ]*?([^/ ]+):(\d+)\)", done.stderr)
     assert re.search(r"fault: rank 0 at [\d.]+ [num]?s: ", done.stderr), done.stderr
     # What the library calls between them is also there.
     wanted = [
@@ -265,6 +269,82 @@ def test_a_fault_says_function_and_line_of_all_that_called(
     shown = [each[: len(want)] for want in wanted for each in found if each[: len(want)] == want]
     assert shown == wanted, done.stderr
     assert found[-1] == ("main", "faults.c", str(line_of(FAULTS, str(places[-1][1])))), "no more"
+
+
+INLINED = r"""
+#include <mpi.h>
+#define INLINE static inline __attribute__((always_inline))
+INLINE int innermost(volatile int *place) { return *place; } /* here: innermost */
+INLINE int between(volatile int *place)
+{
+    return innermost(place) + 1; /* here: between */
+}
+
+static int __attribute__((noinline)) outer(volatile int *place)
+{
+    return between(place) * 3; /* here: outer */
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    int found = outer((int *)8) + 1; /* here: main */
+    MPI_Finalize();
+    return found;
+}
+"""
+
+
+def test_functions_that_were_inlined_are_named(chasqui: Run, compile_c: Compiler) -> None:
+    """Innermost first, each with the line that is executed of it."""
+    lines = {name: line_of(INLINED, name) for name in ("innermost", "between", "outer", "main")}
+    done = chasqui("run", "--", compile_c("inlined", INLINED, "-g"))
+    assert done.returncode == 139, done.stderr
+    place = r"\S*?inlined\.c:{}"
+    assert re.search(
+        rf"pc 0x\w+ \(innermost, {place.format(lines['innermost'])}, "
+        rf"inlined in between, {place.format(lines['between'])}, "
+        rf"inlined in outer(\+0x\w+)?, {place.format(lines['outer'])}\)\n"
+        rf"  called at 0x\w+ \(main\+0x\w+, {place.format(lines['main'])}\)",
+        done.stderr,
+    ), done.stderr
+
+
+def debugging_sections(program: bytes) -> list[range]:
+    """Where they lie in the file (ELF-64, figure 1-8 of its specification: section headers)."""
+    (table,) = struct.unpack_from("<Q", program, 0x28)
+    size, count, names = struct.unpack_from("<HHH", program, 0x3A)
+    headers = [struct.unpack_from("<IIQQQQ", program, table + at * size) for at in range(count)]
+    names_at = headers[names][4]
+    return [
+        range(offset, offset + length)
+        for name, _, _, _, offset, length in headers
+        if program[names_at + name :].startswith((b".debug_info", b".debug_abbrev", b".debug_line"))
+    ]
+
+
+def test_damaged_debugging_information_does_not_harm(
+    chasqui: Run, compile_c: Compiler, tmp_path: Path
+) -> None:
+    """The fault is what it was, whatever is said of its function."""
+    dice = random.Random(SEED)
+    whole = compile_c("inlined", INLINED, "-g").read_bytes()
+    program = tmp_path / "damaged"
+    sections = debugging_sections(whole)
+    assert len(sections) >= 3
+    for case in range(20):
+        damaged = bytearray(whole)
+        for section in sections:
+            # The program's own part is the first one.
+            for place in dice.choices(section[: dice.choice((200, 2000, len(section)))], k=30):
+                damaged[place] = dice.randrange(256)
+        program.write_bytes(damaged)
+        program.chmod(0o755)
+        done = chasqui("run", "-q", "--limit-host-time", "20 s", "--", program)
+        assert done.returncode == 139, f"SEED={SEED}, case {case}: {done.stderr}"
+        assert "rank 0 at" in done.stderr, done.stderr
+        assert ": read from 0x8: null pointer, pc 0x" in done.stderr
+        assert not any((ord(c) < 32 and c != "\n") or ord(c) == 127 for c in done.stderr)
 
 
 def test_an_interrupted_run_says_the_line(compile_c: Compiler, chasqui: Run) -> None:

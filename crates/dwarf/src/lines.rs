@@ -151,8 +151,13 @@ impl Texts<'_> {
             .iter()
             .position(|&byte| byte == 0)
             .or((is_inline && text.len() < PATH_BYTES_MAX).then_some(text.len()))?;
-        Some(String::from_utf8_lossy(&text[..end]).replace(char::is_control, "\u{fffd}"))
+        Some(visible(&text[..end]))
     }
+}
+
+/// `text`, for a terminal.
+pub(crate) fn visible(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).replace(char::is_control, "\u{fffd}")
 }
 
 /// A section with its relocations applied; empty where it is missing or compressed.

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use chasqui_dwarf::REGISTERS;
+use chasqui_dwarf::{Function, REGISTERS};
 use chasqui_memory::FlatMemory;
 use object::LittleEndian as LE;
 use object::elf::{self, FileHeader64, ProgramHeader64};
@@ -266,6 +266,14 @@ impl Elf {
     /// `file:line` of the instruction at `address`, if the program has debugging information of it.
     pub fn line(&self, address: u64) -> Option<String> {
         self.debug().lines.at(address.checked_sub(self.bias)?)
+    }
+
+    /// The functions whose code the instruction at `address` is, the innermost first, as [`Inlined::at`] has them.
+    ///
+    /// [`Inlined::at`]: chasqui_dwarf::Inlined::at
+    pub fn functions(&self, address: u64) -> Vec<Function> {
+        let Some(address) = address.checked_sub(self.bias) else { return vec![] };
+        self.debug().functions(&self.bytes, address)
     }
 
     /// The registers of the caller of the function that holds `address` and has `x` in them: see [`Frames::caller`].

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use chasqui_abi::kernel;
-use chasqui_linux::Elf;
+use chasqui_linux::{Elf, Function};
 
 /// The images whose code a hart may execute.
 #[derive(Clone)]
@@ -65,10 +65,21 @@ impl Symbols {
     fn place_of(&self, address: u64, within: u64) -> String {
         let Some((name, offset)) = self.symbolize(within) else { return format!("{address:#x}") };
         let named = Named((name, offset + (address - within)));
-        match self.image(within).line(within) {
-            Some(line) => format!("{address:#x} ({named}, {line})"),
-            None => format!("{address:#x} ({named})"),
+        // The last function is the one that has the symbol.
+        let functions = self.image(within).functions(within);
+        let [inner @ .., outer] = &functions[..] else {
+            return match self.image(within).line(within) {
+                Some(line) => format!("{address:#x} ({named}, {line})"),
+                None => format!("{address:#x} ({named})"),
+            };
+        };
+        let line =
+            |function: &Function| function.line.as_ref().map_or(String::new(), |line| format!(", {line}"));
+        let mut text = format!("{address:#x} (");
+        for each in inner {
+            let _ = write!(text, "{}{}, inlined in ", each.name, line(each));
         }
+        text + &format!("{named}{})", line(outer))
     }
 }
 
