@@ -19,7 +19,7 @@ pub(crate) fn inputs(id: JobId, jobs: &[Job]) -> Inputs {
     let job = &jobs[id.0 as usize];
     let others = (0..).map(JobId).zip(jobs).filter(|(other, _)| *other != id);
     let beside = others.map(|(JobId(job), other)| JobInput {
-        job: job.into(),
+        job,
         programs: programs(other),
         environment: environment(other),
     });
