@@ -572,7 +572,10 @@ def test_rows_of_other_software_are_marked(
     )
     assert invoke(["fidelity", "netcache"]) == 0
     shown = capsys.readouterr().out
-    assert "not measured with today's parameters, points, programs, readings and software" in shown
+    assert (
+        "not measured with today's parameters, points, programs, software and way to read the runs"
+        in shown
+    )
     assert "not shown\n" in shown
     assert "not shown *" not in shown
 
@@ -649,7 +652,7 @@ def test_what_claims_need_is_carried_out_and_kept(
 def test_what_would_say_nothing_is_not_carried_out(
     carried_out: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    alone = ("one-rank", "one-rank-size")
+    alone = ("one-rank-size",)
     assert fidelity.left_out("netcache") == dict.fromkeys(alone, "CHASQUI_NPB")
     assert invoke(["fidelity", "--run", "netcache"]) == 0
     said = capsys.readouterr()
@@ -659,7 +662,7 @@ def test_what_would_say_nothing_is_not_carried_out(
     assert len(carried_out) > 4
     # Its rows are not shown, though there is no table.
     assert "not shown" in said.out
-    assert not Path("runs/fidelity-1/netcache/one-rank.csv").exists()
+    assert not Path("runs/fidelity-1/netcache/one-rank-size.csv").exists()
     monkeypatch.setenv("CHASQUI_NPB", "NPB")
     assert fidelity.left_out("netcache") == {}
     assert fidelity.measurable("netcache") == fidelity.load("netcache").experiments

@@ -103,7 +103,7 @@ def test_jobs_that_share_a_hart_are_limited_by_each_other(cg: Path, tmp_path: Pa
     run(tmp_path, "-np", 1, *quantum, "--job", f"-np 1 {cg} -g 12", "--", cg, "-g", 12)
     for job in (0, 1):
         what, percent = limited(summary(tmp_path, job))
-        assert what == "other jobs on its harts"
+        assert what == "others on its harts"
         assert 45 <= percent <= 55
 
 

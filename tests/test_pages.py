@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import csv
 import importlib
+import json
 from pathlib import Path
 
 import pages
 import pytest
 
-from chasqui.experiment import Run, kept, running
+from chasqui.experiment import Run, fidelity, kept, running
 
 SVG_BYTES_MAX = 200_000
 # Figures on each page that no table in docs is known to say: a number may only go down. Beside what
@@ -43,6 +44,31 @@ def test_figures_follow_from_the_tables(page: str) -> None:
         if claim.said != claim.found
     ]
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("machine", fidelity.machines())
+def test_tables_of_a_machine_are_of_one_state(machine: str) -> None:
+    """Else two of them may have two figures for the same run."""
+    states: dict[str, list[str]] = {}
+    for name, what in json.loads((pages.DOCS / "measured.json").read_text()).items():
+        if name.partition("/")[0] == machine:
+            states.setdefault(what["software"], []).append(name)
+    assert len(states) == 1, states
+
+
+def test_tables_agree_on_the_runs_that_they_share() -> None:
+    """Programs with 32 KiB of data cache, which studies B and C have."""
+
+    def times(name: str, **only: str) -> dict[tuple[str, ...], str]:
+        with (pages.DOCS / "netcache" / f"{name}.csv").open() as file:
+            rows = [each for each in csv.DictReader(file) if only.items() <= each.items()]
+            rows = [each for each in rows if each["study"] in ("B", "C")]
+        key = ("study", "program", "ranks", "policy")
+        return {tuple(each[name] for name in key): each["run_time_ns"] for each in rows}
+
+    every, some = times("policies"), times("double-cache", dl1_kib="32")
+    assert len(some) >= 16
+    assert {key: every[key] for key in some} == some
 
 
 def test_more_and_more_figures_are_checked() -> None:

@@ -1,5 +1,6 @@
 """Every parameter at both ends of its range, and at each of its words, one at a time, on every
-machine and variant: a small program runs to its end, or the machine is refused in words.
+machine and variant: a small program runs to its end, or for some seconds, or the machine is refused
+in words. (So what hangs is not told from what is slow.)
 
 Use this for a new parameter, or a new range. `make test` takes a share, `make sweep` all of them.
 """

@@ -318,7 +318,6 @@ int main(int argc, char **argv)
         (["to-file", "out/stderr.0"], False),
         (["to-file", "out/summary.json"], False),
         (["pipe", "out/stdout.0"], True),
-        (["out", "away", "to-folder", "out"], False),
     ],
 )
 def test_results_go_nowhere_that_a_program_has_their_place_lead_to(
@@ -336,9 +335,45 @@ def test_results_go_nowhere_that_a_program_has_their_place_lead_to(
     assert [path.name for path in data.iterdir()] == ["file"]
     assert (data / "file").read_bytes() == before
     assert ("lost or cut short: stdout.0" in done.stderr) == lost
-    kept = work / ("away" if "away" in what else "out")
-    assert json.loads((kept / "summary.json").read_text())["outcome"] == "finished"
-    assert not (kept / "summary.json").is_symlink()
+    assert json.loads((work / "out" / "summary.json").read_text())["outcome"] == "finished"
+    assert not (work / "out" / "summary.json").is_symlink()
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("to", ["to-folder", "to-run"])
+def test_a_run_directory_that_a_program_renamed_is_not_taken_for_another(
+    compile_c: Compiler, chasqui: Run, places: tuple[Path, Path], to: str
+) -> None:
+    """Nothing of the other is shown as this run's, and nothing is written there."""
+    work, data = places
+    program = compile_c("renames", RENAMES)
+    done = chasqui(*LOGGP, "-q", "--profile", "--out", "to-run", "--", program, cwd=work)
+    assert done.returncode == 0, done.stderr
+    (work / "to-folder").symlink_to(data)
+    words = [*LOGGP, "--profile", "--histogram", "sizes", "--out", "out", "--", program]
+    done = chasqui(*map(str, words), "out", "away", to, "out", cwd=work)
+    assert done.returncode == STATUS_LOST
+    assert "out: no longer there: a program has renamed it" in done.stderr
+    assert "messages by length" not in done.stderr
+    assert "cycles" not in done.stderr
+    assert [path.name for path in data.iterdir()] == ["file"]
+    assert not (work / "out" / "histogram.csv").exists()
+    assert summary(work / "away")["outcome"] == "finished"
+
+
+@pytest.mark.core
+def test_a_recording_whose_folder_a_program_renamed_is_said_to_be_elsewhere(
+    compile_c: Compiler, chasqui: Run, places: tuple[Path, Path]
+) -> None:
+    work, _ = places
+    (work / "sub").mkdir()
+    program = compile_c("renames", RENAMES)
+    words = ["record", "--machine", "loggp", "-o", "sub/it", "--", str(program), "sub", "away"]
+    done = chasqui(*words, cwd=work)
+    assert done.returncode == STATUS_LOST
+    assert "sub/it: no longer there: a program has renamed it" in done.stderr
+    assert "recording  " not in done.stderr
+    assert (work / "away" / "it").read_bytes()[:4] == b"PAR1"
 
 
 @pytest.mark.core

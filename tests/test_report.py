@@ -605,13 +605,18 @@ INPUTS: dict[str, Any] = {
         ({"arguments": ["-n", "2"]}, "arguments"),
         ({"sha256": "1" * 64}, "program file (SHA-256)"),
         ({"ranks": 3}, "ranks"),
+        ({"recording_sha256": "2" * 64}, "recording (SHA-256)"),
+        ({"beside": [{"job": 1, "programs": INPUTS["programs"], "environment": {}}]}, "other jobs"),
     ],
 )
 def test_runs_of_different_problems_have_no_speed_up(
     tmp_path: Path, change: dict[str, Any], name: str
 ) -> None:
     ranks = change.get("ranks", 2)
-    other = {**INPUTS, "programs": [{**INPUTS["programs"][0], **change}]}
+    if change.keys() & {"beside", "recording_sha256"}:
+        other = {**INPUTS, **change}
+    else:
+        other = {**INPUTS, "programs": [{**INPUTS["programs"][0], **change}]}
     places = [
         report_runs.write(tmp_path / "a", report_runs.messages(5, 2), 2, {"inputs": INPUTS}),
         report_runs.write(tmp_path / "b", report_runs.messages(5, 2), 2, {"inputs": INPUTS}),

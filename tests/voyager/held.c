@@ -14,6 +14,8 @@ enum { LIMIT = 4, HERE = 0, SITES = 100 };
 
 /* What each site has heard last, what this site's NES holds up, and the job that it has charged last. */
 static uint64_t heard[SITES], held_here, charged;
+/* That of when something was told last. */
+static uint64_t sent_for;
 /* Processes whose queues were launched from again last. */
 static unsigned again_first, again_count;
 static bool has_room;
@@ -56,6 +58,7 @@ static void own_send(unsigned site, uint64_t word, uint64_t tag)
 {
     (void)tag;
     heard[site] = word >> 32;
+    sent_for = charged;
 }
 
 static void launch_again(unsigned process, unsigned processes)
@@ -174,6 +177,15 @@ static void packets_of_a_job_without_sources_are_not_looked_at(void)
     EXPECT(ahead_count == 1);
     come(2, 5, LIMIT - 1);
     EXPECT(ahead_count == 0);
+    /* Also where it has none any more that is held up, but one that goes on. */
+    begin();
+    come(1, 5, LIMIT);
+    take_from(1, 5, 1);
+    take_last(5);
+    answer_all(5);
+    EXPECT(heard[1] == CHASQUI_SP_RELEASE_JOB && source_of(1, &jobs[5]));
+    come(2, 5, LIMIT - 1);
+    EXPECT(ahead_count == 0);
 }
 
 static void a_few_sites_go_on_at_a_time(void)
@@ -189,7 +201,9 @@ static void a_few_sites_go_on_at_a_time(void)
     take_last(5);
     take_released(RELEASED_MAX + 1); /* of another job */
     EXPECT(released() == RELEASED_MAX);
+    charged = 6;
     take_released(1);
+    EXPECT(sent_for == 5); /* whose share has to pay for the message */
     EXPECT(heard[RELEASED_MAX + 1] == CHASQUI_SP_RELEASE_JOB && released() == RELEASED_MAX + 1);
     /* What these send is waited for. */
     come(2, 5, LIMIT - 1);

@@ -35,9 +35,12 @@ impl std::error::Error for RunError {
     }
 }
 
-/// What a run could not write, or not whole.
+/// What a run could not write, or not whole, or is no longer where it was written.
 #[derive(Debug, Default)]
-pub struct Lost(Vec<RunError>);
+pub struct Lost {
+    unwritten: Vec<RunError>,
+    moved: Vec<PathBuf>,
+}
 
 /// Names of files in a line of [`Lost`].
 const NAMED: usize = 4;
@@ -45,18 +48,23 @@ const NAMED: usize = 4;
 impl Lost {
     /// A file may be lost.
     pub fn note(&mut self, written: Result<(), RunError>) {
-        self.0.extend(written.err());
+        self.unwritten.extend(written.err());
+    }
+
+    /// What was written as `path` is there, or is not.
+    pub fn note_place(&mut self, path: &Path, is_there: bool) {
+        self.moved.extend((!is_there).then(|| path.to_path_buf()));
     }
 
     /// Nothing is.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.unwritten.is_empty() && self.moved.is_empty()
     }
 
     /// In words, a line for each folder and reason: one full disk is one thing to say.
     pub fn lines(&self) -> Vec<String> {
         let mut found: Vec<((&Path, String), Vec<String>)> = vec![];
-        for RunError { path, error } in &self.0 {
+        for RunError { path, error } in &self.unwritten {
             let where_and_why = (path.parent().unwrap_or(Path::new("")), error.to_string());
             let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
             match found.iter_mut().find(|(known, _)| *known == where_and_why) {
@@ -64,7 +72,12 @@ impl Lost {
                 None => found.push((where_and_why, vec![name])),
             }
         }
-        found.into_iter().map(|((folder, why), names)| Lost::line(folder, &why, &names)).collect()
+        let moved = self.moved.iter().map(|path| {
+            let path = path.display();
+            format!("{path}: no longer there: a program has renamed it, or a folder above it, and what was written with it")
+        });
+        let unwritten = found.into_iter().map(|((folder, why), names)| Lost::line(folder, &why, &names));
+        unwritten.chain(moved).collect()
     }
 
     fn line(folder: &Path, why: &str, names: &[String]) -> String {
@@ -126,6 +139,11 @@ impl RunDirectory {
             Some(there) => Err(io::Error::other(format!("{} is no directory", there.display()))),
         };
         possible.map_err(|error| RunError { path: path.to_path_buf(), error })
+    }
+
+    /// Whether its path still leads to it.
+    pub fn is_there(&self) -> bool {
+        self.folder.is_at(&self.path)
     }
 
     /// Where it is.

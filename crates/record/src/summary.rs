@@ -207,8 +207,8 @@ shares! {
     asleep_ps;
     /// Harts whose thread has ended, where no kernel runs.
     no_thread_ps;
-    /// While others had its hart, outside of MPI calls.
-    other_jobs_ps;
+    /// While other processes, of this job or another, had its hart, outside of MPI calls.
+    others_on_hart_ps;
     /// In `MPI_Init`.
     mpi_init_ps;
     /// In other MPI calls, working; `calls` says in which.

@@ -3,9 +3,11 @@
 //! A run's programs may rename what lies in their working directory, run directories and recordings among it. So files are
 //! made in folders that were opened before the programs ran, and no link that lies there by then is followed.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Mode, OFlags};
@@ -17,7 +19,7 @@ const LINKS_MAX: usize = 40;
 #[derive(Debug)]
 pub enum Destination {
     /// A file of this name in a folder, which need not be there yet.
-    File(Folder, String),
+    File(Folder, OsString),
     /// What is a device or a pipe, which stays one.
     Special(File),
 }
@@ -34,9 +36,21 @@ impl Destination {
             return Ok(Destination::Special(rustix::fs::open(path, flags, Mode::empty())?.into()));
         }
         let path = target(path)?;
-        let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?.to_string_lossy().into_owned();
+        let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?.to_os_string();
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         Ok(Destination::File(Folder::open(folder.unwrap_or(Path::new(".")))?, name))
+    }
+
+    /// Whether `path` still leads to it.
+    pub fn is_at(&self, path: &Path) -> bool {
+        match self {
+            Destination::File(folder, name) => target(path).is_ok_and(|path| {
+                let above = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+                path.file_name() == Some(name)
+                    && folder.is_at(above.unwrap_or(Path::new(".")))
+            }),
+            Destination::Special(_) => true,
+        }
     }
 
     /// Writes it by `body`, a file whole or not at all.
@@ -66,14 +80,22 @@ impl Folder {
         Ok(Folder(rustix::fs::open(path, flags, Mode::empty())?.into()))
     }
 
+    /// Whether it is the folder that `path` leads to.
+    pub fn is_at(&self, path: &Path) -> bool {
+        let own = self.0.metadata();
+        let found = fs::metadata(path);
+        own.and_then(|own| Ok((own, found?)))
+            .is_ok_and(|(own, found)| (own.dev(), own.ino()) == (found.dev(), found.ino()))
+    }
+
     /// Opens the file `name`; nothing waits for a pipe that has its name.
     ///
     /// # Errors
     /// When there is none, or what is there is a link or no file.
-    pub fn open_file(&self, name: &str, flags: OFlags) -> io::Result<File> {
+    pub fn open_file(&self, name: impl AsRef<OsStr>, flags: OFlags) -> io::Result<File> {
         let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(0o666);
-        let file: File = rustix::fs::openat(self.0.as_fd(), name, flags, mode)?.into();
+        let file: File = rustix::fs::openat(self.0.as_fd(), name.as_ref(), flags, mode)?.into();
         if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no file any more")) }
     }
 
@@ -83,12 +105,12 @@ impl Folder {
     /// When it can't be written, or `body` fails.
     pub fn write_whole(
         &self,
-        name: &str,
+        name: impl AsRef<OsStr>,
         body: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
     ) -> io::Result<()> {
         let (file, partial) = self.new_file()?;
         let folder = self.0.as_fd();
-        let renamed = || Ok(rustix::fs::renameat(folder, &partial, folder, name)?);
+        let renamed = || Ok(rustix::fs::renameat(folder, &partial, folder, name.as_ref())?);
         fill(file, body).and_then(|()| renamed()).inspect_err(|_| {
             // The failure that matters is the first.
             let _ = rustix::fs::unlinkat(folder, &partial, AtFlags::empty());

@@ -18,7 +18,7 @@ use crate::limits::limited_by;
 use crate::progress::Writing;
 use crate::request::{SIGHUP, SIGINT, SIGPIPE, SIGTERM};
 use crate::sandbox::{Limits, Reached};
-use crate::shares;
+use crate::shares::{self, FINALIZE, INIT};
 
 /// What it exits with after a deadlock.
 const DEADLOCK: i32 = 125;
@@ -131,7 +131,7 @@ impl<'a> Results<'a> {
         let end_of = |p: &ProcessView<'_>| job_end.of_rank(p).map_or(time_ps, |at| at.0);
         let waits = shares::waits(&processes, &messages);
         let ranks: Vec<_> = processes.iter().map(|p| rank(p, end_of(p), &waits)).collect();
-        let limited_by = limited_by(&processes, &ranks, time_ps);
+        let limited_by = limited_by(&processes, &ranks);
         let summary = Summary {
             schema_version: SUMMARY_VERSION,
             machine: resolved.name().to_string(),
@@ -459,7 +459,7 @@ fn never_detailed(processes: &[ProcessView<'_>]) -> bool {
     processes.iter().all(|p| p.region() == Some(Region::Ahead) && p.started() == 1)
 }
 
-/// Ranks that exited after MPI_Init without MPI_Finalize.
+/// Ranks that exited after MPI_Init without MPI_Finalize, or with a status other than 0 before others' MPI_Init.
 struct Left {
     /// Some of them with a status other than 0.
     failed: bool,
@@ -469,18 +469,22 @@ struct Left {
 
 /// Those that did so; `None`: there are none.
 fn unfinalized(processes: &[ProcessView<'_>]) -> Option<Left> {
+    let called = |p: &ProcessView<'_>, name: &str| {
+        let end = p.ended().map_or(u64::MAX, |(at, _)| at.0);
+        CallSummary::of(p.life(), end, &calls::name).iter().any(|call| call.name == name)
+    };
+    let is_mpi = processes.iter().any(|p| called(p, INIT));
     let left = processes.iter().filter_map(|p| {
         let Some((at, chasqui_node::Ended::Exit(status))) = p.ended() else { return None };
-        let calls = CallSummary::of(p.life(), at.0, &calls::name);
-        let called = |name: &str| calls.iter().any(|c| c.name == name);
-        let unfinalized = called("MPI_Init") && !called("MPI_Finalize");
-        unfinalized.then(|| (*at, p.rank(), *status))
+        let has_begun = called(p, INIT);
+        let is_left = if has_begun { !called(p, FINALIZE) } else { is_mpi && *status != 0 };
+        is_left.then(|| (*at, p.rank(), *status, if has_begun { FINALIZE } else { INIT }))
     });
-    let left: Vec<(Time, Rank, i32)> = left.collect();
-    let failed = left.iter().any(|(.., status)| *status != 0);
-    let alike = || left.iter().filter(|(.., status)| failed == (*status != 0));
-    let (at, rank, status) = alike().min()?;
-    let text = format!("{rank} at {at}: exited with status {status} without MPI_Finalize");
+    let left: Vec<(Time, Rank, i32, &str)> = left.collect();
+    let failed = left.iter().any(|(_, _, status, _)| *status != 0);
+    let alike = || left.iter().filter(|(_, _, status, _)| failed == (*status != 0));
+    let (at, rank, status, without) = alike().min()?;
+    let text = format!("{rank} at {at}: exited with status {status} without {without}");
     let text = match alike().count() - 1 {
         0 => text,
         1 => format!("{text} (and 1 more rank)"),

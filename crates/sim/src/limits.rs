@@ -17,14 +17,12 @@ pub(crate) struct Limit {
 const WAITING_PART: u64 = 4;
 /// What a program does that communicates all the time.
 const WAITING: &str = "waiting in MPI calls";
-/// What limited the job of `processes`, which took so long, by where the time of each went (`ranks`).
-pub(crate) fn limited_by(processes: &[ProcessView<'_>], ranks: &[RankSummary], time_ps: u64) -> Limit {
+/// What limited the job of `processes`, by where the time of each went (`ranks`).
+pub(crate) fn limited_by(processes: &[ProcessView<'_>], ranks: &[RankSummary]) -> Limit {
     let mut sum = Shares::default();
-    let (mut total, mut displaced, mut l2_hits) = (0, 0, 0);
+    let (mut displaced, mut l2_hits) = (0, 0);
     for (p, rank) in processes.iter().zip(ranks) {
         sum.add(rank.shares);
-        // What a rank did after its job's end is in the other figures, too.
-        total += u128::from(time_ps.max(rank.time_ps)) * p.started() as u128;
         displaced += displaced_ps(p);
         l2_hits += p.harts().map(|core| core.hart.port.statistics.l2_hits).sum::<u64>();
     }
@@ -43,11 +41,11 @@ pub(crate) fn limited_by(processes: &[ProcessView<'_>], ranks: &[RankSummary], t
         ("work in MPI calls", sum.mpi_software_ps),
         ("sleeping", sum.asleep_ps),
         // In calls, too: who waits there for a message might have had it.
-        ("other jobs on its harts", displaced),
+        ("others on its harts", displaced),
     ];
     let text = match parts.into_iter().max_by_key(|(_, ps)| *ps) {
-        Some((what, ps)) if total > 0 => {
-            format!("{what} ({} % of the ranks' time)", u128::from(ps) * 100 / total)
+        Some((what, ps)) if sum.all() > 0 => {
+            format!("{what} ({:.0} % of the ranks' time)", 100.0 * ps as f64 / sum.all() as f64)
         }
         _ => "nothing: no time passed".into(),
     };

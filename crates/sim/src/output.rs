@@ -368,16 +368,18 @@ impl Output for JobOutput {
 
     fn refused(&self, rank: Rank, now: Time, refused: &Refused<'_>) {
         let Refused { place, bind, changes, is_seen } = *refused;
+        let option = |rest: &str| format!("--bind {}", quoted(&format!("{bind}{rest}")));
         let what = match (is_seen, changes) {
             (true, _) => {
-                format!("{place} may only be read; --bind {bind} without :ro would let it be changed")
+                format!("{place} may only be read; {} without :ro would let it be changed", option(""))
             }
             (false, true) => {
-                format!("{place} is not among the files that the program sees; --bind {bind} would show it")
+                format!("{place} is not among the files that the program sees; {} would show it", option(""))
             }
             (false, false) => {
                 format!(
-                    "{place} is not among the files that the program sees; --bind {bind}:ro would show it"
+                    "{place} is not among the files that the program sees; {} would show it",
+                    option(":ro")
                 )
             }
         };
@@ -392,6 +394,12 @@ impl Output for JobOutput {
     fn executed(&self, instructions: u64) {
         self.streams.instructions.fetch_add(instructions, Ordering::Relaxed);
     }
+}
+
+/// `text` as one word to a shell (POSIX.1-2024, XCU 2.2).
+fn quoted(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_-./:+,@%=".contains(c);
+    if text.chars().all(is_plain) { text.to_string() } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 #[cfg(test)]

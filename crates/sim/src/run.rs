@@ -106,6 +106,7 @@ pub fn run(request: &Request, progress: OnProgress<'_>) -> Result<Report, InputE
     let advice = advice(request, &plan).filter(|_| waits_for_messages);
     let mut reports = summaries.into_iter().zip(&directories).map(|(summary, directory)| {
         lost.note(directory.write_host(&host));
+        lost.note_place(directory.path(), directory.is_there());
         let directory = directory.path().to_path_buf();
         let host = host.clone();
         let (others, lost) = (vec![], vec![]);

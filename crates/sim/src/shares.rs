@@ -9,6 +9,8 @@ use crate::calls;
 
 /// What a short program does: it begins.
 pub(crate) const INIT: &str = "MPI_Init";
+/// The call in which they end.
+pub(crate) const FINALIZE: &str = "MPI_Finalize";
 
 /// Cycles that are lost where times are rounded to them, at most.
 const ROUNDED: u64 = 64;
@@ -112,7 +114,7 @@ pub(crate) fn shares(p: &ProcessView<'_>, end_ps: u64, waits: &Waits<'_>) -> (Sh
         page_tables_ps: left.take(stalled(Stall::Walk)),
         stores_ps: left.take(stalled(Stall::WriteBuffer) + stalled(Stall::Posted)),
         other_threads_ps: left.take(ps(rest.blocked)),
-        other_jobs_ps: left.take(ps(rest.displaced)),
+        others_on_hart_ps: left.take(ps(rest.displaced)),
         asleep_ps: left.take(ps(slept)),
         ..Shares::default()
     };

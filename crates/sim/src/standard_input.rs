@@ -66,6 +66,9 @@ impl Source {
         if let (Some(base), Ok(file)) = (self.base, &self.file) {
             return read_file(file, base + offset, buffer).map(Some);
         }
+        if offset < self.start {
+            return Err(io::Error::other("an earlier run of this process has read it, and it comes once"));
+        }
         if !keeps {
             let past = (offset - self.start).min(self.kept.len() as u64);
             self.kept.drain(..past as usize);
@@ -251,6 +254,9 @@ mod tests {
         drop(to);
         assert_eq!(read(&mut source, 6, 4, false).expect("the end"), b"");
         assert_eq!(source.kept.len(), 0, "nothing is kept that was read");
+        let patience = Patience(AtomicUsize::new(1));
+        let again = source.read_at(0, &mut [0], false, &patience).expect_err("it is gone").to_string();
+        assert!(again.starts_with("an earlier run of this process has read it"), "{again}");
     }
 
     #[test]

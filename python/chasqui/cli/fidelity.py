@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from chasqui.cli import options
 
-if TYPE_CHECKING:
-    from chasqui.experiment.fidelity import Line
+# What was measured of, as people read it.
+CHANGED = {"readings": "way to read the runs"}
 
 HELP = """Lays what the document of each MACHINE states beside what experiments find here: every
 figure and ordering, ours, the ratio, a verdict, and why ours is another (default: all machines that
@@ -185,7 +185,7 @@ def _text(machine: str, folder: Path) -> str:
     outdated = fidelity.outdated(machine, lines, folder)
     rows = [fidelity.cells(line) for line in lines]
     for row, line in zip(rows, lines, strict=True):
-        row[-1] += " *" * _is_marked(line, outdated)
+        row[-1] += " *" * bool(fidelity.changed(line, outdated))
     reasons = [f"{line.claim.row}: {why}" for line in lines if (why := fidelity.why(line))]
     parts = [
         filled(f"{machine}: {fidelity.load(machine).title}", columns),
@@ -193,19 +193,12 @@ def _text(machine: str, folder: Path) -> str:
         "\n".join(filled(each, columns) for each in reasons),
         filled(fidelity.counts(lines), columns),
     ]
-    changed = sorted({what for each in outdated.values() for what in each})
+    changed = sorted({CHANGED.get(what, what) for each in outdated.values() for what in each})
     if changed:
         *others, last = changed
         what = f"{', '.join(others)} and {last}" if others else last
         parts.append(filled(f"* not measured with today's {what}: see --run", columns))
     return "\n\n".join(parts)
-
-
-def _is_marked(line: Line, outdated: dict[str, list[str]]) -> bool:
-    """Whether it was found by what was measured with something else than there is today."""
-    from chasqui.experiment.fidelity import NOT_SHOWN
-
-    return line.found.verdict != NOT_SHOWN and line.claim.experiment in outdated
 
 
 def _as_json(machine: str, folder: Path) -> dict[str, Any]:
@@ -222,7 +215,7 @@ def _as_json(machine: str, folder: Path) -> dict[str, Any]:
                 "document": claim.document, "tolerance": claim.tolerance, "ours": found.ours,
                 "ratio": found.ratio, "verdict": found.verdict, "reason": fidelity.why(line),
                 "experiment": claim.experiment,
-                "outdated": outdated[claim.experiment] if _is_marked(line, outdated) else [],
+                "outdated": fidelity.changed(line, outdated),
             }
             for line in lines
             for claim, found in [line]

@@ -24,7 +24,7 @@ TENTH = 0.1
 
 AGREES = "agrees"
 GIVEN = "given"  # by what the machine, or the program, is: no run could find another
-IN_ORDER = "agrees in order only"  # not the figure
+IN_ORDER = "in order only"  # not the figure
 IN_PART = "in part"  # an ordering, at half of the points or more
 DIFFERS = "differs"
 NOT_SHOWN = "not shown"  # nothing here says what it is
@@ -107,6 +107,7 @@ class Figure(Claim):
     unit: str
     ours: Callable[[Any], float]  # of the experiment's tables, in `unit`
     within: float = TENTH  # of the document's figure
+    beyond: str = ""  # what is shown where ours is infinite: at no point that was measured
     # Whether what is above, or better, in the document is so here, even if the figure is another.
     ordered: Callable[[Any], bool] | None = None
 
@@ -144,6 +145,8 @@ class Figure(Claim):
         verdict = AGREES if agrees else DIFFERS
         if not agrees and self.ordered is not None and self.ordered(tables):
             verdict = IN_ORDER
+        if ours == math.inf and self.beyond:
+            return Found(self._with_unit(self.beyond), verdict)
         is_within = not self._is_open and least < ours < most
         ratio = None if is_within else self._ratio(ours)
         return Found(self._with_unit(number(ours)), verdict, ratio, is_within)
@@ -365,6 +368,11 @@ def why(line: Line) -> str:
     return line.claim.reason
 
 
+def changed(line: Line, outdated: Mapping[str, Sequence[str]]) -> Sequence[str]:
+    """What its figure was measured with that is something else today (of `outdated`)."""
+    return [] if line.found.verdict == NOT_SHOWN else outdated.get(line.claim.experiment, [])
+
+
 def counts(lines: Sequence[Line]) -> str:
     """How many have which verdict."""
     every = [line.found.verdict for line in lines]
@@ -400,8 +408,9 @@ else.
 
 Our figures come from tables that experiments wrote. `chasqui fidelity` prints these rows, with a \
 `*` at each that was measured with another state of the software (MPI library, kernel, firmware) \
-than is installed, or read from its runs in another way. `chasqui fidelity --run` carries the \
-experiments out and makes the tables anew; tests do so for those that take seconds.
+than is installed, or read from its runs in another way; here the mark is at *ours*. \
+`chasqui fidelity --run` carries the experiments out and makes the tables anew; tests do so for \
+those that take seconds.
 
 | column | what it says |
 | --- | --- |
@@ -416,11 +425,13 @@ ordering: the share of the points at which it must hold, where the document says
 all. |
 | ours | What we measured; of an ordering, at how many of the points (sizes, programs or settings) \
 it holds. |
-| ratio | Ours divided by the document's; *within*: ours lies in the document's range. |
+| ratio | Ours divided by the document's; *within*: ours lies in the document's range; \
+if it lies outside, the nearer end is what it is divided by. |
 | verdict | *agrees*: within the tolerance. *given*: by what the program, or a parameter, \
-is: no run could find another. *agrees in order only*: another figure, but what is \
-more in the document is more here. *in part*: an ordering that holds at half of the points or \
-more. *differs*: neither. *not shown*: no table says what it is here. |
+is: no run could find another. *in order only*: another figure, which may be far \
+from the document's, but what is more there, or faster, is so here. *in part*: an ordering that \
+holds at half of the points or more. *differs*: neither. *not shown*: no table says what it is \
+here. |
 | experiment | `chasqui experiment MACHINE/EXPERIMENT` measures it. |
 """
 
@@ -434,8 +445,10 @@ def _section(machine: str, folder: Path) -> str:
     document = load(machine)
     lines = compared(machine, folder)
     rows = [f"| {' | '.join(PAGE_HEADER)} |", "| --- " * len(PAGE_HEADER) + "|"]
+    old = outdated(machine, lines, folder)
     for line in lines:
         texts = cells(line)
+        texts[HEADER.index("ours")] += r" \*" * bool(changed(line, old))
         texts.insert(PAGE_HEADER.index("tolerance"), line.claim.tolerance)
         texts += [line.claim.experiment or "-", why(line)]
         rows.append(f"| {' | '.join(text.replace('|', chr(92) + '|') for text in texts)} |")

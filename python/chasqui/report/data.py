@@ -63,13 +63,18 @@ PARTS: dict[str, Shape] = {
         **dict.fromkeys(("messages", "taken", "taken_otherwise", "sent", "sent_otherwise"), int),
     },
 }  # fmt: skip
-STDIN: Shape = {"bytes": int, "sha256": str}
+# What not all inputs have.
+MORE_INPUTS: dict[str, Shape] = {
+    "stdin": {"bytes": int, "sha256": str},
+    "recording_sha256": str,
+    "beside": [{"programs": [PROGRAM]}],
+}
 FORMULA_MAX = 200  # letters; those of the simulator have up to 50
 TIME_MAX = (1 << 63) - 1  # [ps] what tables of them hold
 STAGE_TIMES = ("mean_ps", "min_ps", "median_ps", "max_ps")
 # A line of resolved.toml, as the simulator writes it.
 VALUE = re.compile(
-    r"""^([\w-]+)\s=\s\{\svalue\s=\s(.*?)(?:,\srange\s=\s\[.*\])?,\sfrom\s=\s"((?:[^"\\]|\\.)*)",
+    r"""^([\w-]+)\s=\s\{\svalue\s=\s(.*?)(?:,\srange\s=\s\[[^\[\]]*\])?,\sfrom\s=\s"((?:[^"\\]|\\.)*)",
     \ssource\s=\s"((?:[^"\\]|\\.)*)"\s\}$""",
     re.VERBOSE,
 )
@@ -222,8 +227,10 @@ def _check_parts(summary: Mapping[str, Any], place: str) -> None:
     for name, shape in PARTS.items():
         if name in summary:
             check_shape(summary[name], shape, f"{place}: {name}")
-    if "stdin" in summary.get("inputs", {}):
-        check_shape(summary["inputs"]["stdin"], STDIN, f"{place}: inputs: stdin")
+    inputs = summary.get("inputs", {})
+    for name, shape in MORE_INPUTS.items():
+        if name in inputs:
+            check_shape(inputs[name], shape, f"{place}: inputs: {name}")
 
 
 def _check_numbers(summary: Mapping[str, Any], place: str) -> None:

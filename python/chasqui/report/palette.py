@@ -14,7 +14,7 @@ SHARES = {
     "computing_ps": BLUE, "data_cache_ps": SKY, "instruction_cache_ps": TEAL,
     "page_tables_ps": SLATE, "stores_ps": "#9ad0f5", "uncached_ps": BROWN,
     "system_software_ps": DARK, "other_threads_ps": "#b0a8c9", "asleep_ps": "#d9d9d9",
-    "no_thread_ps": "#e6e6e6", "other_jobs_ps": "#8d86a8", "mpi_init_ps": PALE,
+    "no_thread_ps": "#e6e6e6", "others_on_hart_ps": "#8d86a8", "mpi_init_ps": PALE,
     "mpi_software_ps": ORANGE, "late_sender_ps": RED, "late_receiver_ps": PURPLE,
     "ni_full_ps": YELLOW, "under_way_ps": GREEN, "waiting_otherwise_ps": GREY,
 }  # fmt: skip

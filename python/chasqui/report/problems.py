@@ -34,9 +34,20 @@ def of(run: Run) -> dict[str, str]:
         "program file (SHA-256)": of_each([each["sha256"][:DIGITS] for each in programs]),
         "standard input (SHA-256)": stdin["sha256"][:DIGITS] if stdin else NOTHING,
         "environment": shlex.join(environment) or NOTHING,
+        "recording (SHA-256)": inputs.get("recording_sha256", NOTHING)[:DIGITS],
+        "other jobs": "; ".join(map(_of_other, inputs.get("beside", []))) or NOTHING,
         "seed": str(inputs["seed"]),
         "fast-forward": "yes" if inputs["fast_forward"] else "no",
     }
+
+
+def _of_other(job: Mapping[str, Any]) -> str:
+    """Another job on the same nodes, as its program is called."""
+    return " : ".join(
+        shlex.join([each["name"], *each["arguments"]])
+        + f" on {each['ranks']} ranks ({each['sha256'][:DIGITS]})"
+        for each in job["programs"]
+    )
 
 
 def are_alike(one: Run, other: Run) -> bool:
