@@ -30,7 +30,7 @@ EXAMPLES := $(basename $(notdir $(wildcard examples/*.c)))
 CHECKED := $(STAMPS)/checked.toml
 CARGO_TEST := $(CARGO) test --release --config $(CHECKED) --tests
 
-.PHONY: all demo check check-rust check-python test test-gnu sweep test-guest build-guest test-rust conformance bench nightly docs fidelity results headers lock lint analyse format install examples perfetto clean help
+.PHONY: all demo check check-rust check-python test test-gnu sweep test-guest build-guest test-rust conformance bench nightly docs fidelity results headers lock lint lint-rust lint-python lint-c analyse format install examples perfetto clean help
 .DELETE_ON_ERROR:
 
 all: install
@@ -216,12 +216,20 @@ PYTHON_SOURCES := python tests machines benches examples distribution
 # Without those that `make headers` writes.
 C_SOURCES := git grep -Lz '^/\* Generated from' -- '*.[ch]'
 
+# Side by side: mypy and the formatters keep one processor busy only.
 lint: $(STAMPS)/dev
+	$(MAKE) -j$$(getconf _NPROCESSORS_ONLN) lint-rust lint-python lint-c
+
+lint-rust: $(STAMPS)/dev
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
+
+lint-python: $(STAMPS)/dev
 	$(BIN)/ruff check $(PYTHON_SOURCES)
 	$(BIN)/ruff format --check $(PYTHON_SOURCES)
 	$(BIN)/mypy
+
+lint-c: $(STAMPS)/dev
 	$(C_SOURCES) | xargs -0 $(BIN)/clang-format --dry-run --Werror
 	.ci/analyse $(BIN)/clang-tidy shallow
 
