@@ -336,7 +336,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.core
 @pytest.mark.parametrize("name", [name for name in VOYAGER if name in pages.stamps()])
 def test_tables_in_docs_have_todays_columns_and_points(results: Path, name: str) -> None:
-    pages.check_shape(name, results / name.replace("/", "-"))
+    pages.check_kept(name, results / name.replace("/", "-"))
 
 
 @pytest.mark.core
@@ -430,7 +430,7 @@ def test_an_active_message_answers(results: Path) -> None:
     for row in rows(results / "voyager-am" / "results.csv"):
         latency, round_trip = float(row["latency_ns"]), float(row["round_trip_ns"])
         assert 1.4 * latency < round_trip < 2.3 * latency, row
-        assert float(row["bandwidth_MBps"]) < 160, row
+        assert row["message"] == "short" or float(row["bandwidth_MBps"]) < 160, row
 
 
 @pytest.mark.core

@@ -96,7 +96,7 @@ def test_an_experiment_leaves_its_files(results: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", [n for n in EXPERIMENTS if f"netcache/{n}" in pages.stamps()])
 def test_tables_in_docs_have_todays_columns_and_points(results: Path, name: str) -> None:
-    pages.check_shape(f"netcache/{name}", results / f"netcache-{name}")
+    pages.check_kept(f"netcache/{name}", results / f"netcache-{name}")
 
 
 def test_policies_receive_the_same_messages(results: Path) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import importlib
-import json
 from pathlib import Path
 
 import pages
@@ -48,12 +47,12 @@ def test_figures_follow_from_the_tables(page: str) -> None:
 
 @pytest.mark.parametrize("machine", fidelity.machines())
 def test_tables_of_a_machine_are_of_one_state(machine: str) -> None:
-    """Else two of them may have two figures for the same run."""
-    states: dict[str, list[str]] = {}
-    for name, what in json.loads((pages.DOCS / "measured.json").read_text()).items():
-        if name.partition("/")[0] == machine:
-            states.setdefault(what["software"], []).append(name)
-    assert len(states) == 1, states
+    """All of today's software, or all of another: else two of them may have two figures for the
+    same run."""
+    names = [name for name in kept.stamps(pages.DOCS) if name.partition("/")[0] == machine]
+    of_today = {name: "software" not in kept.outdated(pages.DOCS, name) for name in names}
+    assert len(of_today) > 1
+    assert len(set(of_today.values())) == 1, of_today
 
 
 def test_tables_agree_on_the_runs_that_they_share() -> None:

@@ -16,8 +16,9 @@ them. No table that has some is replaced by one that has none.
 The models' sources, and how programs are compiled, are in no fingerprint: almost every commit
 changes some of these, and a mark that is always there says nothing. Instead tests carry out some
 experiments in full (`Document.recomputed`), which between them execute the NES's mechanisms, the
-MPI library, the kernel and its drivers. They fail where a table of theirs is another; then all
-tables of that machine are to be made anew.
+MPI library, the kernel and its drivers, and others in part, whose rows are those of the whole
+(`ALIKE` in tests/pages.py). They fail where a table of theirs is another; then all tables of that
+machine are to be made anew.
 """
 
 from __future__ import annotations
