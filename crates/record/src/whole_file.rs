@@ -46,8 +46,7 @@ impl Destination {
         match self {
             Destination::File(folder, name) => target(path).is_ok_and(|path| {
                 let above = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-                path.file_name() == Some(name)
-                    && folder.is_at(above.unwrap_or(Path::new(".")))
+                path.file_name() == Some(name) && folder.is_at(above.unwrap_or(Path::new(".")))
             }),
             Destination::Special(_) => true,
         }
