@@ -204,8 +204,9 @@ def table_of(name: str, path: Path) -> str:
 RESULTS = ("run_time_ns", "network_replacements", "predictions")
 
 
-# Of these tables `--quick` leaves fewer rows, but each as the whole experiment does. (Not of those of
-# mechanisms.c: tests compile it without lines of sources, and then it takes up to 0.4 % less time.)
+# Of these tables `--quick` leaves fewer rows, but each as the whole experiment does. (Not of those
+# of mechanisms.c: tests compile it without lines of sources, and then its code is another, whose
+# times are up to 0.4 % less.)
 ALIKE = {
     "netcache/double-cache": ("results",),
     "netcache/long-messages": ("results",),
