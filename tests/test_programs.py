@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -105,6 +106,22 @@ def test_each_rank_runs_its_program(
     digits = [each["sha256"] for each in summary["inputs"]["programs"]]
     files = (programs[0], programs[1], programs[1])
     assert digits == [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
+
+
+@pytest.mark.parametrize("machine", ["loggp", "voyager"])
+def test_a_program_that_fails_before_mpi_init_is_named(
+    chasqui: Run, compile_c: Compiler, programs: tuple[Path, Path], machine: str
+) -> None:
+    """It was the others' deadlock. A job without MPI may end with any status."""
+    fails = compile_c("fails", "int main(void) { return 3; }\n")
+    done = chasqui("run", "-m", machine, "--", fails, ":", "-n", "2", programs[1], "1")
+    assert done.returncode == 3, done.stderr
+    assert re.search(r"rank 0 at .*: exited with status 3 without MPI_Init\n", done.stderr)
+    assert '"outcome": "aborted"' in chasqui(
+        "run", "-m", machine, "--json", "--", fails, ":", "-n", "2", programs[1], "1"
+    ).stdout  # fmt: skip
+    alone = chasqui("run", "-m", machine, "-np", "2", "--json", "--", fails)
+    assert (alone.returncode, '"outcome": "finished"' in alone.stdout) == (3, True)
 
 
 def test_long_names_make_no_name_that_is_too_long(

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import resource
+import shlex
 import shutil
 import subprocess
 import sys
@@ -295,6 +296,22 @@ def test_nothing_elsewhere_is_changed(
     assert not (data / "file").exists()
 
 
+@pytest.mark.core
+def test_what_is_said_of_a_bind_is_one_word_to_a_shell(
+    chasqui: Run, reacher: Path, places: tuple[Path, Path]
+) -> None:
+    work, data = places
+    place = data.parent / "it's mine"
+    data.rename(place)
+    done = chasqui(*LOGGP, "--", str(reacher), "show", str(place / "file"), cwd=work)
+    said = re.search(r"--bind (.*) would show it", done.stderr)
+    assert said is not None, done.stderr
+    assert shlex.split(said[1]) == [f"{place}:ro"]
+    done = chasqui(*LOGGP, "--bind", *shlex.split(said[1]), "--", str(reacher), "show",
+                   str(place / "file"), cwd=work)  # fmt: skip
+    assert "would show it" not in done.stderr
+
+
 # Renames its first argument to the second, and so on; then it writes more than a buffer.
 RENAMES = r"""
 #include <stdio.h>
@@ -374,6 +391,20 @@ def test_a_recording_whose_folder_a_program_renamed_is_said_to_be_elsewhere(
     assert "sub/it: no longer there: a program has renamed it" in done.stderr
     assert "recording  " not in done.stderr
     assert (work / "away" / "it").read_bytes()[:4] == b"PAR1"
+
+
+@pytest.mark.core
+def test_a_recording_goes_through_a_link_to_a_name_that_is_no_text(
+    compile_c: Compiler, chasqui: Run, places: tuple[Path, Path]
+) -> None:
+    work, _ = places
+    name = os.fsdecode(b"b\xff.recording")
+    (work / "link").symlink_to(name)
+    program = compile_c("renames", RENAMES)
+    done = chasqui("record", "-q", "--machine", "loggp", "-o", "link", "--", str(program), cwd=work)
+    assert done.returncode == 0, done.stderr
+    assert (work / "link").is_symlink()
+    assert (work / name).read_bytes()[:4] == b"PAR1"
 
 
 @pytest.mark.core

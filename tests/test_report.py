@@ -12,6 +12,7 @@ import json
 import os
 import random
 import re
+import time
 import tracemalloc
 import zlib
 from base64 import b64decode
@@ -590,6 +591,16 @@ def test_titles_are_no_two_alike() -> None:
     found = data.titles(["m", "m", "m", "n"], places)
     assert found == ["m (a)", "m (a/b)", "m (c/b)", "n"]
     assert data.titles(["m", "m"], places[:2]) == ["m (a)", "m (a/b)"]
+
+
+def test_a_parameter_of_any_length_is_read_in_time(tmp_path: Path) -> None:
+    """Its pattern looks at nothing twice: such a line took minutes."""
+    path = tmp_path / "resolved.toml"
+    begin = time.process_time()
+    for part in (", range = [", ", range = []", ', from = "', '\\"'):
+        path.write_text("[a]\nx = { value = 1" + part * 30_000 + "\n")
+        data.parameters(path)
+    assert time.process_time() - begin < 5
 
 
 INPUTS: dict[str, Any] = {

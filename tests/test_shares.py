@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,31 @@ from conftest import Compiler
 from simulated import command
 
 pytestmark = pytest.mark.core
+
+LEAVES = r"""
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+    int rank;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (volatile int turn = 0; rank == 1 && turn < 100000; turn++)
+        ;
+    return 0;
+}
+"""
+
+
+def test_what_limits_a_run_is_the_share_that_it_prints(compile_c: Compiler, tmp_path: Path) -> None:
+    """One denominator, and one rounding: also where one rank has left long before the other."""
+    program = compile_c("leaves", LEAVES)
+    done = command("run", "-np", "2", "-m", "voyager", "--", program, directory=tmp_path)
+    limit = re.search(r"limited by +instructions and hits of the L2 \((\d+) % of", done.stderr)
+    share = re.search(r"time went to .*computing (\d+)%", done.stderr)
+    assert limit is not None, done.stderr
+    assert share is not None, done.stderr
+    assert limit[1] == share[1]
+
 
 PROGRAM = r"""
 #include <mpi.h>

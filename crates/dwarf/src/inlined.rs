@@ -18,7 +18,7 @@ const TEXT_BYTES_MAX: usize = 4096;
 
 /// A function, and what is executed of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Function {
+pub struct SourceFunction {
     /// Its name in the source; in C++ as the linker has it.
     pub name: String,
     /// `file:line` of the instruction, or of the call that the next inner one was put in place of: from where it was
@@ -29,20 +29,20 @@ pub struct Function {
 /// What was found of addresses. Ranks that are to be described are at few places of one program.
 #[derive(Default)]
 pub struct Inlined {
-    known: Mutex<HashMap<u64, Vec<Function>>>,
+    known: Mutex<HashMap<u64, Vec<SourceFunction>>>,
 }
 
 impl Inlined {
     /// The functions of `file` whose code is at `address`, the innermost first: the last one has the others in it. Empty
     /// without debugging information.
-    pub fn at(&self, file: &object::File, address: u64) -> Vec<Function> {
+    pub fn at(&self, file: &object::File, address: u64) -> Vec<SourceFunction> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.entry(address).or_insert_with(|| functions(file, address).unwrap_or_default()).clone()
     }
 }
 
 /// `None`: what is looked at is damaged.
-fn functions(file: &object::File, address: u64) -> Option<Vec<Function>> {
+fn functions(file: &object::File, address: u64) -> Option<Vec<SourceFunction>> {
     let section = |id: SectionId| -> gimli::Result<Option<std::borrow::Cow<'_, [u8]>>> {
         Ok(file.section_by_name(id.name()).and_then(|section| section.uncompressed_data().ok()))
     };
@@ -61,14 +61,14 @@ fn functions(file: &object::File, address: u64) -> Option<Vec<Function>> {
 }
 
 /// `None`: it has no name. `compiled_in` is the directory in which its file was compiled.
-fn function(frame: &Frame<'_, EndianSlice<'_, LittleEndian>>, compiled_in: &str) -> Option<Function> {
+fn function(frame: &Frame<'_, EndianSlice<'_, LittleEndian>>, compiled_in: &str) -> Option<SourceFunction> {
     let name = text(frame.function.as_ref()?.raw_name().ok()?.as_bytes());
     let line = frame.location.as_ref().and_then(|location| {
         let file = text(location.file?.as_bytes());
         let within = file.strip_prefix(compiled_in).and_then(|file| file.strip_prefix('/'));
         Some(format!("{}:{}", within.unwrap_or(&file), location.line?))
     });
-    Some(Function { name, line })
+    Some(SourceFunction { name, line })
 }
 
 fn text(text: &[u8]) -> String {

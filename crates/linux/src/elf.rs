@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use chasqui_dwarf::{Function, REGISTERS};
+use chasqui_dwarf::{REGISTERS, SourceFunction};
 use chasqui_memory::FlatMemory;
 use object::LittleEndian as LE;
 use object::elf::{self, FileHeader64, ProgramHeader64};
@@ -271,7 +271,7 @@ impl Elf {
     /// The functions whose code the instruction at `address` is, the innermost first, as [`Inlined::at`] has them.
     ///
     /// [`Inlined::at`]: chasqui_dwarf::Inlined::at
-    pub fn functions(&self, address: u64) -> Vec<Function> {
+    pub fn functions(&self, address: u64) -> Vec<SourceFunction> {
         let Some(address) = address.checked_sub(self.bias) else { return vec![] };
         self.debug().functions(&self.bytes, address)
     }

@@ -24,7 +24,7 @@ mod refused;
 mod resolve;
 mod threads;
 
-pub use chasqui_dwarf::Function;
+pub use chasqui_dwarf::SourceFunction;
 pub use descriptors::Stream;
 pub use elf::{Elf, ElfError};
 pub use input::Input;

@@ -85,6 +85,19 @@ fn input_is_given_and_ends() {
     assert_eq!(m.call(63, &[1, s, 1]), EBADF);
 }
 
+/// As those of /proc/self/fd on Linux.
+#[test]
+fn a_descriptor_that_is_not_open_has_no_name() {
+    let mut m = machine();
+    let (path, status) = (m.scratch, m.scratch + 64);
+    m.put(path, b"/dev/stdin\0");
+    assert!(m.call(56, &[CWD, path, 0, 0]) > 2, "openat");
+    assert_eq!(m.call(57, &[0]), 0, "close");
+    assert_eq!(m.call(56, &[CWD, path, 0, 0]), ENOENT);
+    assert_eq!(m.call(48, &[CWD, path, 4]), ENOENT, "faccessat");
+    assert_eq!(m.call(79, &[CWD, path, status, 0]), ENOENT, "newfstatat");
+}
+
 /// It never waits for input, and says nothing of how much there is; a read does.
 #[test]
 fn what_may_be_read_or_written_is_ready() {

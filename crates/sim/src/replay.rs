@@ -172,8 +172,9 @@ fn record(
     };
     let kept: Vec<_> = results.processes.iter().map(|p| p.life().kept()).collect();
     recording.collect(&kept, &results.messages).map_err(input)?;
-    lost.note(recording.write(to).map_err(|error| RunError { path: file.to_path_buf(), error }));
-    lost.note_place(file, to.is_at(file));
+    let written = recording.write(to).map_err(|error| RunError { path: file.to_path_buf(), error });
+    lost.note_place(file, written.is_err() || to.is_at(file));
+    lost.note(written);
     Ok(())
 }
 

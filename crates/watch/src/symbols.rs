@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use chasqui_abi::kernel;
-use chasqui_linux::{Elf, Function};
+use chasqui_linux::{Elf, SourceFunction};
 
 /// The images whose code a hart may execute.
 #[derive(Clone)]
@@ -73,8 +73,9 @@ impl Symbols {
                 None => format!("{address:#x} ({named})"),
             };
         };
-        let line =
-            |function: &Function| function.line.as_ref().map_or(String::new(), |line| format!(", {line}"));
+        let line = |function: &SourceFunction| {
+            function.line.as_ref().map_or(String::new(), |line| format!(", {line}"))
+        };
         let mut text = format!("{address:#x} (");
         for each in inner {
             let _ = write!(text, "{}{}, inlined in ", each.name, line(each));

@@ -156,7 +156,7 @@ def run(
             found = profiles.read(result.directory)
             for line in profiles.lines(found, columns=terminal_width()):
                 say(line)
-        for line in [*counted, *(_untraced(result, trace) if trace else [])]:
+        for line in [*counted, *(_untraced(result, trace) if trace and not result.lost else [])]:
             say(f"chasqui: {line}")
     else:
         for line in simulation.endings(result):

@@ -1,6 +1,6 @@
 //! A program's debugging information.
 
-use chasqui_dwarf::{Frames, Function, Inlined, Layout, Lines};
+use chasqui_dwarf::{Frames, Inlined, Layout, Lines, SourceFunction};
 
 /// What it says of addresses in the file; nothing, where there is none or it is damaged.
 #[derive(Default)]
@@ -23,7 +23,7 @@ impl Debug {
     }
 
     /// See [`Inlined::at`]; `bytes` are those of the file.
-    pub fn functions(&self, bytes: &[u8], address: u64) -> Vec<Function> {
+    pub fn functions(&self, bytes: &[u8], address: u64) -> Vec<SourceFunction> {
         object::File::parse(bytes).map_or(vec![], |file| self.inlined.at(&file, address))
     }
 }

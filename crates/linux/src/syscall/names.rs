@@ -124,8 +124,8 @@ impl Call<'_> {
         Errno::ENOENT.into()
     }
 
-    /// Whether there is an entry for `descriptor` in /proc/self/fd.
-    pub(super) fn is_open(&mut self, descriptor: u64) -> Result<()> {
+    /// /proc/self/fd has no entry for a `descriptor` that is not open.
+    pub(super) fn check_open(&mut self, descriptor: u64) -> Result<()> {
         self.process.descriptors.get(descriptor).map(drop).map_err(|_| Errno::ENOENT.into())
     }
 
@@ -149,7 +149,7 @@ impl Call<'_> {
             Place::Random => Object::Random,
             Place::Ni(number) if number < self.process.options.devices.len() => Object::Ni(number),
             Place::Descriptor(descriptor) => {
-                self.is_open(descriptor)?;
+                self.check_open(descriptor)?;
                 let close_on_exec = flags & O_CLOEXEC != 0;
                 return Ok(self.process.descriptors.duplicate(descriptor, 0, close_on_exec, limit)?);
             }
@@ -308,7 +308,7 @@ impl Call<'_> {
             Place::Ni(number) if number >= self.process.options.devices.len() => {
                 return Err(Errno::ENOENT.into());
             }
-            Place::Descriptor(descriptor) => self.is_open(descriptor)?,
+            Place::Descriptor(descriptor) => self.check_open(descriptor)?,
             Place::Outside(place) => return Err(self.refuse(&place, writes)),
             _ => (),
         }

@@ -129,7 +129,7 @@ impl Call<'_> {
                 Status::small(10 + number as u64, CHARACTERS)
             }
             Place::Descriptor(descriptor) => {
-                self.is_open(descriptor)?;
+                self.check_open(descriptor)?;
                 self.status_of(descriptor)?
             }
             Place::Outside(place) => return Err(self.refuse(&place, false)),
