@@ -83,6 +83,7 @@ class Job:
     arguments: Sequence[str] = ()
     sets: Sequence[str] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
+    seed: int = 1  # of the processes' random numbers
     beside: Sequence[Program] = ()  # further programs of the job, on the ranks behind these
     others: Sequence[Program] = ()  # further jobs, which share the nodes
     stdin: str = "none"  # what rank 0 reads: none, own (the command's), shared (by several runs)
@@ -374,6 +375,7 @@ def _request(job: Job, directory: Path, *, clear_line: bool) -> dict[str, Any]:
         "sandbox": asdict(job.sandbox),
         "command": sys.argv,
         "options": {
+            "seed": job.seed,
             "timeline": job.timeline,
             "fast_forward": job.fast_forward,
             "stop_at": job.stop_at,
@@ -384,6 +386,18 @@ def _request(job: Job, directory: Path, *, clear_line: bool) -> dict[str, Any]:
             "clear_line": clear_line,
         },
     }
+
+
+def inputs(job: Job) -> dict[str, Any]:
+    """Of the request what decides the results, beside the files that it names; nothing in it says
+    where, by what command or by how many threads it is run."""
+    request = _request(job, Path(), clear_line=False)
+    for name in ("directory", "firmware", "command", "echo"):
+        del request[name]
+    for name in ("threads", "clear_line"):
+        del request["options"][name]
+    del request["sandbox"]["binds_by"]
+    return request
 
 
 def _called(program: Program) -> dict[str, Any]:

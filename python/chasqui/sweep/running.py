@@ -1,0 +1,202 @@
+"""Runs the points of a sweep, on Dask's workers: of this machine, or of a scheduler elsewhere.
+
+A worker runs a point in this package, with one host thread, and writes its row. So what a worker
+has done is done, whatever becomes of the worker, of the scheduler and of the command.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from distributed import Client, Future, LocalCluster, WorkerPlugin, wait
+from distributed.scheduler import KilledWorker
+
+import chasqui
+from chasqui import comparison, simulation, stopping
+from chasqui.errors import STATUS_LOST, InputError, LostError
+from chasqui.sweep import store
+from chasqui.sweep.points import Point
+from chasqui.sweep.store import Row
+
+CONNECT_S = 20
+STOP_S = 10  # that runs have to stop, before their workers are ended
+LOOK_S = 1.0  # how often the command looks whether something else is to be done
+
+# Gets how many points are done, how many there are, how many of them did not end well.
+Progress = Callable[[int, int, int], None]
+Limits = ("host-time", "memory", "output")  # that depend on the host
+
+
+@dataclass(frozen=True)
+class Task:
+    """A point as a worker gets it."""
+
+    point: Point
+    place: Path  # of the sweep
+    folder: Path  # in which the command was called
+    version: str
+
+
+@contextlib.contextmanager
+def workers(count: int, scheduler: str | None) -> Iterator[Client]:
+    """Dask's client, of as many processes here or of the scheduler at an address. Raises
+    InputError."""
+    quiet()
+    if scheduler is not None:
+        try:
+            client = Client(scheduler, timeout=CONNECT_S, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            why = str(error).partition("\n")[0] or "nothing answers"
+            raise InputError(f"--scheduler {scheduler}: no scheduler of Dask's: {why}") from None
+        with client:
+            yield client
+        return
+    with (
+        LocalCluster(
+            n_workers=count, threads_per_worker=1, processes=True, memory_limit=None,
+            dashboard_address=None, silence_logs=logging.CRITICAL,
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):  # fmt: skip
+        client.register_plugin(Apart())
+        yield client
+
+
+class Apart(WorkerPlugin):  # type: ignore[misc] -- it has no types
+    """Workers of this host hear no signal of the terminal's: the command does, and ends them."""
+
+    def setup(self, worker: Any) -> None:
+        os.setpgid(0, 0)
+
+
+def quiet() -> None:
+    """What Dask has to say is in the rows, or is nobody's concern: workers that end with us."""
+    for name in ("distributed", "tornado.application", "asyncio"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+def run_all(
+    client: Client, todo: Sequence[Point], place: Path, at_work: Path, progress: Progress
+) -> dict[str, Row]:
+    """Rows by the points' keys. A signal is raised here when what runs has stopped; rows that were
+    written stay."""
+    tasks = [Task(each, place, Path.cwd(), chasqui.__version__) for each in todo]
+    token = uuid.uuid4().hex[:8]  # a scheduler may still have the results of a command before
+    keys = [f"{each.name}-{token}" for each in todo]
+    found: dict[str, Row] = {}
+    signals: list[int] = []
+    ready: SimpleQueue[Future] = SimpleQueue()
+    failures = 0
+    with stopping.told(signals.append):
+        futures = client.map(run_point, tasks, key=keys, pure=False, batch_size=None)
+        at = dict(zip(keys, todo, strict=True))
+        for future in futures:
+            future.add_done_callback(ready.put)
+        progress(0, len(todo), 0)
+        while len(found) < len(todo) and not signals:
+            try:
+                future = ready.get(timeout=LOOK_S)
+            except Empty:
+                pass
+            else:
+                row = _row_of(future)
+                found[at[future.key].key] = row
+                failures += bool(row.figures["message"])
+            progress(len(found), len(todo), failures)
+            if stop := simulation.unread():
+                signals.append(stop)
+        if signals:
+            at_work.unlink(missing_ok=True)
+            _stop(client, futures)
+    if signals:
+        raise stopping.Interrupted(stopping.status(signals[0]))
+    return found
+
+
+def _row_of(future: Future) -> Row:
+    """What became of a point, which may be that no worker lived to say it."""
+    if future.status == "finished":
+        row: Row = future.result()
+        return row
+    error = future.exception() if future.status == "error" else None
+    if isinstance(error, KilledWorker):
+        why = "each worker process that was to run it ended: they were killed, or ran out of memory"
+    else:
+        why = f"it was given up: {error or future.status}".partition("\n")[0]
+    return store.failed(why, STATUS_LOST)
+
+
+def _stop(client: Client, futures: Sequence[Future]) -> None:
+    """Runs see that the command is no longer at work; those that wait are not begun."""
+    running = [each for each in futures if not each.done()]
+    busy = {key for keys in client.processing().values() for key in keys}
+    client.cancel([each for each in running if each.key not in busy])
+    with contextlib.suppress(TimeoutError, OSError, ValueError):
+        wait([each for each in running if each.key in busy], timeout=STOP_S)
+
+
+def run_point(task: Task) -> Row:
+    """In a worker: runs the point and writes its row; whatever goes wrong is one, too."""
+    try:
+        return _run_point(task)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except (InputError, LostError) as error:
+        return store.failed(str(error), STATUS_LOST)
+    except BaseException as error:  # of the core, too, whose assertions are no Exception
+        return store.failed(f"{type(error).__name__}: {error}", STATUS_LOST)
+
+
+def _run_point(task: Task) -> Row:
+    point = task.point
+    if chasqui.__version__ != task.version:
+        raise InputError(
+            f"the worker has version {chasqui.__version__} of Chasqui, the command {task.version}"
+        )
+    if Path.cwd() != task.folder:  # programs see it; a scheduler's workers may begin anywhere
+        os.chdir(task.folder)
+    row_path = store.row_path(task.place, point)
+    if there := store.read_row(row_path, point.key):  # by a worker that was taken for lost
+        return there
+    directory = store.begin_run(row_path.with_suffix(""))
+    job = replace(point.job, directory=directory)
+
+    def stop() -> int | None:
+        return None if (task.place / store.AT_WORK).exists() else signal.SIGTERM
+
+    result = simulation.execute_quietly(job, directory, stop)
+    row = Row(figures(job, result), f"{store.RUNS}/{directory.name}")
+    if _programs(result.summary) != point.inputs["program_sha256"]:
+        raise InputError("the program's file was changed while the sweep ran")
+    if is_of_the_point(result.summary):
+        store.write_row(row_path, point.key, row)
+    return row
+
+
+def _programs(summary: dict[str, Any]) -> str:
+    return " ".join(each["sha256"] for each in summary["inputs"]["programs"])
+
+
+def is_of_the_point(summary: dict[str, Any]) -> bool:
+    """Not of the host, which stopped it."""
+    return summary["outcome"] != "interrupted" and summary.get("limit") not in Limits
+
+
+def figures(job: simulation.Job, result: simulation.Result) -> store.Figures:
+    """The figures of `chasqui compare`, of one run."""
+    row = comparison.Row(job.machine, result, comparison.reason_of(result))
+    (entry,) = comparison.as_json([row])
+    found = comparison.flat(entry)
+    found["message"] = found.pop("reason")
+    for name in ("machine", "speed_up", "directory"):
+        del found[name]
+    return found
