@@ -10,6 +10,7 @@ import contextlib
 import logging
 import os
 import signal
+import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from distributed import Client, Future, LocalCluster, WorkerPlugin, wait
+from distributed import Client, Future, LocalCluster, WorkerPlugin
 from distributed.scheduler import KilledWorker
 
 import chasqui
@@ -26,14 +27,16 @@ from chasqui.errors import STATUS_LOST, InputError, LostError
 from chasqui.sweep import store
 from chasqui.sweep.points import Point
 from chasqui.sweep.store import Row
+from chasqui.text import broken_pipe
 
 CONNECT_S = 20
 STOP_S = 10  # that runs have to stop, before their workers are ended
+BATCH = 1000  # points that the scheduler gets at a time
 LOOK_S = 1.0  # how often the command looks whether something else is to be done
 
 # Gets how many points are done, how many there are, how many of them did not end well.
 Progress = Callable[[int, int, int], None]
-Limits = ("host-time", "memory", "output")  # that depend on the host
+LIMITS_OF_HOST = ("host-time", "memory", "output")
 
 
 @dataclass(frozen=True)
@@ -89,37 +92,40 @@ def run_all(
 ) -> dict[str, Row]:
     """Rows by the points' keys. A signal is raised here when what runs has stopped; rows that were
     written stay."""
-    tasks = [Task(each, place, Path.cwd(), chasqui.__version__) for each in todo]
+    tasks = [Task(each, place.absolute(), Path.cwd(), chasqui.__version__) for each in todo]
     token = uuid.uuid4().hex[:8]  # a scheduler may still have the results of a command before
     keys = [f"{each.name}-{token}" for each in todo]
+    at = dict(zip(keys, todo, strict=True))
     found: dict[str, Row] = {}
     signals: list[int] = []
     ready: SimpleQueue[Future] = SimpleQueue()
-    failures = 0
+    failed = 0
     with stopping.told(signals.append):
-        futures = client.map(run_point, tasks, key=keys, pure=False, batch_size=None)
-        at = dict(zip(keys, todo, strict=True))
+        futures = client.map(run_point, tasks, key=keys, pure=False, batch_size=BATCH)
         for future in futures:
             future.add_done_callback(ready.put)
-        progress(0, len(todo), 0)
         while len(found) < len(todo) and not signals:
-            try:
-                future = ready.get(timeout=LOOK_S)
-            except Empty:
-                pass
-            else:
-                row = _row_of(future)
-                found[at[future.key].key] = row
-                failures += bool(row.figures["message"])
-            progress(len(found), len(todo), failures)
+            progress(len(found), len(todo), failed)
+            if (done := _next(ready)) is not None:
+                row = found[at[done.key].key] = _row_of(done)
+                failed += bool(row.figures["message"])
             if stop := simulation.unread():
                 signals.append(stop)
         if signals:
             at_work.unlink(missing_ok=True)
-            _stop(client, futures)
+            _stop(client, futures, ready)
     if signals:
-        raise stopping.Interrupted(stopping.status(signals[0]))
+        is_unread = signals[0] == stopping.UNREAD
+        raise broken_pipe() if is_unread else stopping.Interrupted(stopping.status(signals[0]))
     return found
+
+
+def _next(ready: SimpleQueue[Future]) -> Future | None:
+    """The next that is done, if one is soon."""
+    try:
+        return ready.get(timeout=LOOK_S)
+    except Empty:
+        return None
 
 
 def _row_of(future: Future) -> Row:
@@ -135,13 +141,16 @@ def _row_of(future: Future) -> Row:
     return store.failed(why, STATUS_LOST)
 
 
-def _stop(client: Client, futures: Sequence[Future]) -> None:
-    """Runs see that the command is no longer at work; those that wait are not begun."""
-    running = [each for each in futures if not each.done()]
-    busy = {key for keys in client.processing().values() for key in keys}
-    client.cancel([each for each in running if each.key not in busy])
-    with contextlib.suppress(TimeoutError, OSError, ValueError):
-        wait([each for each in running if each.key in busy], timeout=STOP_S)
+def _stop(client: Client, futures: Sequence[Future], ready: SimpleQueue[Future]) -> None:
+    """Runs see that the command is no longer at work, and are waited for, for a while; those that
+    wait are not begun."""
+    with contextlib.suppress(OSError, TimeoutError):
+        busy = {key for keys in client.processing().values() for key in keys}
+        client.cancel([each for each in futures if not each.done() and each.key not in busy])
+        late = time.monotonic() + STOP_S
+        while busy.intersection(each.key for each in futures) and time.monotonic() < late:
+            if (done := _next(ready)) is not None:
+                busy.discard(done.key)
 
 
 def run_point(task: Task) -> Row:
@@ -188,7 +197,7 @@ def _programs(summary: dict[str, Any]) -> str:
 
 def is_of_the_point(summary: dict[str, Any]) -> bool:
     """Not of the host, which stopped it."""
-    return summary["outcome"] != "interrupted" and summary.get("limit") not in Limits
+    return summary["outcome"] != "interrupted" and summary.get("limit") not in LIMITS_OF_HOST
 
 
 def figures(job: simulation.Job, result: simulation.Result) -> store.Figures:

@@ -18,7 +18,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -114,11 +114,12 @@ def begin_run(place: Path) -> Path:
         number += 1
 
 
-def remove_unfinished(directory: Path) -> None:
-    """Run directories that no row names. Nothing may be at work there."""
+def remove_unfinished(directory: Path, rows_of_now: Iterable[Row] = ()) -> None:
+    """Run directories that no row names, which may be one that is not written. Nothing may be at
+    work there."""
     runs = directory / RUNS
     rows = (read_row(path) for path in runs.glob("*.json"))
-    kept = {row.directory for row in rows if row}
+    kept = {row.directory for row in (*rows, *rows_of_now) if row}
     for path in runs.iterdir() if runs.is_dir() else ():
         if RUN_NAME.fullmatch(path.name) and path.is_dir() and f"{RUNS}/{path.name}" not in kept:
             shutil.rmtree(path)

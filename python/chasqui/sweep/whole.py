@@ -55,6 +55,7 @@ def carry_out(
             if len(rows) and not quiet:
                 say(f"chasqui: {len(rows)} of {len(points)} points have run before")
             rows |= _run(todo, place, marker, spec, workers, scheduler, quiet)
+            store.remove_unfinished(place, rows.values())  # of workers that were lost
         else:
             store.write_spec(place, spec)
         store.write_table(place / store.RESULTS, store.table(points, rows))
@@ -84,7 +85,8 @@ def _run(
         except stopping.Interrupted:
             left = sum(store.read_row(store.row_path(place, p), p.key) is None for p in todo)
             start = "\n" if terminal_width() else ""  # the terminal has echoed ^C
-            say(f"{start}chasqui: {left} points are left: chasqui sweep --resume {place} runs them")
+            what = f"{left} points are" if left > 1 else f"{left} point is"
+            say(f"{start}chasqui: {what} left; go on: chasqui sweep --resume {place}")
             raise
 
 
