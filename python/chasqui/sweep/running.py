@@ -10,6 +10,7 @@ import contextlib
 import logging
 import os
 import signal
+import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +19,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
+import dask.config
 from distributed import Client, Future, LocalCluster, WorkerPlugin
 from distributed.scheduler import KilledWorker
 
@@ -30,6 +32,7 @@ from chasqui.sweep.store import Row
 from chasqui.text import broken_pipe
 
 CONNECT_S = 20
+PATIENCE_S = 300
 STOP_S = 10  # that runs have to stop, before their workers are ended
 BATCH = 1000  # points that the scheduler gets at a time
 LOOK_S = 1.0  # how often the command looks whether something else is to be done
@@ -64,6 +67,9 @@ def workers(count: int, scheduler: str | None) -> Iterator[Client]:
             yield client
         return
     with (
+        # A host that is busy lets processes wait for long before they come to answer.
+        _main_left_alone(),
+        dask.config.set({"distributed.comm.timeouts.connect": f"{PATIENCE_S}s"}),
         LocalCluster(
             n_workers=count, threads_per_worker=1, processes=True, memory_limit=None,
             dashboard_address=None, silence_logs=logging.CRITICAL,
@@ -72,6 +78,19 @@ def workers(count: int, scheduler: str | None) -> Iterator[Client]:
     ):  # fmt: skip
         client.register_plugin(Apart())
         yield client
+
+
+@contextlib.contextmanager
+def _main_left_alone() -> Iterator[None]:
+    """Worker processes begin by loading the file that the main module is of, where it has one. That
+    is the command itself, or a user's script: all would begin again in each of them."""
+    main = vars(sys.modules["__main__"])
+    name = main.pop("__file__", None)
+    try:
+        yield
+    finally:
+        if name is not None:
+            main["__file__"] = name
 
 
 class Apart(WorkerPlugin):  # type: ignore[misc] -- it has no types
