@@ -167,7 +167,8 @@ SPEC = 'program = "./x"\n'
         ([*SWEEP, "--set", "a=1", "--set", "a=2", "--", "./x"], "--set: named more than once: a\n"),
         ([*SWEEP, "--arg", "n=1", "--", "./x"], "the program's arguments have no {n}"),
         ([*SWEEP, "--arg", "a b=1", "--", "./x"], "a name of letters, digits and _ is expected"),
-        ([*SWEEP, "--arg", "time_ps=1", "--", "./x"], "the table has a column 'time_ps' of its"),
+        ([*SWEEP, "--arg", "time_ps=1", "--", "./x"], "the table has columns of such names of"),
+        ([*SWEEP, "--arg", "size_ns=1", "--", "./x"], "the table has columns of such names of"),
         ([*SWEEP, "--plot", "z=1", "--", "./x"], "x=COLUMN y=COLUMN by=COLUMN is expected"),
         ([*SWEEP, "--plot", "--", "./x"], "x=COLUMN y=COLUMN by=COLUMN is expected"),
         ([*SWEEP, "--plot", "x=n", "--", "./x"], "--plot x=n: allowed are machine, np, repeat,"),
@@ -197,21 +198,22 @@ def test_bad_arguments_are_one_line_and_status_2(
         ("np = [2", "bad.toml: "),
         ("ranks = 2", "bad.toml: unknown name 'ranks'; there are: program, machine, np, set,"),
         ("set = 3", "bad.toml: set: a table of names and values is expected"),
-        ("np = 2.5", "'2.5' is no number of ranks"),
+        ("np = 2.5", "bad.toml: np: '2.5' is no number of ranks"),
         ("np = []", "bad.toml: np: texts and numbers, one or a list of them, is expected"),
         ("np = [[2]]", "bad.toml: np: texts and numbers"),
         ("repeat = [1, 2]", "bad.toml: repeat: a text or a number is expected"),
         ("host-files = 1", "bad.toml: host-files: true or false is expected"),
         ("[arg]\nn = {}", "bad.toml: arg.n: texts and numbers"),
         ("[env]\nA = [1]", "bad.toml: env.A: a text or a number is expected"),
-        ("timeline = 'x'", "'x' is not a valid integer"),
+        ("timeline = 'x'", "bad.toml: timeline: 'x' is not a valid integer"),
+        ("repeat = 2.5", "bad.toml: repeat: '2.5' is not a valid integer"),
     ],
 )
 def test_a_bad_file_is_one_line_and_status_2(
     fake_core: FakeCore, capsys: pytest.CaptureFixture[str], text: str, message: str
 ) -> None:
     Path("bad.toml").write_text(SPEC + text + "\n")
-    assert invoke(["sweep", "bad.toml"]) == 2
+    assert invoke(["sweep", "-q", "bad.toml"]) == 2
     shown = capsys.readouterr().err
     assert message in shown
     assert shown.count("\n") == 1

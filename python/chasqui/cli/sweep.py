@@ -126,10 +126,19 @@ class Command(BeforeTheDashes):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ends = args.index("--") if "--" in args else len(args)
         words = joined_plots(args[:ends])
-        if spec := spec_of(words):
+        given, _, _ = self.make_parser(ctx).parse_args(list(words))
+        place, spec = spec_of(given)
+        if spec:
             ctx.meta["chasqui.program"] = program_of(spec)
             ctx.default_map = defaults(self, spec)
-        return super().parse_args(ctx, [*words, *args[ends:]])
+        try:
+            return super().parse_args(ctx, [*words, *args[ends:]])
+        except click.BadParameter as error:
+            name = error.param.name if error.param else None
+            if ctx.get_parameter_source(name or "") == click.core.ParameterSource.DEFAULT_MAP:
+                key = next(key for key, each in keys(self).items() if each.name == name)
+                error.param_hint = f"{place}: {key}"
+            raise
 
 
 def joined_plots(words: Sequence[str]) -> list[str]:
@@ -148,24 +157,21 @@ def joined_plots(words: Sequence[str]) -> list[str]:
     return found
 
 
-def spec_of(words: Sequence[str]) -> dict[str, Any]:
-    """What a file says of the sweep: one that is named, else that of the sweep to go on with."""
-    named = [word for word in words if word.endswith(".toml") and not word.startswith("-")]
-    values = {words[at + 1] for at in range(len(words) - 1) if words[at].startswith("-")}
-    named = [word for word in named if word not in values]
-    if named:
-        return read_toml(Path(named[0]))
-    if any(word in ("--help", "-h") for word in words):
-        return {}
-    for before, word in zip(["", *words], words, strict=False):
-        if before == "--resume" or word.startswith("--resume="):
-            from chasqui.sweep import store
+def spec_of(given: Mapping[str, Any]) -> tuple[Path | None, dict[str, Any]]:
+    """What a file says of the sweep, and which: one that is named, else that of the sweep to go on
+    with. `given` is what stands on the command line."""
+    file, resume = given.get("file"), given.get("resume")
+    if given.get("help"):
+        return None, {}
+    if isinstance(file, str) and file.endswith(".toml"):
+        return Path(file), read_toml(Path(file))
+    if isinstance(resume, str):
+        from chasqui.sweep import store
 
-            place = Path(word.removeprefix("--resume="))
-            found = store.read_spec(place)
-            check_spec(place / store.SPEC, found)
-            return found
-    return {}
+        found = store.read_spec(Path(resume))
+        check_spec(Path(resume) / store.SPEC, found)
+        return Path(resume) / store.SPEC, found
+    return None, {}
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -186,7 +192,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     return found
 
 
-def keys(command: click.Command) -> dict[str, click.Parameter]:
+def keys(command: click.Command) -> dict[str, click.Option]:
     """The names that a file has, and whose they are: `limit-time`, `np`."""
     return {
         max(each.opts, key=len).lstrip("-"): each
@@ -253,6 +259,8 @@ def defaults(command: click.Command, spec: Mapping[str, Any]) -> dict[str, Any]:
             value = [(name, texts(each)) for name, each in value.items()]
         elif isinstance(parameter.type, List) or parameter.multiple:
             value = texts(value)
+        elif not isinstance(value, bool):
+            value = as_text(value)
         found[str(parameter.name)] = value
     return found
 
@@ -288,14 +296,14 @@ def axes(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def check_axes(option: str, found: Sequence[Axis]) -> dict[str, tuple[str, ...]]:
-    from chasqui.sweep.store import columns_taken
+    from chasqui.sweep.store import is_taken
 
     for name, values in found:
         check_once(f"{option} {name}", values)
         if option == "--arg" and not re.fullmatch(r"[A-Za-z_]\w*", name):
             raise InputError(f"--arg {name}=…: a name of letters, digits and _ is expected")
-        if name in columns_taken():
-            raise InputError(f"{option} {name}=…: the table has a column {name!r} of its own")
+        if is_taken(name):
+            raise InputError(f"{option} {name}=…: the table has columns of such names of its own")
     check_once(option, [name for name, _ in found])
     return dict(found)
 

@@ -41,7 +41,7 @@ def add(page: Page, directory: Path) -> None:
     spec = store.read_spec(directory)
     check_shape(spec, {"program": [str], "plot": [str]}, str(directory / store.SPEC))
     rows = store.read_table(directory).to_pylist()
-    if not rows or any(name not in rows[0] for name in store.columns_taken()):
+    if not rows or any(name not in rows[0] for name in store.columns()):
         raise InputError(f"{directory / store.RESULTS}: no table of `chasqui sweep`")
     differ = whole.varied_of([_inputs(row) for row in rows])
     failed = [row for row in rows if row["message"]]

@@ -93,7 +93,7 @@ def _main_left_alone() -> Iterator[None]:
             main["__file__"] = name
 
 
-class Apart(WorkerPlugin):  # type: ignore[misc] -- it has no types
+class Apart(WorkerPlugin):  # type: ignore[misc]
     """Workers of this host hear no signal of the terminal's: the command does, and ends them."""
 
     def setup(self, worker: Any) -> None:

@@ -44,6 +44,8 @@ FIGURES = (
     "latency_ns", "instructions",
 )  # fmt: skip
 
+# Others, which a run may have or not.
+FURTHER = re.compile(r"share_\w+|\w+_ns")
 INPUTS = ("machine", "np", "repeat", "program", "arguments", "program_sha256", "version")
 
 Figures = Mapping[str, Any]
@@ -57,9 +59,14 @@ class Row:
     directory: str  # of the run, in that of the sweep; empty: there is none
 
 
-def columns_taken() -> tuple[str, ...]:
-    """Of a table's columns those that no argument may have the name of."""
+def columns() -> tuple[str, ...]:
+    """Those that every table has."""
     return (*INPUTS, *FIGURES, "directory", "key")
+
+
+def is_taken(name: str) -> bool:
+    """No argument may have the name: a table has such a column, or may have it."""
+    return name in columns() or FURTHER.fullmatch(name) is not None
 
 
 def failed(message: str, status: int) -> Row:

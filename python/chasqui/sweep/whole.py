@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,6 @@ from chasqui.text import Counter, say, terminal_width
 
 # Of a table's inputs those that tell no two points apart that others do not.
 TOLD = ("program", "arguments", "program_sha256", "version")
-# Figures that a run may or may not have.
-FURTHER = re.compile(r"share_\w+|\w+_ns")
 
 
 @contextlib.contextmanager
@@ -106,7 +103,7 @@ def check_plots(points: Sequence[Point], plots: Sequence[Mapping[str, str]]) -> 
     numbers = [name for name in store.FIGURES if name not in store.TEXTS]
     for plot in plots:
         for part, name in plot.items():
-            if part == "y" and name not in numbers and not FURTHER.fullmatch(name):
+            if part == "y" and name not in numbers and not store.FURTHER.fullmatch(name):
                 allowed = ", ".join(numbers)
                 raise InputError(f"--plot y={name}: {allowed}, share_… or …_ns is allowed")
             if part != "y" and name not in inputs:
