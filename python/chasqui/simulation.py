@@ -355,6 +355,23 @@ def host_processors() -> int:
 
 def _request(job: Job, directory: Path, *, clear_line: bool) -> dict[str, Any]:
     """The request for the core."""
+    request = inputs(job)
+    request["sandbox"]["binds_by"] = job.sandbox.binds_by
+    request["options"] |= {"threads": job.threads, "clear_line": clear_line}
+    return request | {
+        "directory": str(directory),
+        "firmware": str(firmware.directory()),
+        "echo": job.echo,
+        "record": str(job.record) if job.record else None,
+        "command": sys.argv,
+    }
+
+
+def inputs(job: Job) -> dict[str, Any]:
+    """Of the request what decides the results, with the files that it names: nothing of where the
+    run is kept, by what command it is made, or by how many threads."""
+    sandbox = asdict(job.sandbox)
+    del sandbox["binds_by"]
     return {
         "machine": job.machine,
         "sets": list(job.sets),
@@ -367,13 +384,8 @@ def _request(job: Job, directory: Path, *, clear_line: bool) -> dict[str, Any]:
         "others": [_called(other) for other in job.others],
         "stdin": job.stdin,
         "env": dict(job.environment),
-        "directory": str(directory),
-        "firmware": str(firmware.directory()),
-        "echo": job.echo,
-        "record": str(job.record) if job.record else None,
         "only_rank": _only(job.only),
-        "sandbox": asdict(job.sandbox),
-        "command": sys.argv,
+        "sandbox": sandbox,
         "options": {
             "seed": job.seed,
             "timeline": job.timeline,
@@ -382,22 +394,8 @@ def _request(job: Job, directory: Path, *, clear_line: bool) -> dict[str, Any]:
             "profile": job.profile,
             "access_times": job.access_times,
             "trace_instructions": job.trace,
-            "threads": job.threads,
-            "clear_line": clear_line,
         },
     }
-
-
-def inputs(job: Job) -> dict[str, Any]:
-    """Of the request what decides the results, beside the files that it names; nothing in it says
-    where, by what command or by how many threads it is run."""
-    request = _request(job, Path(), clear_line=False)
-    for name in ("directory", "firmware", "command", "echo"):
-        del request[name]
-    for name in ("threads", "clear_line"):
-        del request["options"][name]
-    del request["sandbox"]["binds_by"]
-    return request
 
 
 def _called(program: Program) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import functools
 import hashlib
 import itertools
 import json
+import math
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -57,7 +58,7 @@ def product(axes: Axes, job: simulation.Job) -> list[Point]:
     its programs. Raises InputError, before anything has run, with all that is wrong with any of
     them."""
     check_places(axes, words_of(job))
-    for each in (_fault_seed, _resolved, sha256):
+    for each in (_fault_seed, _resolved, _images, sha256):
         each.cache_clear()  # files may be others by now
     points: dict[str, Point] = {}
     mistakes: dict[str, None] = {}
@@ -185,6 +186,12 @@ def _resolved(machine: str, sets: tuple[str, ...]) -> str:
 
 
 @functools.cache
+def _images() -> str:
+    """The place of kernels and firmware, whose name is a hash of their sources."""
+    return firmware.directory().name
+
+
+@functools.cache
 def sha256(program: str) -> str:
     """Of a program's file; an empty text where it can't be read, which the run's check says."""
     return _digest(program)
@@ -212,7 +219,7 @@ def key_of(job: simulation.Job, hashes: Sequence[str]) -> str:
         "inputs": simulation.inputs(job),
         "machine": _resolved(job.machine, tuple(job.sets)),
         "programs": list(hashes),
-        "firmware": firmware.directory().name,
+        "firmware": _images(),
         "version": chasqui.__version__,
     }
     return hashlib.sha256(json.dumps(everything, sort_keys=True).encode()).hexdigest()
@@ -225,6 +232,6 @@ def as_number(text: str) -> Cell:
             found = kind(text)
         except ValueError:
             continue
-        if str(found) == text:
+        if str(found) == text and math.isfinite(found):
             return found
     return text
