@@ -57,7 +57,7 @@ def add(page: Page, directory: Path) -> None:
     )
     plots = [dict(word.split("=", 1) for word in text.split()) for text in spec["plot"]] or [{}]
     charts = [_chart(page, rows, _axes(rows, differ, plot), at) for at, plot in enumerate(plots)]
-    page.section("charts", "Charts", *charts)
+    page.section("plots", "Charts", *charts)
     page.section("points", "Points", *_points(rows, differ))
     if failed:
         page.section("failed", "What failed", _failed(failed, differ))
