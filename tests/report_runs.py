@@ -128,7 +128,7 @@ def _events(ranks: int) -> Any:
 def sweep(place: Path, machines: tuple[str, ...], ranks: tuple[int, ...]) -> int:
     """What `chasqui sweep` would leave of a point for each of these machines and ranks, but for
     their runs: the number of points."""
-    others = {name: None for name in store.columns()}
+    others = dict.fromkeys(store.columns())
     figures = {"outcome": "finished", "exit_status": 0, "directory": "runs/r", "repeat": 1}
     rows = [
         {**others, **figures, "machine": machine, "np": each, "init_to_finalize_ps": each * 10**6}
