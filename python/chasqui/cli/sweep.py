@@ -458,9 +458,14 @@ def kept(
         "env": dict(settings["environment"]),
         "plot": [" ".join(f"{name}={column}" for name, column in each.items()) for each in plots],
     }
+    found = {name: value for name, value in found.items() if value}
     for key, parameter in keys(sweep).items():
         source = ctx.get_parameter_source(str(parameter.name))
-        if key not in found and key != "mpi" and source != click.core.ParameterSource.DEFAULT:
+        if (
+            key not in found
+            and key not in ("mpi", "plot")
+            and source != click.core.ParameterSource.DEFAULT
+        ):
             found[key] = ctx.params[str(parameter.name)]
     return found
 

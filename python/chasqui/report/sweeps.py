@@ -38,7 +38,7 @@ def is_sweep(directory: Path) -> bool:
 
 
 def add(page: Page, directory: Path) -> None:
-    spec = store.read_spec(directory)
+    spec = {"plot": [], **store.read_spec(directory)}
     check_shape(spec, {"program": [str], "plot": [str]}, str(directory / store.SPEC))
     rows = store.read_table(directory).to_pylist()
     if not rows or any(name not in rows[0] for name in store.columns()):
