@@ -13,6 +13,7 @@ import pyarrow
 import pyarrow.parquet
 
 from chasqui.messages import STAGES
+from chasqui.sweep import store
 
 # From each stage to the next that a message has, at most [ps]: as random as times can be.
 STEPS_PS = {
@@ -122,3 +123,18 @@ def _events(ranks: int) -> Any:
             at = start + length
             name = chance.choice(("MPI_Send", "MPI_Recv", "MPI_Allreduce"))
             yield {"ph": "X", **place, "ts": round(start, 6), "dur": round(length, 6), "name": name}
+
+
+def sweep(place: Path, machines: tuple[str, ...], ranks: tuple[int, ...]) -> int:
+    """What `chasqui sweep` would leave of a point for each of these machines and ranks, but for
+    their runs: the number of points."""
+    others = dict.fromkeys(store.columns())
+    figures = {"outcome": "finished", "exit_status": 0, "directory": "runs/r", "repeat": 1}
+    rows = [
+        {**others, **figures, "machine": machine, "np": each, "init_to_finalize_ps": each * 10**6}
+        for machine in machines
+        for each in ranks
+    ]
+    store.write_spec(place, {"program": ["./ring"], "plot": ["x=np by=machine"]})
+    store.write_table(place / store.RESULTS, pyarrow.Table.from_pylist(rows))
+    return len(rows)

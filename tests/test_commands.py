@@ -439,7 +439,9 @@ def test_info_and_machines(fake_core: FakeCore, capsys: pytest.CaptureFixture[st
     assert "1,024" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("command", ["cc", "c++", "run", "compare", "logp", "machines", "info"])
+@pytest.mark.parametrize(
+    "command", ["cc", "c++", "run", "compare", "sweep", "logp", "machines", "info"]
+)
 def test_every_command_has_help_with_an_example(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -87,20 +87,19 @@ PROGRAMS = ROOT / "docs" / "programs.md"
 @pytest.mark.parametrize(
     "part",
     [
-        "The beginning of a long run", "What went into a run", "A sweep over a parameter",
+        "The beginning of a long run", "What went into a run", "A sweep",
         "Several jobs on the same nodes",
     ],
 )  # fmt: skip
 def test_what_the_page_on_programs_has_one_type_can_be_typed_twice(
     part: str, examples: Path, tmp_path: Path
 ) -> None:
-    """In a shell, beside the machine file that it shows."""
+    """In a shell, beside the files that it shows, each named in its first line."""
     text = PROGRAMS.read_text().partition(f"\n## {part}\n")[2].partition("\n## ")[0]
     blocks = FENCED.findall(text)
     typed = "".join(block for language, block in blocks if language == "sh")
-    (tmp_path / "clocks.toml").write_text(
-        "".join(block for kind, block in blocks if kind == "toml")
-    )
+    for block in (block for kind, block in blocks if kind == "toml"):
+        (tmp_path / block.splitlines()[0].removeprefix("# ")).write_text(block)
     for program in ("ring", "cg"):
         (tmp_path / program).symlink_to(examples / program)
     (tmp_path / "chasqui").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m chasqui "$@"\n')

@@ -187,6 +187,18 @@ def test_other_pages_have_no_complaint(chromium: Browser, tmp_path: Path) -> Non
             assert shown.complaints == []
 
 
+def test_a_sweeps_page_has_marks_for_its_points(chromium: Browser, tmp_path: Path) -> None:
+    rows = report_runs.sweep(tmp_path, machines=("a", "b"), ranks=(2, 4, 16))
+    (tmp_path / "sweep.html").write_text(report.html([tmp_path]))
+    for width in (400, 1600):
+        with browser.shown(chromium, tmp_path / "sweep.html", width, "dark") as shown:
+            shown.mark_ms("all charts")
+            assert shown.page.locator("#chart-sweep0 .scatterlayer .point").count() == rows
+            assert shown.page.locator("#points tbody tr").count() == rows
+            assert shown.complaints == []
+            assert shown.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
 def test_the_first_chart_is_there_in_two_seconds(chromium: Browser, tmp_path: Path) -> None:
     """Of 100,000 messages. In a sweep, where the host has a processor for the browser, in so many
     seconds; in any case in not much longer than the plotting library takes by itself."""

@@ -104,12 +104,8 @@ def run_on(job: simulation.Job, *, with_logp: bool) -> Row:
     row = Row(job.machine)
     try:
         row.result = simulation.execute(job)
-        summary = row.result.summary
-        if summary["outcome"] != "finished":
-            row.reason = simulation.ending(summary)
-        elif row.result.status:
-            row.reason = f"exit status {row.result.status}"
-        if summary["outcome"] == "interrupted":
+        row.reason = reason_of(row.result)
+        if row.result.summary["outcome"] == "interrupted":
             row.interrupted = row.result.status
         if with_logp and not row.interrupted:
             from chasqui import measurement
@@ -122,6 +118,13 @@ def run_on(job: simulation.Job, *, with_logp: bool) -> Row:
         row.interrupted = stopping.status_of(stop)
         row.reason = "interrupted while its LogGP figures were measured"
     return row
+
+
+def reason_of(result: simulation.Result) -> str | None:
+    """What there is to say of a run that did not end well."""
+    if result.summary["outcome"] != "finished":
+        return simulation.ending(result.summary)
+    return f"exit status {result.status}" if result.status else None
 
 
 def speed_up(row: Row, first: Row) -> float | None:
@@ -180,6 +183,21 @@ def as_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
             entry["loggp"] = measurement.as_json(row.measurement)
         result.append(entry)
     return result
+
+
+def flat(entry: dict[str, Any]) -> dict[str, Any]:
+    """One of these dictionaries as a line of a table: cells by their columns."""
+    left_out = ("shares", "call_shares", "stages_ns", "mechanisms", "loggp")
+    found = {name: value for name, value in entry.items() if name not in left_out}
+    loggp = entry.get("loggp", {})
+    for name in ("L_ps", "o_send_ps", "o_recv_ps", "g_ps", "G_ps_per_byte"):
+        if loggp:
+            found[name] = loggp[name]
+    # Whether that is it, or a bound.
+    found |= {f"{name}_sign": sign for name, sign in loggp.get("signs", {}).items()}
+    found |= {f"share_{name.replace(' ', '_')}": e for name, e in entry["shares"].items()}
+    found |= {f"{name}_ns": value for name, value in entry["stages_ns"].items()}
+    return found
 
 
 def directories(rows: Sequence[Row]) -> list[tuple[str, Path]]:

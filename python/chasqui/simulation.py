@@ -83,6 +83,7 @@ class Job:
     arguments: Sequence[str] = ()
     sets: Sequence[str] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
+    seed: int = 1  # of the processes' random numbers
     beside: Sequence[Program] = ()  # further programs of the job, on the ranks behind these
     others: Sequence[Program] = ()  # further jobs, which share the nodes
     stdin: str = "none"  # what rank 0 reads: none, own (the command's), shared (by several runs)
@@ -354,6 +355,23 @@ def host_processors() -> int:
 
 def _request(job: Job, directory: Path, *, clear_line: bool) -> dict[str, Any]:
     """The request for the core."""
+    request = inputs(job)
+    request["sandbox"]["binds_by"] = job.sandbox.binds_by
+    request["options"] |= {"threads": job.threads, "clear_line": clear_line}
+    return request | {
+        "directory": str(directory),
+        "firmware": str(firmware.directory()),
+        "echo": job.echo,
+        "record": str(job.record) if job.record else None,
+        "command": sys.argv,
+    }
+
+
+def inputs(job: Job) -> dict[str, Any]:
+    """Of the request what decides the results, with the files that it names: nothing of where the
+    run is kept, by what command it is made, or by how many threads."""
+    sandbox = asdict(job.sandbox)
+    del sandbox["binds_by"]
     return {
         "machine": job.machine,
         "sets": list(job.sets),
@@ -366,22 +384,16 @@ def _request(job: Job, directory: Path, *, clear_line: bool) -> dict[str, Any]:
         "others": [_called(other) for other in job.others],
         "stdin": job.stdin,
         "env": dict(job.environment),
-        "directory": str(directory),
-        "firmware": str(firmware.directory()),
-        "echo": job.echo,
-        "record": str(job.record) if job.record else None,
         "only_rank": _only(job.only),
-        "sandbox": asdict(job.sandbox),
-        "command": sys.argv,
+        "sandbox": sandbox,
         "options": {
+            "seed": job.seed,
             "timeline": job.timeline,
             "fast_forward": job.fast_forward,
             "stop_at": job.stop_at,
             "profile": job.profile,
             "access_times": job.access_times,
             "trace_instructions": job.trace,
-            "threads": job.threads,
-            "clear_line": clear_line,
         },
     }
 

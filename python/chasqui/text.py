@@ -11,6 +11,7 @@ import signal
 import stat
 import sys
 import textwrap
+import time
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import zip_longest
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 PS_PER_NS = 1_000
 SHORT_CELL = len("15 to 20 %")
 STATUS_UNWRITTEN = 1
+LEFT_AFTER_S = 2.0  # before, how long the rest takes is a guess
 # Of a pipe that nothing reads any more, as shells have it for a command that SIGPIPE ended.
 STATUS_UNREAD = 128 + signal.SIGPIPE
 
@@ -36,6 +38,13 @@ def simulated_time(ps: float) -> str:
                 else f"{ps / size_ps:,.0f} {unit}"
             )
     return f"{ps:.4g} ps"
+
+
+def host_time(seconds: float) -> str:
+    """A time of the host's, roughly: `40 s`, `3 min`, `2.5 h`."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
 def ns(ps: int | Fraction | None) -> str:
@@ -144,15 +153,20 @@ def terminal_width() -> int:
 
 
 class Counter:
-    """A line at a terminal, `3 of 20 runs`, gone when all is done or given up."""
+    """A line at a terminal, `3 of 20 runs, about 40 s left`, gone when all is done or given up."""
 
     def __init__(self, what: str) -> None:
         self.what = what
         self.shown = terminal_width() > 0
+        self.started = time.monotonic()
 
-    def __call__(self, done: int, count: int) -> None:
+    def __call__(self, done: int, count: int, failed: int = 0) -> None:
         if self.shown:
             line = f"{done} of {count} {self.what}"
+            line += f", {failed} failed" if failed else ""
+            elapsed_s = time.monotonic() - self.started
+            if 0 < done < count and elapsed_s >= LEFT_AFTER_S:
+                line += f", about {host_time(elapsed_s / done * (count - done))} left"
             self.shown = draw(f"\x1b[K{line[: terminal_width() - 1]}\r")
 
     def __enter__(self) -> Counter:

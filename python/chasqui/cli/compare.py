@@ -336,19 +336,9 @@ def _shortest(rows: list[Row]) -> int:
 def _write_csv(entries: list[dict[str, Any]]) -> None:
     import csv
 
-    flat = []
-    for entry in entries:
-        stages = entry.pop("stages_ns")
-        parts = {f"share_{name.replace(' ', '_')}": e for name, e in entry.pop("shares").items()}
-        del entry["call_shares"]
-        del entry["mechanisms"]
-        loggp = entry.pop("loggp", {})
-        for name in ("L_ps", "o_send_ps", "o_recv_ps", "g_ps", "G_ps_per_byte"):
-            if loggp:
-                entry[name] = loggp[name]
-        # Whether that is it, or a bound.
-        entry |= {f"{name}_sign": sign for name, sign in loggp.get("signs", {}).items()}
-        flat.append({**entry, **parts, **{f"{name}_ns": value for name, value in stages.items()}})
+    from chasqui import comparison
+
+    flat = [comparison.flat(entry) for entry in entries]
     names = list(dict.fromkeys(name for entry in flat for name in entry))
     writer = csv.DictWriter(sys.stdout, names, lineterminator="\n")
     writer.writeheader()

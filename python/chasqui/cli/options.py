@@ -224,9 +224,40 @@ def quiet(doc: str) -> Decorator:
     return click.option("--quiet", "-q", is_flag=True, help=doc)
 
 
+def surroundings(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say where ranks are, what they find there, what is kept of their calls, and
+    what they may do to the host.
+
+    The command gets them as one `settings`, arguments of simulation.Job.
+    """
+
+    @functools.wraps(function)
+    def checked(
+        *arguments: Any,
+        ranks_per_node: int | None,
+        map_by: str,
+        environment: tuple[str, ...],
+        timeline: int,
+        sandbox: Sandbox,
+        **others: Any,
+    ) -> Any:
+        settings = {
+            "ranks_per_node": ranks_per_node,
+            "map_by": map_by,
+            "environment": check_environment(environment),
+            "timeline": timeline,
+            "sandbox": sandbox,
+        }
+        return function(*arguments, settings=settings, **others)
+
+    result = sandbox(checked)
+    for option in (_timeline(), _environment(), _map_by(), _ranks_per_node()):
+        result = option(result)
+    return result
+
+
 def job(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say how a program runs: ranks and where they are, sets, environment,
-    timeline, threads, and what it may do to the host.
+    """The options that say how a program runs: ranks, sets, threads, and its surroundings.
 
     The command gets them as one `settings`, the arguments of simulation.Job.
     """
@@ -235,31 +266,21 @@ def job(function: Callable[..., Any]) -> Callable[..., Any]:
     def checked(
         *arguments: Any,
         ranks: int,
-        ranks_per_node: int | None,
-        map_by: str,
         sets: tuple[str, ...],
         mpi: tuple[str, ...],
-        environment: tuple[str, ...],
-        timeline: int,
         threads: int,
-        sandbox: Sandbox,
+        settings: dict[str, Any],
         **others: Any,
     ) -> Any:
-        settings = {
+        more = {
             "ranks": check_ranks(ranks),
-            "ranks_per_node": ranks_per_node,
-            "map_by": map_by,
             "sets": [*check_sets(sets), *check_mpi(mpi)],
-            "environment": check_environment(environment),
-            "timeline": timeline,
             "threads": threads,
-            "sandbox": sandbox,
         }
-        return function(*arguments, settings=settings, **others)
+        return function(*arguments, settings={**settings, **more}, **others)
 
-    result = sandbox(checked)
-    placement = (_map_by(), _ranks_per_node(), _ranks())
-    for option in (_threads(), _timeline(), _environment(), _mpi(), sets(), *placement):
+    result = surroundings(checked)
+    for option in (_threads(), _mpi(), sets(), _ranks()):
         result = option(result)
     return result
 

@@ -1,4 +1,4 @@
-"""`chasqui report`: one HTML file of a run, of several, or of an experiment."""
+"""`chasqui report`: one HTML file of a run, of several, of an experiment or of a sweep."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ sent to whom and waited for whom, queues, links and NIs over time, a timeline of
 messages, LogGP figures, profile, parameters with their sources. It needs no network and no
 program but a browser.
 
-Each PLACE is a directory: of a run, of `chasqui logp --out` (LogGP figures with their spread), or
-of an experiment. Several runs are laid side by side, with what they differ in. An experiment has a
-page of its own.
+Each PLACE is a directory: of a run, of `chasqui logp --out` (LogGP figures with their spread), of
+an experiment, or of a sweep. Several runs are laid side by side, with what they differ in. An
+experiment, or a sweep, has a page of its own.
 
 What a run does not hold is left out, and the page says which option of `chasqui run` keeps it:
 --profile, --timeline, --access-times.
@@ -27,6 +27,7 @@ Examples:
   chasqui report runs/cg-voyager-1 runs/cg-loggp-1 -o compared.html
   chasqui report runs/cg-voyager-1 voyager-logp -o cg.html
   chasqui report runs/voyager-mechanisms-1
+  chasqui report runs/sweep-ring-1
 """
 
 SUFFIXES = (".html", ".htm")

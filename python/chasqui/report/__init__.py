@@ -1,4 +1,4 @@
-"""`chasqui report`: one HTML file of runs, or of an experiment, which needs no network.
+"""`chasqui report`: one HTML file of runs, an experiment or a sweep, which needs no network.
 
 A file a section of the page, in the order of `_run`; `frame.py` is what they stand in, `data.py`
 what they are of. Sections read what other modules compute (`shares`, `comparison`, `profile`,
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from chasqui.errors import InputError
-from chasqui.report import data, experiments, figures
+from chasqui.report import data, experiments, figures, sweeps
 from chasqui.report.frame import BEGINNING, Page
 
 FILE = "report.html"
@@ -24,7 +24,9 @@ def html(places: Sequence[Path]) -> str:
     for place in places:
         if not place.is_dir():
             what = "not a directory" if place.exists() else "no such directory"
-            raise InputError(f"{place}: {what}; a run's, logp's or an experiment's is expected")
+            raise InputError(
+                f"{place}: {what}; a run's, logp's, an experiment's or a sweep's is expected"
+            )
     if len({place.resolve() for place in places}) < len(places):
         raise InputError("named more than once: the same directory lies beside itself")
     if any(experiments.is_experiment(place) for place in places):
@@ -32,6 +34,12 @@ def html(places: Sequence[Path]) -> str:
             raise InputError("an experiment has a page of its own: name its directory alone")
         page = Page("")
         experiments.add(page, places[0])
+        return page.html()
+    if any(sweeps.is_sweep(place) for place in places):
+        if len(places) > 1:
+            raise InputError("a sweep has a page of its own: name its directory alone")
+        page = Page("")
+        sweeps.add(page, places[0])
         return page.html()
     measured = [figures.read(each) for each in places if figures.is_measurement(each)]
     names = data.titles([each.machine for each in measured], [each.directory for each in measured])
