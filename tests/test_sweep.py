@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -592,6 +592,14 @@ def is_alive(process: int) -> bool:
         return False
 
 
+def all_end(processes: Sequence[int]) -> None:
+    """One that has nothing left to do sees that the command has ended, and ends; a moment later."""
+    end = time.monotonic() + LIMIT_S
+    while any(map(is_alive, processes)):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
 @pytest.mark.core
 def test_after_kill_9_only_what_is_missing_runs(
     begun: Callable[..., subprocess.Popen[str]], tmp_path: Path
@@ -602,10 +610,7 @@ def test_after_kill_9_only_what_is_missing_runs(
     workers = below(process.pid)
     process.kill()
     process.wait()
-    end = time.monotonic() + LIMIT_S
-    while any(map(is_alive, workers)):
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    all_end(workers)
     kept = rows_of(place)
     half = working(place)
     assert half
@@ -664,7 +669,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(
         "chasqui: 1 point is left; go on: chasqui sweep --resume a",
         "chasqui: stopped by Ctrl-C",
     ]
-    assert not any(map(is_alive, workers))
+    all_end(workers)
     assert len(rows_of(place)) == 1
     assert not (place / store.RESULTS).exists()
     assert not (place / store.AT_WORK).exists()
