@@ -99,28 +99,28 @@ def test_a_point_is_known_by_all_that_decides_its_result(
     others = {
         key(Axes(["other"], [2])), key(Axes(["loggp"], [3])), key(map_by="node"),
         key(Axes(["loggp"], [2], {"ni.L": ["1 us"]})), key(environment={"A": "1"}),
-        key(beside=[simulation.Program(1, "./ring")]),
+        key(beside=[simulation.Program(1, "./ring")]), key(jitter="1 us"),
     }  # fmt: skip
     monkeypatch.setattr(FakeCore, "resolve", lambda *_: "a machine file that was changed")
     others.add(key())
     Path("ring").write_text("a program that was changed")
     others.add(key())
-    assert len(others) == 8
+    assert len(others) == 9
     assert usual not in others
 
 
 def test_repetitions_have_seeds_of_their_own_where_links_fail(
     fake_core: FakeCore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seed = [{"name": points.FAULT_SEED, "value": "7"}]
-    monkeypatch.setattr(FakeCore, "parameters", lambda *_: json.dumps(seed))
-    every = found(Axes(["loggp"], [2], repeat=3))
-    assert [list(each.job.sets) for each in every] == [
-        [],
-        ["network.fault.seed=8"],
-        ["network.fault.seed=9"],
-    ]
-    assert [each.job.seed for each in every] == [1, 2, 3]
+    for rate, packet, fail in (("0 %", "0", False), ("0.5 %", "0", True), ("0 %", "3", True)):
+        values = dict(zip((points.FAULT_SEED, *points.FAULTS), ("7", rate, packet), strict=True))
+        named = [{"name": name, "value": value} for name, value in values.items()]
+        monkeypatch.setattr(FakeCore, "parameters", lambda *_, named=named: json.dumps(named))
+        every = found(Axes(["loggp"], [2], repeat=3))
+        assert [list(each.job.sets) for each in every] == (
+            [[], ["network.fault.seed=8"], ["network.fault.seed=9"]] if fail else [[], [], []]
+        )
+        assert [each.job.seed for each in every] == [1, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -174,6 +174,7 @@ SPEC = 'program = "./x"\n'
         ([*SWEEP, "--plot", "x=n", "--", "./x"], "--plot x=n: allowed are machine, np, repeat,"),
         ([*SWEEP, "--plot", "y=outcome", "--", "./x"], "--plot y=outcome: exit_status, time_ps"),
         ([*SWEEP, "--repeat", "0", "--", "./x"], "0 is not in the range"),
+        ([*SWEEP, "--jitter", "1 us", "--", "./x"], "--jitter 1 us: one run has no spread"),
         ([*SWEEP, "--out", "a", "--resume", "b", "--", "./x"], "b: no such directory; that of a"),
         ([*SWEEP, "--workers", "2", "--scheduler", "s", "--", "./x"], "--workers and --scheduler"),
         ([*SWEEP, "x.txt", "--", "./x"], "x.txt: a sweep is said by a file that ends in .toml"),
@@ -539,6 +540,30 @@ def test_a_program_that_changed_runs_anew(compile_c: Compiler, tmp_path: Path) -
     assert rows_of(tmp_path / "a") == before  # these had run
     hashes = {line["program_sha256"] for line in table_of(tmp_path / "a")}
     assert hashes == {points._digest(str(old))} != {points._digest(str(new))}
+
+
+@pytest.mark.core
+def test_repetitions_differ_by_when_ranks_begin_and_by_nothing_else(
+    examples: Path, tmp_path: Path
+) -> None:
+    """With and without a kernel, links with a fault to draw, a coherent chip."""
+    machines = ["loggp", "voyager", "netcache/ldtct", "mpinp", "cell"]
+    words = ["--machine", ",".join(machines), "--np", "2", "--repeat", "3", "--out"]
+    program = ["--", str(examples / "ring"), "-l", "1"]
+    tables = []
+    for name, more in (("same", []), ("a", ["--jitter", "2 us"]), ("b", ["--jitter", "2 us"])):
+        done = command("sweep", *words, name, *more, *program, directory=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+        tables.append([(line["machine"], line["time_ps"]) for line in table_of(tmp_path / name)])
+    same, a, b = tables
+    assert len(set(same)) == len(machines)
+    assert a == b
+    assert len(set(a)) == 3 * len(machines)
+    usual = dict(same)
+    for machine, time_ps in a:
+        # A rank of ring waits for the other: both are as late as the later, and no more than that
+        # and what caches and turns of the kernel do with it.
+        assert abs(time_ps - usual[machine]) < 0.1 * usual[machine], machine
 
 
 @pytest.fixture

@@ -83,7 +83,8 @@ class Job:
     arguments: Sequence[str] = ()
     sets: Sequence[str] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
-    seed: int = 1  # of the processes' random numbers
+    seed: int = 1  # of the processes' random numbers, and of when ranks begin
+    jitter: str | None = None  # ranks begin at times from 0 to this; None: all at 0
     beside: Sequence[Program] = ()  # further programs of the job, on the ranks behind these
     others: Sequence[Program] = ()  # further jobs, which share the nodes
     stdin: str = "none"  # what rank 0 reads: none, own (the command's), shared (by several runs)
@@ -388,6 +389,7 @@ def inputs(job: Job) -> dict[str, Any]:
         "sandbox": sandbox,
         "options": {
             "seed": job.seed,
+            "jitter": job.jitter,
             "timeline": job.timeline,
             "fast_forward": job.fast_forward,
             "stop_at": job.stop_at,

@@ -13,7 +13,7 @@ use chasqui_abi::{
     NiRegion, interrupts,
 };
 use chasqui_config::{Cycles, Resolved, Schema};
-use chasqui_engine::{Engine, PartitionId};
+use chasqui_engine::{Engine, PartitionId, Time};
 use chasqui_hart::Text;
 use chasqui_linux::{Elf, Input, Mounts, NiDevice, NiMapping, Options, Process};
 use chasqui_memory::{FlatMemory, PAGE_BYTES, PortKind};
@@ -24,6 +24,7 @@ use chasqui_node::{
     OsSpec, Output, PartitionSpec, ProcessSpec, SnoopingBus, controller_address, kernel_memory,
 };
 use chasqui_placement::{MapBy, NodeId, Occupant, Placement, ProcessId, Rank};
+use chasqui_random::Random;
 use chasqui_record::Keep;
 use chasqui_watch::WatchPlan;
 
@@ -70,6 +71,8 @@ pub struct Job {
     pub input: Arc<dyn Input>,
     /// Seed of the processes' random numbers.
     pub seed: u64,
+    /// Its ranks begin at times drawn evenly from 0 to this, by the seed.
+    pub jitter: Time,
     /// MPI calls of each rank kept for the timeline.
     pub timeline_max: usize,
     /// Settings of the MPI library, as its processes find them ([`library_settings`]).
@@ -398,12 +401,22 @@ fn process(
         job: who.job,
         harts,
         text: program.text.clone(),
+        begins: begins((job.seed, job.jitter), who),
         fast_forward: job.fast_forward,
         timeline_max: job.timeline_max,
         watch: job.watch.clone(),
         output: job.output.clone(),
     };
     Ok((spec, for_kernel))
+}
+
+/// When a rank begins, by the run's seed: between 0 and `jitter`.
+fn begins((seed, jitter): (u64, Time), who: Occupant) -> Time {
+    let mut of_run = Random::new(seed);
+    of_run.bits(); // of what its processes draw
+    let number = u64::from(who.job.0) << 32 | u64::from(who.rank.0);
+    let of_rank = Random::new(of_run.bits().wrapping_add(number)).bits();
+    Time(Random::new(of_rank).below(jitter.0 + 1))
 }
 
 /// What takes how long on a node beside instructions.
@@ -497,6 +510,7 @@ pub fn build_node_on(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use chasqui_placement::JobId;
 
     #[test]
     fn processes_have_parts_of_the_memory_that_meet_nowhere_in_the_cache() {
@@ -506,6 +520,24 @@ mod tests {
         assert_eq!(kib(parts(4 << 20, 512 << 10, 2).collect()), [(0, 1792), (1792, 3584)]);
         // A memory that is not longer than a way meets nowhere by itself.
         assert_eq!(kib(parts(128 << 10, 512 << 10, 2).collect()), [(0, 64), (64, 128)]);
+    }
+
+    #[test]
+    fn ranks_begin_between_0_and_the_jitter_each_at_a_time_of_its_own() {
+        let jitter = Time(1_000_000);
+        let of = |seed, job, rank| begins((seed, jitter), Occupant { job: JobId(job), rank: Rank(rank) });
+        let mut found = vec![];
+        for (seed, job) in [(1, 0), (2, 0), (1, 1)] {
+            found.extend((0..1000).map(|rank| of(seed, job, rank)));
+        }
+        assert!(found.iter().all(|&time| time <= jitter));
+        let mean = found.iter().map(|time| time.0).sum::<u64>() / found.len() as u64;
+        assert!(mean.abs_diff(jitter.0 / 2) < jitter.0 / 20, "{mean}");
+        assert_eq!(of(2, 0, 7), found[1007]);
+        found.sort();
+        found.dedup();
+        assert!(found.len() > 2990, "{} of 3000 differ", found.len());
+        assert_eq!(begins((1, Time::ZERO), Occupant { job: JobId(0), rank: Rank(3) }), Time::ZERO);
     }
 
     /// Equal programs have texts and data as far apart in a direct-mapped cache as can be, whatever the memory's size.

@@ -26,8 +26,15 @@ pub struct Inputs {
     pub images: Vec<ImageInput>,
     /// Seed of the processes' random numbers.
     pub seed: u64,
+    /// Ranks began at times [ps] drawn from 0 to this.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub jitter_ps: u64,
     /// What comes before its part of interest took no time.
     pub fast_forward: bool,
+}
+
+fn is_zero(value: &u64) -> bool {
+    *value == 0
 }
 
 /// A program, and how it was called.

@@ -166,6 +166,7 @@ fn execute(test: &Test, elf: &Arc<Elf>, reference: bool) -> Result<Outcome, Inpu
         mounts: Arc::default(),
         input: Arc::new(vec![]),
         seed: 1,
+        jitter: Time::ZERO,
         timeline_max: 0,
         mpi_settings: vec![],
         fast_forward: false,

@@ -114,6 +114,7 @@ fn work(resolved: &Resolved) -> Workload {
         mounts: Arc::default(),
         input: Arc::new(vec![]),
         seed: 1,
+        jitter: Time::ZERO,
         timeline_max: 0,
         mpi_settings: library_settings(resolved),
         fast_forward: false,

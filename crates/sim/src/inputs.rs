@@ -31,6 +31,7 @@ pub(crate) fn inputs(id: JobId, jobs: &[Job]) -> Inputs {
         beside: beside.collect(),
         images: images(job),
         seed: job.seed,
+        jitter_ps: job.jitter.0,
         fast_forward: job.fast_forward,
     }
 }

@@ -128,6 +128,8 @@ pub struct Called {
 pub struct Options {
     /// Seed of the processes' random numbers.
     pub seed: u64,
+    /// Ranks begin at times drawn evenly from 0 to this, with its unit, by the seed; none: all at 0.
+    pub jitter: Option<String>,
     /// MPI calls of each rank kept for `timeline.json`; 0: no timeline.
     pub timeline: usize,
     /// Until its part of interest the program takes no time.
@@ -150,6 +152,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             seed: 1,
+            jitter: None,
             timeline: 0,
             fast_forward: false,
             stop_at: None,

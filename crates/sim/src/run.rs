@@ -30,7 +30,7 @@ use crate::progress::{OnProgress, Over, Reporter, Writing};
 use crate::replay;
 use crate::request::{Options, Request, SIGPIPE, StandardInput};
 use crate::room;
-use crate::sandbox::{self, Limits};
+use crate::sandbox::{self, Limits, quantity};
 use crate::standard_input::RankInput;
 use crate::trace_window;
 
@@ -439,6 +439,9 @@ fn threads(asked: usize, ranks: u32) -> Threads {
     }
 }
 
+/// The longest time over which ranks may begin.
+const JITTER_MAX: Time = Time(10 * 10_u64.pow(12));
+
 fn job(
     request: &Request,
     resolved: &Resolved,
@@ -454,6 +457,7 @@ fn job(
         mounts: Arc::default(),
         input: Arc::new(vec![]),
         seed: request.options.seed,
+        jitter: jitter(request)?,
         timeline_max: request.options.timeline,
         mpi_settings: library_settings(resolved),
         fast_forward: request.options.fast_forward,
@@ -462,6 +466,15 @@ fn job(
         replay: None,
         output,
     })
+}
+
+/// The latest at which a rank begins.
+fn jitter(request: &Request) -> Result<Time, InputError> {
+    let jitter = quantity("--jitter", &request.options.jitter, chasqui_config::Duration::ps)?;
+    match jitter.map(Time).unwrap_or_default() {
+        jitter if jitter <= JITTER_MAX => Ok(jitter),
+        jitter => Err(InputError(format!("--jitter {jitter}: at most {JITTER_MAX} is allowed"))),
+    }
 }
 
 /// The machine with the work on it, for so many host threads.

@@ -124,7 +124,7 @@ impl Limits {
     }
 }
 
-fn quantity<T: Quantity>(
+pub(crate) fn quantity<T: Quantity>(
     option: &str,
     text: &Option<String>,
     value: fn(T) -> u64,

@@ -342,8 +342,8 @@ def _axes() -> list[options.Decorator]:
             "--repeat", type=click.IntRange(1, REPEAT_MAX), default=1, show_default=True,
             metavar="N",
             help="Run each point N times, with other seeds of the random numbers that programs "
-            "ask for, and of faults of links (network.fault). What depends on neither is the same "
-            "each time.",
+            "ask for, of faults of links (network.fault), and of --jitter. What depends on none of "
+            "them is the same each time.",
         ),
     ]  # fmt: skip
 
@@ -382,6 +382,11 @@ def commands() -> dict[str, click.Command]:
     help="Draw column y over x, a colour for each value of `by`, into report.html of the "
     "directory. Repeatable: a chart each. `chasqui report DIR` draws it later.",
 )  # fmt: skip
+@click.option(
+    "--jitter", metavar="TIME",
+    help="Ranks begin at times from 0 to TIME, drawn by each repetition's seed: with --repeat, "
+    "what a figure owes to chance. Charts show it as bars.",
+)  # fmt: skip
 @options.surroundings
 @options.quiet("No progress on the terminal.")
 @click.pass_context
@@ -395,12 +400,15 @@ def sweep(
     workers: int | None,
     scheduler: str | None,
     plots: tuple[dict[str, str], ...],
+    jitter: str | None,
     quiet: bool,
 ) -> int:
     from chasqui.sweep import points, whole
 
     check_options(file, directory, resume, workers, scheduler)
-    job = job_of(ctx.meta.get("chasqui.program", ()), settings)
+    if jitter is not None and axes.repeat == 1:
+        raise InputError(f"--jitter {jitter}: one run has no spread; --repeat 2 or more is allowed")
+    job = job_of(ctx.meta.get("chasqui.program", ()), {**settings, "jitter": jitter})
     found = points.product(axes, job)
     whole.check_plots(found, plots)
     spec = kept(ctx, axes, settings, plots)

@@ -37,6 +37,7 @@ def of(run: Run) -> dict[str, str]:
         "recording (SHA-256)": inputs.get("recording_sha256", NOTHING)[:DIGITS],
         "other jobs": "; ".join(map(_of_other, inputs.get("beside", []))) or NOTHING,
         "seed": str(inputs["seed"]),
+        "jitter": f"{inputs['jitter_ps']} ps" if "jitter_ps" in inputs else NOTHING,
         "fast-forward": "yes" if inputs["fast_forward"] else "no",
     }
 

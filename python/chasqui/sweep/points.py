@@ -21,8 +21,10 @@ from chasqui.errors import InputError
 PLACE = re.compile(r"\{\{(\w+)\}\}|\{([A-Za-z_]\w*)\}")
 RANKS = "np"
 FAULT_SEED = "network.fault.seed"
+FAULTS = ("network.fault.rate", "network.fault.packet")  # without any there is no such seed
 KEY_SHOWN = 16  # letters of a key in the name of a run directory
 MISTAKES_SHOWN = 10
+CHECKED = 2  # repetitions, which differ in seeds alone
 
 Cell = str | int | float
 
@@ -65,7 +67,7 @@ def product(axes: Axes, job: simulation.Job) -> list[Point]:
     for choice in choices(axes):
         try:
             point = _point(choice, job)
-            if choice.repeat == 1:
+            if choice.repeat <= CHECKED:
                 simulation.check(point.job)
         except InputError as error:
             mistakes[str(error)] = None
@@ -168,7 +170,8 @@ def _point(choice: Choice, common: simulation.Job) -> Point:
 
 def seeded(job: simulation.Job, repeat: int) -> simulation.Job:
     """Repetition 1 is the run as it is without; the others have further seeds of what is left to
-    chance: the processes' random numbers, and which packets are hit on links with faults."""
+    chance: the processes' random numbers, when ranks begin, and which packets are hit on links with
+    faults."""
     seed = _fault_seed(job.machine, tuple(job.sets)) if repeat > 1 else None
     sets = [*job.sets, f"{FAULT_SEED}={seed + repeat - 1}"] if seed is not None else job.sets
     return replace(job, seed=job.seed + repeat - 1, sets=sets)
@@ -176,8 +179,9 @@ def seeded(job: simulation.Job, repeat: int) -> simulation.Job:
 
 @functools.cache
 def _fault_seed(machine: str, sets: tuple[str, ...]) -> int | None:
-    found = core.parameters(machine, sets)
-    return next((int(each["value"]) for each in found if each["name"] == FAULT_SEED), None)
+    found = {each["name"]: each["value"] for each in core.parameters(machine, sets)}
+    rates = (float(found.get(name, "0").removesuffix("%")) for name in FAULTS)
+    return int(found[FAULT_SEED]) if any(rates) else None
 
 
 @functools.cache

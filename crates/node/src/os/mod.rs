@@ -140,6 +140,11 @@ impl Os {
             harts[0].hart.begin_supervisor(root);
             self.deschedule();
         }
+        for process in &self.processes[..on_harts] {
+            if process.begins > Time::ZERO {
+                harts[process.harts.start].begin(process.begins);
+            }
+        }
     }
 
     /// A thread of process `process` comes to hart `index`.

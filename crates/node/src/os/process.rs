@@ -84,6 +84,8 @@ pub struct ProcessSpec {
     pub harts: Range<usize>,
     /// The program's text, if harts share it decoded.
     pub text: Option<Text>,
+    /// When its first thread begins. With a kernel, or of processes that share harts, the first process's counts.
+    pub begins: Time,
     /// Before the part of interest instructions take no time.
     pub fast_forward: bool,
     /// Calls of a rank kept for the timeline.
@@ -127,6 +129,8 @@ pub(crate) struct NodeProcess {
     pub region: Option<Region>,
     /// The program's text, if harts share it decoded.
     pub text: Option<Text>,
+    /// When its first thread begins.
+    pub begins: Time,
     /// Names of its addresses.
     pub symbols: Symbols,
     /// Messages whose data are tracked, if they are.
@@ -162,6 +166,7 @@ impl NodeProcess {
             closed: None,
             region: spec.fast_forward.then_some(Region::Ahead),
             text: spec.text,
+            begins: spec.begins,
             tracked: spec.watch.accesses.then(TrackedData::default),
             output: spec.output,
             elsewhere: Usage::default(),

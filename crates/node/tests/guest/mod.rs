@@ -747,6 +747,7 @@ fn process(
         job: JobId(0),
         harts: 0..c.harts(),
         text: None,
+        begins: Time::ZERO,
         fast_forward: false,
         timeline_max: 0,
         watch: WatchPlan::default(),
@@ -764,8 +765,8 @@ pub fn spec<'a>(
     let mut memory = FlatMemory::new(DRAM + PAGE_BYTES).expect("address space");
     let kernel_memory = kernel_memory(DRAM, 2 << 20);
     // Without a kernel the upper half is for a second process.
-    let physical = 0..if program.kernel.is_some() { kernel_memory.start } else { DRAM / 2 };
-    let process = process(c, program, &mut memory, Options::new(physical));
+    let end = if program.kernel.is_some() { kernel_memory.start } else { DRAM / 2 };
+    let process = process(c, program, &mut memory, Options::new(0..end));
     let kernel = program.kernel.as_ref().map(|kernel| {
         let (entry, stack_pointer) = (process.process.entry(), process.process.stack_pointer());
         let boot = KernelBoot { entry, stack_pointer, ..Default::default() };
@@ -775,24 +776,20 @@ pub fn spec<'a>(
         Kernel::new(image, &mut memory, kernel_memory, for_kernel, KernelNode::of(c, 0, (1, 1), 1))
             .expect("it fits")
     });
-    let process = ProcessSpec { watch, ..process };
+    let processes = vec![ProcessSpec { watch, ..process }];
     let software = SoftwareUnit {
         syscall: SOFTWARE,
         page_fault: SOFTWARE,
         shootdown: Cycles::new(100),
         ..c.software.clone()
     };
-    let costs = Costs {
-        software,
-        machine_call: SOFTWARE,
-        free_calls: program.free_calls,
-        spin_skip: c.checks.spin_skip,
-    };
+    let (free_calls, spin_skip) = (program.free_calls, c.checks.spin_skip);
+    let costs = Costs { software, machine_call: SOFTWARE, free_calls, spin_skip };
     let member = Member { number: NodeId(0), harts: vec![PortKind::Caches; c.harts()], devices: 1 };
     PartitionSpec {
         configuration: c,
         domain: Domain::of_one_node(memory, member),
-        os: OsSpec { processes: vec![process], kernel, costs },
+        os: OsSpec { processes, kernel, costs },
         places: 1,
         devices: vec![Box::new(ni)],
         first_port: 0,
