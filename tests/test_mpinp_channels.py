@@ -171,7 +171,8 @@ def test_more_ranks_than_a_card_has_tables_are_right(program: Path, tmp_path: Pa
     assert "channels, gather: PASSED" in carry_out(tmp_path, *words)
 
 
-# A case takes the host up to some minutes of one processor.
+# On a host of two busy processors a case took 1.5 to 4 minutes, and `all` 14 with one rank a node;
+# with four it had not ended after 30.
 @pytest.mark.skipif(not SWEEP, reason="80 ranks take the host minutes")
 @pytest.mark.parametrize("per_node", [1, 4])
 @pytest.mark.parametrize("name", ["ring -l 1", "cg -i 1 -g 10", "all", "gather"])
@@ -182,4 +183,4 @@ def test_eighty_ranks_are_right(
     path = program if first in ("all", "gather") else examples / first
     arguments = [first, "1"] if path == program else arguments
     words = ["-np", "80", *MACHINE, *(shared(per_node) if per_node > 1 else [])]
-    assert "PASSED" in carry_out(tmp_path, *words, "--", str(path), *arguments, limit_s=1800)
+    assert "PASSED" in carry_out(tmp_path, *words, "--", str(path), *arguments, limit_s=7200)

@@ -227,7 +227,7 @@ impl AddressSpace {
         let limit_bytes = frames.total() * PAGE_BYTES;
         let cause = FaultCause::OutOfMemory { limit_bytes };
         let none = Fault { address: STACK_TOP, access: Access::Write, cause };
-        let root = frames.take(memory).ok_or(none)?;
+        let root = frames.take_for_table().ok_or(none)?;
         let mut areas = Areas::default();
         let execute = if executable_stack { Protection::EXECUTE.0 } else { 0 };
         let protection = Protection(Protection::READ_WRITE.0 | execute);

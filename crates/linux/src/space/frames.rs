@@ -10,6 +10,9 @@ use super::page::PAGE_BYTES;
 /// others from the end down, then freed ones, the latest first. So where data lie in caches that are
 /// indexed by physical address does not depend on how long the text is. All frames it gives are zero.
 ///
+/// Page tables get frames that were never handed out. A device may still have the address of a page
+/// that the process has given up, and write there.
+///
 /// Invariant: nothing else writes to the range, so frames that were never handed out are still zero.
 pub struct Frames {
     range: Range<u64>,
@@ -32,11 +35,7 @@ impl Frames {
             page_mut(memory, frame).fill(0);
             return Some(frame);
         }
-        if self.fresh.is_empty() {
-            return None;
-        }
-        self.fresh.end -= PAGE_BYTES;
-        Some(self.fresh.end)
+        self.take_for_table()
     }
 
     /// The same for a page of the text.
@@ -46,6 +45,15 @@ impl Frames {
         }
         self.fresh.start += PAGE_BYTES;
         Some(self.fresh.start - PAGE_BYTES)
+    }
+
+    /// The same for a page table.
+    pub fn take_for_table(&mut self) -> Option<u64> {
+        if self.fresh.is_empty() {
+            return None;
+        }
+        self.fresh.end -= PAGE_BYTES;
+        Some(self.fresh.end)
     }
 
     /// Takes a frame back.
@@ -75,4 +83,23 @@ impl Frames {
 /// The bytes of the frame at `physical`.
 pub fn page_mut(memory: &mut FlatMemory, physical: u64) -> &mut [u8] {
     memory.slice_mut(physical, PAGE_BYTES as usize).expect("frames lie inside the node's memory")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_a_page_becomes_no_table() {
+        let mut memory = FlatMemory::new(16 * PAGE_BYTES).unwrap();
+        let mut frames = Frames::new(0..4 * PAGE_BYTES);
+        let page = frames.take(&mut memory).unwrap();
+        frames.give(page);
+        let table = frames.take_for_table().unwrap();
+        assert_ne!(table, page);
+        assert_eq!(frames.take(&mut memory), Some(page));
+        let rest = [frames.take(&mut memory), frames.take_for_text()].map(Option::unwrap);
+        rest.into_iter().for_each(|frame| frames.give(frame));
+        assert_eq!((frames.used(), frames.take_for_table()), (2, None));
+    }
 }

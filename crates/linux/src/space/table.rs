@@ -108,7 +108,7 @@ impl PageTable {
             let at = slot(table, address, level);
             let entry = load(memory, at);
             table = if entry & bits::V == 0 {
-                let frame = frames.take(memory)?;
+                let frame = frames.take_for_table()?;
                 store(memory, at, page_number(frame) | bits::V);
                 frame
             } else {
