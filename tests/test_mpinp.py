@@ -12,7 +12,7 @@ from pathlib import Path
 import pages
 import pytest
 from conftest import ROOT, Compiler, Run
-from simulated import SWEEP, command
+from simulated import SWEEP, command, in_turn
 from test_determinism import differences
 
 from chasqui.experiment import running
@@ -34,6 +34,7 @@ WRONG = {
     "process": NO_MESSAGE,
     "bytes": NO_MESSAGE,
     "counts": NO_MESSAGE,
+    "both": NO_MESSAGE,
     "given": GIVEN,
     "back": GIVEN,
     "alone": GIVEN,
@@ -107,6 +108,26 @@ def test_nothing_is_pinned_for_a_card_that_fetches_nothing(
     done = command(*run, "--", program, "pin", "on", directory=tmp_path)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "run" / "stdout.2").read_text() == "right\n"
+
+
+@pytest.mark.parametrize(
+    ("machine", "without", "what"),
+    in_turn(
+        ["mpinp/bip", "mpinp-modern/host", "mpinp-modern/tags"],
+        ["mpinp.control.dma=false", "node.software.kernel=false"],
+        ["part", "posts", "puts"],
+    ),
+)
+def test_without_entries_there_are_no_long_messages(
+    compile_c: Compiler, tmp_path: Path, machine: str, without: str, what: str
+) -> None:
+    """Before, the library of the process to which it went followed a null pointer (`part`)."""
+    program = compile_c("hostile", HOSTILE, f"-I{ROOT}")
+    words = ["-np", "4", "--machine", machine, *SHARED, "--set", "mpinp.shared.host=32 KiB"]
+    run = ["run", "-q", "--out", "run", *words, "--set", without]
+    done = command(*run, "--", program, what, directory=tmp_path)
+    assert "fault: rank 1 at" in done.stderr
+    assert NO_MESSAGE in done.stderr
 
 
 # A setting, and what is said of it: what is wrong, where, and what is allowed.

@@ -74,6 +74,44 @@ def test_receives_may_have_room_for_less(compile_c: Compiler, tmp_path: Path, ma
     assert "long: PASSED" in carry_out(tmp_path / "out", program, machine, *words, sets=[])
 
 
+# Ranks, of which all but two announce and stay away; lengths of what they announce, and of the
+# message beside it; settings. 16 receives can be posted, or half of 32 entries.
+LATE = {
+    "names": ("18", "1500", "1500", []),
+    "entries": ("3", "58000", "5000", ["mpinp.shared.pages=32", "mpinp.shared.entry_pages=1"]),
+    "stretches": ("3", "150000", "150000", ["mpinp.shared.pages=32", "mpinp.shared.entry_pages=1"]),
+}
+
+
+@pytest.mark.parametrize(("machine", "lacking"), in_turn(MACHINES, LATE))
+def test_a_sender_that_is_late_stops_no_other_pair(
+    compile_c: Compiler, tmp_path: Path, machine: str, lacking: str
+) -> None:
+    """Before, the receives of those that stayed away had all names, or entries, and the others
+    waited until they came back: a deadlock if that waits for the others."""
+    program = compile_c("late", (PLACE / "late.c").read_text())
+    ranks, bytes_, last, sets = LATE[lacking]
+    found = carry_out(tmp_path / "out", program, machine, ranks, "1", bytes_, last, sets=sets)
+    assert "late: PASSED" in found
+
+
+# Ranks, and the ring on the host: credit of one, and of two.
+LITTLE = {1: ("4", "mpinp.shared.host=16 KiB"), 2: ("2", "mpinp.shared.host=12 KiB")}
+BESIDE = {"send": "5000", "grant": "200000"}
+
+
+@pytest.mark.parametrize(("machine", "credit", "what"), in_turn(MACHINES, LITTLE, BESIDE))
+def test_short_messages_leave_credit_to_a_long_one(
+    compile_c: Compiler, tmp_path: Path, machine: str, credit: int, what: str
+) -> None:
+    """Before, they had all of it, without end: the device asked for it before it came."""
+    program = compile_c("turns", (PLACE / "turns.c").read_text())
+    ranks, host = LITTLE[credit]
+    sets = [host, "mpinp.shared.pages=32", "mpinp.shared.entry_pages=1"]
+    words = [ranks, "1", what, BESIDE[what]]
+    assert "turns: PASSED" in carry_out(tmp_path / "out", program, machine, *words, sets=sets)
+
+
 # Ranks, ranks of a node, bytes, settings, and when they waited for each other for ever [ms]. With
 # 32 entries a process has one receive of so many pages at a time: fewer ranks lack something.
 MANY = {

@@ -10,7 +10,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_MPINP_INTERFACE 0x6bba03fcu /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_MPINP_INTERFACE 0x5e791u /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 
@@ -29,7 +29,7 @@
 #define CHASQUI_MPINP_HOST_SENT 0x0ull /* Offset in the memory on the host of the count of slots of the window that have been sent, 32 bits. What comes has a */
 #define CHASQUI_MPINP_SLOT_POSTS 0x10ull /* Of `counts` of a slot's head: the data are MpinpPost, a receive of a long message of the other process's, which the card is to */
 #define CHASQUI_MPINP_SLOT_PUTS 0x20ull /* ... The data are MpinpLong, a long message's, in pages of the process. They go to the receive of it that the other process has */
-#define CHASQUI_MPINP_SLOT_PART 0x40ull /* ... Of SLOT_PUTS: more of the message follows. Of SLOT_POSTS: it is about a receive of which the other process knows already. */
+#define CHASQUI_MPINP_SLOT_PART 0x40ull /* ... Of SLOT_PUTS: more of the message follows. Else the data are the next ones of a long message's that goes in slots, or, with an */
 #define CHASQUI_MPINP_SLOT_FRAGMENT 0x80ull /* Of `counts` of a worm's head: it is a fragment of a long message. */
 #define CHASQUI_MPINP_SLOT_NAME_SHIFT 0x10ull /* ... Place of the name of the receive to which it goes. */
 #define CHASQUI_MPINP_LONG 0x10ull /* Long messages of a process that may be sent at a time, and as many that may be received. Names of their pages are from 0 on, */
@@ -94,7 +94,7 @@ _Static_assert(offsetof(struct chasqui_mpinp_long, is_in_page) == 18, "chasqui_m
 _Static_assert(offsetof(struct chasqui_mpinp_long, reserved) == 20, "chasqui_mpinp_long.reserved");
 
 struct chasqui_mpinp_post {
-    uint64_t number; /* Which of all from this process to the other one it is, and in the low byte the name of its pages and 1; 0: none yet. */
+    uint64_t number; /* Which of all from this process to the other one it is, and in the low byte the name of its pages and 1; 0: none yet; 255: data */
     struct chasqui_mpinp_long room; /* Room for the data. */
 };
 _Static_assert(sizeof(struct chasqui_mpinp_post) == 32, "chasqui_mpinp_post");

@@ -151,6 +151,12 @@ static void do_wrong(const char *what)
         head.bytes = CHASQUI_MPINP_SLOT_DATA_BYTES + 1;
     if (strcmp(what, "counts") == 0)
         head.counts = 2;
+    if (strcmp(what, "part") == 0)
+        head.counts |= CHASQUI_MPINP_SLOT_PART;
+    if (strcmp(what, "posts") == 0 || strcmp(what, "both") == 0)
+        head.counts |= CHASQUI_MPINP_SLOT_POSTS;
+    if (strcmp(what, "puts") == 0 || strcmp(what, "both") == 0)
+        head.counts |= CHASQUI_MPINP_SLOT_PUTS;
     if (strcmp(what, "given") == 0)
         head.credit = 1;
     if (strcmp(what, "back") == 0)

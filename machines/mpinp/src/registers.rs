@@ -43,7 +43,8 @@ chasqui_abi::guest_constants! {
     /// ... The data are MpinpLong, a long message's, in pages of the process. They go to the receive of it that the other process has
     /// posted, in fragments, and then the envelope, without data, to its ring.
     pub const SLOT_PUTS: u64 = 32;
-    /// ... Of SLOT_PUTS: more of the message follows. Of SLOT_POSTS: it is about a receive of which the other process knows already.
+    /// ... Of SLOT_PUTS: more of the message follows. Else the data are the next ones of a long message's that goes in slots, or, with an
+    /// envelope of CLEAR_TO_SEND, MpinpPost or its number: about a receive of which the other process knows already.
     pub const SLOT_PART: u64 = 64;
     /// Of `counts` of a worm's head: it is a fragment of a long message.
     pub const SLOT_FRAGMENT: u64 = 128;
@@ -142,7 +143,8 @@ chasqui_abi::guest_struct! {
 chasqui_abi::guest_struct! {
     /// A receive of a long message.
     pub struct MpinpPost {
-        /// Which of all from this process to the other one it is, and in the low byte the name of its pages and 1; 0: none yet.
+        /// Which of all from this process to the other one it is, and in the low byte the name of its pages and 1; 0: none yet; 255: data
+        /// come in slots.
         pub number: u64,
         /// Room for the data.
         pub room: MpinpLong,

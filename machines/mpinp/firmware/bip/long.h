@@ -93,6 +93,8 @@ static void long_settings(uint32_t process_count)
 {
     table = np_load(CHASQUI_NP_SETTING_PAGE_TABLE);
     entries = (uint32_t)np_load(CHASQUI_NP_SETTING_ENTRIES) * process_count;
+    if (entries > 0)
+        slot_bits = SLOT_BITS;
     pinned = at(np_load(CHASQUI_NP_SETTING_PINNED));
     uint32_t bytes = PAGE * (uint32_t)np_load(CHASQUI_NP_SETTING_ENTRY_PAGES);
     while (bytes >> entry_log != 1)

@@ -55,6 +55,7 @@ static struct process processes[CHASQUI_NP_PROCESSES_MAX];
 static struct chasqui_mpinp_head head; /* of the worm that is sent */
 static uint64_t count; /* of slots, that moves to the host */
 static bool has_refused; /* a process whose long messages are to be forgotten */
+static uint32_t slot_bits = CHASQUI_MPINP_ARRIVED_MESSAGE; /* that `counts` of a slot may have */
 
 /* In registers, where they suffice: of long messages most is elsewhere, and a loop of its own deals with them (`go`). */
 struct card {
@@ -147,6 +148,13 @@ static inline void give_place(struct card *card)
     np_store(CHASQUI_NP_RECEIVE_START, sizeof(struct buffer));
 }
 
+/* `counts` of a slot. Where no pages are pinned there are no long messages: the other process's library does not know them. */
+static inline bool is_message(uint32_t bits)
+{
+    const uint32_t moves = CHASQUI_MPINP_SLOT_POSTS | CHASQUI_MPINP_SLOT_PUTS;
+    return bits & CHASQUI_MPINP_ARRIVED_MESSAGE && !(bits & ~slot_bits) && (bits & moves) != moves;
+}
+
 /* Why the message of `process` can't leave: FAULT bits, or none. Now it counts. */
 static inline uint64_t account(const struct card *card, struct peer *peer, const struct chasqui_mpinp_head *slot)
 {
@@ -157,7 +165,7 @@ static inline uint64_t account(const struct card *card, struct peer *peer, const
         if (given < (card->credit + 1) / 2)
             return CHASQUI_NP_FAULT_GIVEN;
     } else {
-        if (bits != CHASQUI_MPINP_ARRIVED_MESSAGE && (!(bits & CHASQUI_MPINP_ARRIVED_MESSAGE) || bits & ~SLOT_BITS))
+        if (bits != CHASQUI_MPINP_ARRIVED_MESSAGE && !is_message(bits))
             return CHASQUI_NP_FAULT_SLOT;
         if (peer->sent - peer->credited >= card->credit)
             return CHASQUI_NP_FAULT_CREDIT;
