@@ -95,6 +95,23 @@ def test_a_sender_that_is_late_stops_no_other_pair(
     assert "late: PASSED" in found
 
 
+def test_entries_that_are_lacking_are_asked_for_once(compile_c: Compiler, tmp_path: Path) -> None:
+    """Three times as many stretches that come in slots, and no system call more: before, what had
+    found too few looked as if entries had come back."""
+    program = compile_c("late", (PLACE / "late.c").read_text())
+    executed = set()
+    for last in ("20000", "60000"):
+        run = ["run", "-q", "--profile", "--out", last, "-np", "3", "-m", "mpinp/bip"]
+        run += ["--set", "mpinp.shared.pages=32", "--set", "mpinp.shared.entry_pages=1"]
+        run += ["--set", "mpinp.shared.host=16 KiB"]
+        done = command(*run, "--", str(program), "58000", last, directory=tmp_path)
+        assert "late: PASSED" in done.stdout, done.stderr
+        functions = json.loads((tmp_path / last / "profile.json").read_text())["functions"]
+        [calls] = [each for each in functions if each["name"] == "chq_platform_control"]
+        executed.add(calls["instructions"])
+    assert len(executed) == 1
+
+
 # Ranks, and the ring on the host: credit of one, and of two.
 LITTLE = {1: ("4", "mpinp.shared.host=16 KiB"), 2: ("2", "mpinp.shared.host=12 KiB")}
 BESIDE = {"send": "5000", "grant": "200000"}

@@ -148,16 +148,18 @@ static bool pin(struct chasqui_mpinp_long *what, const char *at, bool is_receive
         __asm__ volatile("fence rw, o" : : : "memory");
         return true;
     }
-    /* A page is missing, or entries are, of which none come back. */
+    /* Entries are lacking, or a page is behind those that there were for. What it had goes back, and nothing else has. */
+    const char *last = at + what->bytes, *next = at;
     if (result >= 0) {
         chq_platform_control(device_file, CHASQUI_MPINP_CONTROL_UNPIN, what->name);
-        const char *next = at - offset + asked.valid * entry_bytes;
-        access(asked.valid > 0 ? next : at, next + entry_bytes < at + what->bytes ? next + entry_bytes : at + what->bytes,
-               is_receive);
-    } else if (result != NO_MEMORY) {
-        access(at, at + what->bytes, is_receive);
-        chq_die(not_pinned);
+        next += asked.valid * entry_bytes - offset;
+        last = last - next < (ptrdiff_t)entry_bytes ? last : next + entry_bytes;
     }
+    if (result != NO_MEMORY)
+        access(next, last, is_receive);
+    /* For one send there are always enough. */
+    if ((result < 0 && result != NO_MEMORY) || (!is_receive && put_names == 0))
+        chq_die(not_pinned);
     *lack = needed;
     return false;
 }

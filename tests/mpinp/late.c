@@ -11,7 +11,10 @@
 
 enum { AWAY_MS = 20 };
 
-static unsigned char of(size_t at, int who) { return (unsigned char)(at * 7 + (at >> 8) * 13 + (at >> 16) * 29 + (size_t)who * 31); }
+static unsigned char of(size_t at, int who)
+{
+    return (unsigned char)(at * 7 + (at >> 8) * 13 + (at >> 16) * 29 + (size_t)who * 31);
+}
 
 static unsigned char *message(size_t bytes, int who)
 {

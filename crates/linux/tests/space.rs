@@ -105,7 +105,8 @@ fn memory_that_came_back_has_tables_unless_a_device_was_told_where_it_is() {
     let pages = 40;
     for is_exposed in [false, true] {
         let (mut memory, mut space) = space(LOW + pages * PAGE);
-        let at = space.map(&mut memory, Placement::Anywhere(0), pages * PAGE, RW, Backing::Anonymous).unwrap();
+        let at =
+            space.map(&mut memory, Placement::Anywhere(0), pages * PAGE, RW, Backing::Anonymous).unwrap();
         let mut fill = |page| space.fault(&mut memory, at + page * PAGE, Access::Write);
         let filled = (0..pages).take_while(|&page| fill(page).is_ok()).count() as u64;
         for page in 0..filled * u64::from(is_exposed) {
