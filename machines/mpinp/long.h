@@ -317,7 +317,11 @@ static bool send_by_card(struct channel *channel)
     struct peer *peer = &peers[channel - channels];
     uint32_t free = ~put_names & ((1u << LONG) - 1), name = free ? lowest(free) : 0;
     /* Credit that is owed goes first: what this slot says of it comes when the stretch has. */
-    if (unlikely(is_stuck || peer->is_owed || !device_has_place(peer, STRETCH)))
+    if (unlikely(is_stuck || peer->is_owed)) {
+        device_waits_not(&peer->turn, STRETCH);
+        return false;
+    }
+    if (unlikely(!device_has_place(peer, STRETCH)))
         return false;
     put->stretch = stretch_of(put->left);
     struct chasqui_mpinp_long what = {.bytes = (uint32_t)put->stretch,
