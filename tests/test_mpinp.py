@@ -12,7 +12,7 @@ from pathlib import Path
 import pages
 import pytest
 from conftest import ROOT, Compiler, Run
-from simulated import SWEEP, command
+from simulated import SWEEP, command, in_turn
 from test_determinism import differences
 
 from chasqui.experiment import running
@@ -24,6 +24,8 @@ SHARED = ["--ranks-per-node", "2", "--set", "node.harts=2"]
 
 NO_MESSAGE = "a slot that its doorbell counts has no message that can be sent"
 GIVEN = "it gives back credit that it has not got, or too little of it alone"
+REQUEST = "a request names what is not its process's, or more than that may have"
+ENTRY = "a request leads to an entry of the page table that is not its process's"
 # What rank 1 does, and what is said of it.
 WRONG = {
     "credit": "it sends more messages than it has credit for",
@@ -32,10 +34,24 @@ WRONG = {
     "process": NO_MESSAGE,
     "bytes": NO_MESSAGE,
     "counts": NO_MESSAGE,
+    "both": NO_MESSAGE,
     "given": GIVEN,
     "back": GIVEN,
     "alone": GIVEN,
     "wide": "the card takes no 64-byte stores",
+    # Of data of long messages.
+    "free": ENTRY,
+    "foreign": ENTRY,
+    "far": ENTRY,
+    "outside": REQUEST,
+    "name": REQUEST,
+    "page": REQUEST,
+    "fragment": REQUEST,
+    "fragments": REQUEST,
+    "twice": REQUEST,
+    "again": REQUEST,
+    "read": REQUEST,
+    "receive": REQUEST,
 }
 
 
@@ -55,6 +71,65 @@ def test_who_does_wrong_is_stopped_and_nobody_else_harmed(
         assert (tmp_path / "run" / "stdout.0").read_text() == "right\n"
 
 
+# Rank 0 sends to rank 2 when rank 1 has done its wrong, as a fault does not end the job.
+GOES_ON = ["--set", "node.software.fault_ends_job=false", "--limit-time", "10 ms"]
+
+
+@pytest.mark.parametrize("what", ["far", "twice", "again", "credit", "fragment"])
+def test_others_go_on_beside_one_that_was_stopped(
+    compile_c: Compiler, tmp_path: Path, what: str
+) -> None:
+    """Before, a fragment that was leaving when its process was stopped (`far`) was taken for the
+    block of a slot, and a receive could be posted twice."""
+    program = compile_c("hostile", HOSTILE, f"-I{ROOT}")
+    words = ["-np", "4", "--machine", "mpinp/bip", *SHARED, "--set", "mpinp.shared.host=32 KiB"]
+    run = ["run", "-q", "--out", "run", *words, *GOES_ON]
+    done = command(*run, "--", program, what, "on", directory=tmp_path)
+    assert "fault: rank 1 at" in done.stderr
+    assert WRONG[what] in done.stderr
+    assert (tmp_path / "run" / "stdout.2").read_text() == "right\n"
+
+
+def test_what_the_card_writes_is_no_page_table(compile_c: Compiler, tmp_path: Path) -> None:
+    """Before, the page of a posted receive became one when its process had given it up."""
+    program = compile_c("hostile", HOSTILE, f"-I{ROOT}")
+    words = ["run", "-q", "--out", "run", "-np", "4", "--machine", "mpinp/bip", *SHARED]
+    done = command(*words, "--", program, "table", directory=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_nothing_is_pinned_for_a_card_that_fetches_nothing(
+    compile_c: Compiler, tmp_path: Path
+) -> None:
+    """Before, the kernel stored where pages are into the card's firmware."""
+    program = compile_c("hostile", HOSTILE, f"-I{ROOT}")
+    words = ["-np", "4", "--machine", "mpinp/bip", *SHARED, "--set", "mpinp.control.dma=false"]
+    run = ["run", "-q", "--out", "run", *words, *GOES_ON]
+    done = command(*run, "--", program, "pin", "on", directory=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "run" / "stdout.2").read_text() == "right\n"
+
+
+@pytest.mark.parametrize(
+    ("machine", "without", "what"),
+    in_turn(
+        ["mpinp/bip", "mpinp-modern/host", "mpinp-modern/tags"],
+        ["mpinp.control.dma=false", "node.software.kernel=false"],
+        ["part", "posts", "puts"],
+    ),
+)
+def test_without_entries_there_are_no_long_messages(
+    compile_c: Compiler, tmp_path: Path, machine: str, without: str, what: str
+) -> None:
+    """Before, the library of the process to which it went followed a null pointer (`part`)."""
+    program = compile_c("hostile", HOSTILE, f"-I{ROOT}")
+    words = ["-np", "4", "--machine", machine, *SHARED, "--set", "mpinp.shared.host=32 KiB"]
+    run = ["run", "-q", "--out", "run", *words, "--set", without]
+    done = command(*run, "--", program, what, directory=tmp_path)
+    assert "fault: rank 1 at" in done.stderr
+    assert NO_MESSAGE in done.stderr
+
+
 # A setting, and what is said of it: what is wrong, where, and what is allowed.
 REFUSED = {
     "mpinp.card.width=12 B": "mpinp.card.width = 12 B: powers of two are allowed",
@@ -63,7 +138,7 @@ REFUSED = {
     "mpinp.shared.window=9000 B": "mpinp.shared.window = 9000 B: whole pages of 4 KiB are allowed",
     "mpinp.shared.host=9000 B": "mpinp.shared.host = 9000 B: whole pages of 4 KiB are allowed",
     "mpinp.shared.host=8 KiB": "a ring of 4 slots is too short for 2 ranks; at least 12 KiB",
-    "mpinp.shared.window=1 MiB": "at least 1581056 B are needed",
+    "mpinp.shared.window=1 MiB": "at least 1585152 B are needed",
     "mpinp.np.instruction_cache=24 B": "mpinp.np.instruction_cache: 24 bytes of 2 ways",
     "mpinp.pci.target_wait=20": "mpinp.pci.initial_latency = 16",
     "network.packet_max=16 B": "network.packet_max: at least 21 B are needed",

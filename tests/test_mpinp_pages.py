@@ -134,11 +134,12 @@ def test_what_is_within_reach_goes_without_the_host(
     assert f"it came {when}" in found
 
 
-@pytest.mark.parametrize("what", ["foreign", "free", "page", "long", "read", "reuse"])
+@pytest.mark.parametrize("what", ["foreign", "free", "page", "long", "read", "reuse", "table"])
 def test_a_forged_entry_harms_its_own_process_alone(
     compile_c: Compiler, tmp_path: Path, what: str
 ) -> None:
-    """The others' messages go on."""
+    """The others' messages go on. Before, a page that was given up became a page table, and the
+    card wrote there (`table`)."""
     program = compile_c("forged", (PLACE / "forged.c").read_text(), *INCLUDE)
     words = ["-np", "3", *MACHINE, *shared(3), "--set", "node.software.fault_ends_job=false"]
     words += ["--limit-time", "20 ms"]

@@ -33,6 +33,8 @@
 #define CHASQUI_KERNEL_PROCESS_SWITCH 0x6ull /* Function, of several harts or processes of one: process a0 is on this hart from now on; its `KernelProcess` is at a1, */
 #define CHASQUI_KERNEL_PROCESS_HAS_ENDED 0x7ull /* Function, likewise: 1 if process a0 has ended, whoever ended it, else 0. A hart gets a software interrupt when a */
 #define CHASQUI_KERNEL_PROCESS_UNSERVED 0x8ull /* Function: the kernel does not serve the process's system call a0, which returns ENOSYS. */
+#define CHASQUI_KERNEL_PROCESS_EXPOSE 0x9ull /* Function: a device is told where the page at a0 is. Its entry has PAGE_EXPOSED from then on, and its memory becomes no */
+#define CHASQUI_KERNEL_PAGE_EXPOSED 0x200ull /* Of a page-table entry. */
 #define CHASQUI_KERNEL_SBI_IPI 0x735049ull /* Extension: software interrupts of other harts (SBI, chapter 7). */
 #define CHASQUI_KERNEL_IPI_SEND 0x0ull /* Function: interrupts the harts in the mask a0. */
 #define CHASQUI_KERNEL_SBI_HSM 0x48534dull /* Extension: harts (SBI, chapter 9). */

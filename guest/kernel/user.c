@@ -53,7 +53,8 @@ static uint64_t entry_of(uint64_t address)
     return entry;
 }
 
-/* The simulator never takes a page from a process, so none need be pinned. A device's registers are no memory. */
+/* The simulator never takes a page from a process, so none need be pinned. It gives none to the process's page tables of which a
+ * device was told. A device's registers are no memory. */
 uint64_t user_physical(uint64_t address, bool write)
 {
     uint64_t wanted = VALID | (write ? WRITE : READ);
@@ -66,5 +67,9 @@ uint64_t user_physical(uint64_t address, bool write)
         entry = entry_of(address);
     }
     uint64_t physical = page_address(entry >> 10) + address % PAGE_BYTES;
-    return physical < CHASQUI_KERNEL_DEVICE_PHYSICAL ? physical : 0;
+    if (physical >= CHASQUI_KERNEL_DEVICE_PHYSICAL)
+        return 0;
+    if (!(entry & CHASQUI_KERNEL_PAGE_EXPOSED))
+        machine_call(CHASQUI_KERNEL_SBI_PROCESS, CHASQUI_KERNEL_PROCESS_EXPOSE, (uint64_t[6]){address});
+    return physical;
 }

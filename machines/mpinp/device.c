@@ -1,10 +1,11 @@
 /* The MPI device over the thin firmware (mpinp/bip): the library matches, the network processor moves messages.
  *
  * A message is composed in a slot of the process's window of the card's memory, by stores across the I/O bus, and counted at
- * the doorbell. What comes lies in the ring on the host, where the card's DMA has written it past the caches' copies; no
- * load crosses the I/O bus. Each process has credit at each other one, for as many messages as the other's ring keeps free for
- * it; what has been taken is told by the head of the next message that goes the other way, or by one without an envelope, for
- * which the ring has room besides. The card holds each process to its credit.
+ * the doorbell. Data of long messages the card fetches and delivers itself (long.h). What comes lies in the ring on the host,
+ * where the card's DMA has written it past the caches' copies; no load crosses the I/O bus. Each process has credit at each
+ * other one, for as many messages as the other's ring keeps free for it; what has been taken is told by the head of the next
+ * message that goes the other way, or by one without an envelope, for which the ring has room besides. The card holds each
+ * process to its credit.
  */
 #include "mpi/device.h"
 #include "mpi/runtime/error.h"
@@ -16,11 +17,19 @@
 #define SLOT CHASQUI_MPINP_SLOT_BYTES
 #define END sizeof(struct chasqui_mpinp_end)
 
+/* Who has the next credit, or slot (turns.h). */
+enum side { LIBRARY, DEVICE };
+struct turn {
+    bool library_waits, is_devices; /* of both, the device waited first */
+    uint8_t device_waits; /* for what: a bit each */
+};
+
 struct peer {
     uint16_t node, process;
     uint32_t sent, credited; /* messages to it, and those of them that it has done with */
     uint32_t taken, told;    /* messages of its that are done with, and those of them that it knows of */
     bool is_owed;            /* it is among those that are owed credit */
+    struct turn turn;        /* of the credit at it */
 };
 
 static struct peer *peers;
@@ -127,14 +136,17 @@ static bool is_full(void)
     return filled - left == slots;
 }
 
-static void compose(struct peer *peer, const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
+#include "turns.h"
+
+static void compose(struct peer *peer, const struct chasqui_envelope *envelope, const void *payload, size_t bytes,
+                    uint32_t counts)
 {
     const struct chasqui_mpinp_head head = {
         .node = peer->node,
         .process = peer->process,
         .bytes = (uint16_t)bytes,
         .credit = peer->taken,
-        .counts = envelope != NULL,
+        .counts = counts,
     };
     peer->told = peer->taken;
     volatile char *to = store(slot, &head, sizeof head);
@@ -147,13 +159,20 @@ static void compose(struct peer *peer, const struct chasqui_envelope *envelope, 
     *(volatile uint32_t *)(window + CHASQUI_MPINP_DOORBELL) = filled;
 }
 
+#include "long.h"
+
 static bool mpinp_send(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
     struct peer *peer = &peers[envelope->destination];
-    if (unlikely(peer->sent - peer->credited == credit || is_full()))
-        return false;
+    if (unlikely((waits_count | owed_count) || peer->sent - peer->credited == credit || is_full()))
+        if (!library_has_place(peer))
+            return false;
     peer->sent++;
-    compose(peer, envelope, payload, bytes);
+    /* A receive that has room for nothing was not exposed. */
+    if (unlikely(envelope->kind == CHASQUI_PACKET_CLEAR_TO_SEND && bytes > 0 && envelope->bytes > 0))
+        send_clear(peer, envelope, payload);
+    else
+        compose(peer, envelope, payload, bytes, CHASQUI_MPINP_ARRIVED_MESSAGE);
     MARK_READY(envelope);
     return true;
 }
@@ -167,9 +186,10 @@ static void give_back(void)
     while (owed_count > 0) {
         struct peer *peer = &peers[owed[owed_count - 1]];
         if (is_due(peer)) {
-            if (is_full())
+            if (unlikely(!has_slot(DEVICE)))
                 return;
-            compose(peer, NULL, NULL, 0);
+            went(&window_turn, DEVICE);
+            compose(peer, NULL, NULL, 0, 0);
         }
         peer->is_owed = false;
         owed_count--;
@@ -187,6 +207,25 @@ static void taken(struct peer *peer)
     give_back();
 }
 
+/* A slot of the ring is filled. */
+static inline void arrived(const struct chasqui_mpinp_end *end)
+{
+    struct peer *peer = peer_at(end->head.node, end->head.process);
+    /* A long message's end may come behind what was sent after it. */
+    if ((int32_t)(end->head.credit - peer->credited) > 0)
+        peer->credited = end->head.credit;
+    note_left(end->sent);
+    if (!end->head.counts)
+        return;
+    size_t padded = (end->head.bytes + 7u) & ~(size_t)7;
+    const char *data = (const char *)end - padded;
+    if (unlikely(end->head.counts & (CHASQUI_MPINP_SLOT_PUTS | CHASQUI_MPINP_SLOT_PART)))
+        long_arrived(peer, end, data);
+    else if (!tags_arrived(end))
+        mpi_arrived(&end->envelope, data, end->head.bytes);
+    taken(peer);
+}
+
 /* At most a ring: a sender that is faster would keep a process that waits from what it waits for. */
 static void mpinp_poll(void)
 {
@@ -194,33 +233,41 @@ static void mpinp_poll(void)
     for (uint32_t most = ring; most > 0; most--) {
         const struct chasqui_mpinp_end *end = (const void *)(arrival + SLOT - END);
         if (*(volatile const uint32_t *)&end->number != dealt_with + 1)
-            return;
+            break;
         fence_after_arrival();
         dealt_with++;
         arrival = arrival + SLOT == host + PAGE + ring * SLOT ? host + PAGE : arrival + SLOT;
-        if (tags_answered(end))
-            continue;
-        struct peer *peer = peer_at(end->head.node, end->head.process);
-        peer->credited = end->head.credit;
-        note_left(end->sent);
-        if (!end->head.counts)
-            continue;
-        size_t padded = (end->head.bytes + 7u) & ~(size_t)7;
-        if (!tags_arrived(end))
-            mpi_arrived(&end->envelope, (const char *)end - padded, end->head.bytes);
-        taken(peer);
+        if (!tags_answered(end))
+            arrived(end);
     }
+    long_poll();
 }
 
 #ifndef MPINP_TAGS
+struct mpi_device mpi_device_mpinp;
+
+/* Without pages that the card knows the library sends long messages in segments. */
+static bool thin_open(const struct chasqui_ni_identification *ni, int ni_fd)
+{
+    if (!mpinp_open(ni, ni_fd))
+        return false;
+    if (!long_open(ni, ni_fd)) {
+        mpi_device_mpinp.put = NULL;
+        mpi_device_mpinp.expose = NULL;
+    }
+    return true;
+}
+
 struct mpi_device mpi_device_mpinp = {
     .name = "mpinp",
     .id = CHASQUI_MPINP_DEVICE,
     .interface = CHASQUI_MPINP_INTERFACE,
-    .open = mpinp_open,
+    .open = thin_open,
     .close = mpinp_close,
     .eager_bytes_max = CHASQUI_MPINP_SLOT_DATA_BYTES,
     .send = mpinp_send,
     .poll = mpinp_poll,
+    .put = mpinp_put,
+    .expose = mpinp_expose,
 };
 #endif

@@ -10,7 +10,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_MPINP_INTERFACE 0x4117d813u /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_MPINP_INTERFACE 0x5e791u /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 
@@ -22,10 +22,18 @@
 #define CHASQUI_MPINP_SETTING_WINDOW_BYTES 0x0ull /* Setting: bytes of the window. */
 #define CHASQUI_MPINP_SETTING_HOST_BYTES 0x1ull /* Setting: bytes of the memory on the host. */
 #define CHASQUI_MPINP_SETTING_CREDIT 0x2ull /* Setting: messages that each process may have under way to each other one, until that says that it has done with them. */
+#define CHASQUI_MPINP_SETTING_FRAGMENT 0x3ull /* Setting: longest fragment of a long message [bytes]. */
 #define CHASQUI_MPINP_SETTING_TAGS 0xdull /* Setting: entries of the list of tags that the process may have. */
 #define CHASQUI_MPINP_SLOT_BYTES 0x400ull /* Bytes from one slot of a window to the next, and of the rings on the host. The first page of both is for control. */
 #define CHASQUI_MPINP_SLOT_DATA_BYTES 0x3c0ull /* Longest data of a message in a slot [bytes]. */
 #define CHASQUI_MPINP_HOST_SENT 0x0ull /* Offset in the memory on the host of the count of slots of the window that have been sent, 32 bits. What comes has a */
+#define CHASQUI_MPINP_SLOT_POSTS 0x10ull /* Of `counts` of a slot's head: the data are MpinpPost, a receive of a long message of the other process's, which the card is to */
+#define CHASQUI_MPINP_SLOT_PUTS 0x20ull /* ... The data are MpinpLong, a long message's, in pages of the process. They go to the receive of it that the other process has */
+#define CHASQUI_MPINP_SLOT_PART 0x40ull /* ... Of SLOT_PUTS: more of the message follows. Else the data are the next ones of a long message's that goes in slots, or, with an */
+#define CHASQUI_MPINP_SLOT_FRAGMENT 0x80ull /* Of `counts` of a worm's head: it is a fragment of a long message. */
+#define CHASQUI_MPINP_SLOT_NAME_SHIFT 0x10ull /* ... Place of the name of the receive to which it goes. */
+#define CHASQUI_MPINP_LONG 0x10ull /* Long messages of a process that may be sent at a time, and as many that may be received. Names of their pages are from 0 on, */
+#define CHASQUI_MPINP_HOST_PUTS 0x8ull /* Offset in the memory on the host of a bit for each long message that is sent, by name: it changes when the data have left. */
 #define CHASQUI_MPINP_TAG_DOORBELL 0xffcull /* Offset in the window of the count of requests to the list of tags, 32 bits, a part of the doorbell: they are a ring at the */
 #define CHASQUI_MPINP_TAG_REQUESTS 0x40ull /* Requests that it holds. */
 #define CHASQUI_MPINP_HOST_TAGS_TAKEN 0x4ull /* Offset in the memory on the host of the count of requests that have been taken, 32 bits. */
@@ -43,7 +51,7 @@ struct chasqui_mpinp_head {
     uint16_t bytes; /* Length of the data [bytes]; what follows them is aligned to 8 bytes. */
     uint16_t to; /* The process of this node to which it comes; on the host, of the entry of the list of tags that it met, the number and 1. */
     uint32_t credit; /* Messages of the other process that the sender has done with, of all. */
-    uint32_t counts; /* 1: a message; 0: credit alone, half of it at least. */
+    uint32_t counts; /* 1: a message, with SLOT_ bits; 0: credit alone, half of it at least. */
 };
 _Static_assert(sizeof(struct chasqui_mpinp_head) == 16, "chasqui_mpinp_head");
 _Static_assert(offsetof(struct chasqui_mpinp_head, node) == 0, "chasqui_mpinp_head.node");
@@ -64,6 +72,34 @@ _Static_assert(offsetof(struct chasqui_mpinp_end, envelope) == 0, "chasqui_mpinp
 _Static_assert(offsetof(struct chasqui_mpinp_end, head) == 40, "chasqui_mpinp_end.head");
 _Static_assert(offsetof(struct chasqui_mpinp_end, number) == 56, "chasqui_mpinp_end.number");
 _Static_assert(offsetof(struct chasqui_mpinp_end, sent) == 60, "chasqui_mpinp_end.sent");
+
+struct chasqui_mpinp_long {
+    uint32_t entry; /* Number of the first entry of the page table. */
+    uint32_t offset; /* Offset of the data in the first page. */
+    uint32_t bytes; /* Their length [bytes]. */
+    uint16_t name; /* Name of the pages. */
+    uint16_t to; /* Name of those to which they go. */
+    uint16_t fragment; /* Length of a fragment [bytes]. */
+    uint16_t is_in_page; /* 1: all lies in one page, of which the kernel has told the card by `name`. */
+    uint32_t reserved; /* Not used. */
+};
+_Static_assert(sizeof(struct chasqui_mpinp_long) == 24, "chasqui_mpinp_long");
+_Static_assert(offsetof(struct chasqui_mpinp_long, entry) == 0, "chasqui_mpinp_long.entry");
+_Static_assert(offsetof(struct chasqui_mpinp_long, offset) == 4, "chasqui_mpinp_long.offset");
+_Static_assert(offsetof(struct chasqui_mpinp_long, bytes) == 8, "chasqui_mpinp_long.bytes");
+_Static_assert(offsetof(struct chasqui_mpinp_long, name) == 12, "chasqui_mpinp_long.name");
+_Static_assert(offsetof(struct chasqui_mpinp_long, to) == 14, "chasqui_mpinp_long.to");
+_Static_assert(offsetof(struct chasqui_mpinp_long, fragment) == 16, "chasqui_mpinp_long.fragment");
+_Static_assert(offsetof(struct chasqui_mpinp_long, is_in_page) == 18, "chasqui_mpinp_long.is_in_page");
+_Static_assert(offsetof(struct chasqui_mpinp_long, reserved) == 20, "chasqui_mpinp_long.reserved");
+
+struct chasqui_mpinp_post {
+    uint64_t number; /* Which of all from this process to the other one it is, and in the low byte the name of its pages and 1; 0: none yet; 255: data */
+    struct chasqui_mpinp_long room; /* Room for the data. */
+};
+_Static_assert(sizeof(struct chasqui_mpinp_post) == 32, "chasqui_mpinp_post");
+_Static_assert(offsetof(struct chasqui_mpinp_post, number) == 0, "chasqui_mpinp_post.number");
+_Static_assert(offsetof(struct chasqui_mpinp_post, room) == 8, "chasqui_mpinp_post.room");
 
 struct chasqui_mpinp_tag {
     uint64_t key; /* What is matched (chasqui_match_key). */

@@ -1,12 +1,13 @@
 /* Rank 1 stores a request to its window that it may not make; the others exchange messages meanwhile.
  *
- * Usage: forged WHAT (rank, name, kind, window, odd, beyond, foreign, free, page, long, read, reuse, entry, fetch, count, many,
+ * Usage: forged WHAT (rank, name, kind, window, odd, beyond, foreign, free, page, long, read, reuse, table, entry, fetch, count, many,
  * twice, drained, flood, tree, length, operation, outside, second, common, rooted, blocks, shape; of pages that stay pinned:
  * given, lent, constant)
  */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -101,6 +102,38 @@ static struct chasqui_mpinp_request harm_kept(const char *what)
     if (strcmp(what, "constant"))
         return request;
     request.kind = CHASQUI_MPINP_RECEIVE;
+    return request;
+}
+
+/* The process gives up a page to which the card is to move data, and has a page table made (as in hostile.c). */
+static struct chasqui_mpinp_request harm_table(void)
+{
+    enum { PAGE = 4096, TABLE_REACH = PAGE / 8 * PAGE, TLB_MOST = 150 };
+    const int all = PROT_READ | PROT_WRITE, mode = MAP_PRIVATE | MAP_ANONYMOUS;
+    char *far = mmap(NULL, 4 * TABLE_REACH, all, mode, -1, 0), *page = mmap(NULL, PAGE, all, mode, -1, 0);
+    *page = 1;
+    struct chasqui_mpinp_pin to = {
+        .address = (uintptr_t)page, .bytes = PAGE, .name = 101, .flags = CHASQUI_MPINP_PIN_WRITE};
+    ioctl(card, CHASQUI_MPINP_CONTROL_PIN, &to);
+    pin(102, PAGE, 0);
+    struct chasqui_mpinp_request request = send_of(0, PAGE);
+    request.flags = CHASQUI_MPINP_IN_PAGE;
+    request.kind = CHASQUI_MPINP_RECEIVE;
+    post(request);
+    wait();
+    munmap(page, PAGE);
+    volatile char *first = far + TABLE_REACH;
+    first[0] = 42; /* in the page that was given up, if no table is */
+    first[PAGE] = 42;
+    request.kind = CHASQUI_MPINP_SEND;
+    request.name = 102;
+    post(request);
+    wait();
+    for (unsigned i = 2; i < TLB_MOST; i++)
+        first[i * PAGE]++; /* Its translation is looked up anew. */
+    if (first[PAGE] != 42)
+        exit(7);
+    request.kind = 77;
     return request;
 }
 
@@ -232,6 +265,8 @@ static void harm(const char *what)
         return;
     } else if (!strcmp(what, "given") || !strcmp(what, "lent") || !strcmp(what, "constant"))
         request = harm_kept(what);
+    else if (!strcmp(what, "table"))
+        request = harm_table();
     else
         request = harm_pages(what);
     for (unsigned i = 0; i < sizeof collectives / sizeof *collectives; i++)

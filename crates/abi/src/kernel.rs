@@ -58,6 +58,11 @@ crate::guest_constants! {
     pub const PROCESS_HAS_ENDED: u64 = 7;
     /// Function: the kernel does not serve the process's system call a0, which returns ENOSYS.
     pub const PROCESS_UNSERVED: u64 = 8;
+    /// Function: a device is told where the page at a0 is. Its entry has PAGE_EXPOSED from then on, and its memory becomes no
+    /// page table.
+    pub const PROCESS_EXPOSE: u64 = 9;
+    /// Of a page-table entry.
+    pub const PAGE_EXPOSED: u64 = 1 << 9;
     /// Extension: software interrupts of other harts (SBI, chapter 7).
     pub const SBI_IPI: u64 = 0x0073_5049;
     /// Function: interrupts the harts in the mask a0.

@@ -16,6 +16,7 @@ use area::Areas;
 pub use area::{Area, Backing};
 use frames::Frames;
 pub use page::{PAGE_BYTES, Protection};
+pub use table::bits::EXPOSED;
 use table::{PageTable, bits};
 
 mod access;
@@ -227,7 +228,7 @@ impl AddressSpace {
         let limit_bytes = frames.total() * PAGE_BYTES;
         let cause = FaultCause::OutOfMemory { limit_bytes };
         let none = Fault { address: STACK_TOP, access: Access::Write, cause };
-        let root = frames.take(memory).ok_or(none)?;
+        let root = frames.take_for_table(memory).ok_or(none)?;
         let mut areas = Areas::default();
         let execute = if executable_stack { Protection::EXECUTE.0 } else { 0 };
         let protection = Protection(Protection::READ_WRITE.0 | execute);
@@ -321,6 +322,15 @@ impl AddressSpace {
         is_allowed.then(|| table::physical(entry) | (address & (PAGE_BYTES - 1)))
     }
 
+    /// A device is told where the page at `address` is, if it is there.
+    pub fn expose(&mut self, memory: &mut FlatMemory, address: u64) {
+        let Some(at) = self.table.find(memory, page_down(address)) else { return };
+        let entry = table::load(memory, at);
+        if entry & bits::V != 0 {
+            table::store(memory, at, entry | bits::EXPOSED);
+        }
+    }
+
     /// Serves a page fault: makes the page at `address` usable for `access`. It may be so already
     /// (a hart's stale translation): walk again.
     ///
@@ -373,7 +383,7 @@ impl AddressSpace {
         }
         let frame = take(&mut self.frames, memory).ok_or_else(|| self.out_of_memory(address, access))?;
         if !fill(frames::page_mut(memory, frame), &backing) {
-            self.frames.give(frame);
+            self.frames.give(frame, false);
             return Err(Fault { address, access, cause: FaultCause::BeyondFile });
         }
         table::store(memory, entry_at, table::leaf(frame, protection));
@@ -475,7 +485,7 @@ impl AddressSpace {
         while let Some((page, at, entry)) = self.table.next(memory, from, range.end) {
             table::store(memory, at, 0);
             if !device {
-                self.frames.give(table::physical(entry));
+                self.frames.give(table::physical(entry), entry & bits::EXPOSED != 0);
             }
             if entry & bits::V != 0 {
                 self.flush.add(page);
@@ -507,7 +517,7 @@ impl AddressSpace {
             self.areas.insert(start, Area { protection, ..area });
             let mut from = start;
             while let Some((page, at, entry)) = self.table.next(memory, from, end) {
-                let changed = table::leaf(table::physical(entry), protection);
+                let changed = table::leaf(table::physical(entry), protection) | entry & bits::EXPOSED;
                 if changed != entry {
                     table::store(memory, at, changed);
                     if entry & bits::V != 0 {

@@ -99,6 +99,36 @@ fn memory_runs_out_as_a_value_and_comes_back() {
     assert_eq!(memory.read(physical, 8), Ok(0), "a frame that is used again is zero");
 }
 
+/// Before, tables came from memory that no page ever had, and that ran out.
+#[test]
+fn memory_that_came_back_has_tables_unless_a_device_was_told_where_it_is() {
+    let pages = 40;
+    for is_exposed in [false, true] {
+        let (mut memory, mut space) = space(LOW + pages * PAGE);
+        let at =
+            space.map(&mut memory, Placement::Anywhere(0), pages * PAGE, RW, Backing::Anonymous).unwrap();
+        let mut fill = |page| space.fault(&mut memory, at + page * PAGE, Access::Write);
+        let filled = (0..pages).take_while(|&page| fill(page).is_ok()).count() as u64;
+        for page in 0..filled * u64::from(is_exposed) {
+            space.expose(&mut memory, at + page * PAGE);
+        }
+        // Another protection does not make a device forget.
+        space.protect(&mut memory, at, filled * PAGE, Protection::NONE).unwrap();
+        space.protect(&mut memory, at, filled * PAGE, RW).unwrap();
+        space.unmap(&mut memory, at, pages * PAGE).unwrap();
+        // Each needs a table of its own.
+        let far = |number: u64| Placement::Fixed((1 << 32) + (number << 21));
+        let mut touch = |number| {
+            let at = space.map(&mut memory, far(number), PAGE, RW, Backing::Anonymous).unwrap();
+            space.fault(&mut memory, at, Access::Write).map_err(|fault| fault.cause)
+        };
+        let found: Vec<_> = (0..8).map(&mut touch).collect();
+        assert!(filled > 16);
+        let out = |result: &Result<(), FaultCause>| matches!(result, Err(FaultCause::OutOfMemory { .. }));
+        assert_eq!(found.iter().any(out), is_exposed, "{found:?}");
+    }
+}
+
 #[test]
 fn huge_mappings_cost_nothing_until_they_are_used() {
     let (mut memory, mut space) = space(1 << 20);

@@ -20,7 +20,7 @@ ranks, one a node."""
 VARIANTS = {
     "nic": ("mpinp", [], 60_000),
     "host": ("mpinp", ["mpinp.control.collectives=false"], 80_000),
-    "host, bip": ("mpinp/bip", ["mpinp.shared.host=256 KiB"], 20_000),
+    "host, bip": ("mpinp/bip", ["mpinp.shared.host=256 KiB"], 60_000),
 }
 RANKS, RANKS_QUICK = (2, 4, 8, 16, 32), (2,)
 TRIPS = 4

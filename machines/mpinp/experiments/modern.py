@@ -6,11 +6,20 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from chasqui.experiment import Experiment, Output, Report, Run, Table, mean, sensitivity, steady
+from chasqui.experiment import (
+    Experiment,
+    Output,
+    Report,
+    Run,
+    Table,
+    mean,
+    sensitivity,
+    steady,
+)
 
 from . import matching
 from ._records import TRIPS, exchanged, interval_ns
-from .overhead import spent_ns
+from .overhead import of_both_ns, words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -70,7 +79,7 @@ def latency(column: str, size: int) -> Run:
 
 
 def overhead(column: str, size: int) -> Run:
-    return run(column, "overhead", str(OVERHEAD_TRIPS), str(size))
+    return run(column, "overhead", *words(OVERHEAD_TRIPS, size, is_thin=column != "dpu"))
 
 
 def overlap(column: str) -> Run:
@@ -110,11 +119,6 @@ def latency_ns(output: Output) -> Fraction:
     return interval_ns(exchanged(output), "call", "done")
 
 
-def overhead_ns(output: Output) -> Fraction:
-    times = spent_ns(output, 0, "send"), spent_ns(output, 1, "receive")
-    return sum((sum(each, Fraction(0)) / len(each) for each in times), Fraction(0))
-
-
 def hidden(output: Output) -> Fraction:
     found = output.samples(0)
     alone, computing, both = (
@@ -131,7 +135,7 @@ def gap_ns(output: Output) -> Fraction:
 
 def row_of(outputs: Mapping[str, Output], column: str) -> Row:
     latencies = [latency_ns(outputs[latency(column, size).name]) for size in LATENCY_BYTES]
-    overheads = [overhead_ns(outputs[overhead(column, size).name]) for size in OVERHEAD_BYTES]
+    overheads = [of_both_ns(outputs[overhead(column, size).name]) for size in OVERHEAD_BYTES]
     hides, gap = hidden(outputs[overlap(column).name]), gap_ns(outputs[rate(column).name])
     return Row._make([column, *latencies, *overheads, hides, gap])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,7 +11,7 @@ from chasqui import core
 from chasqui.experiment import Experiment, Output, Report, Run, Table, mean, sensitivity, steady
 
 from ._records import TRIPS, VARIANTS, exchanged, interval_ns
-from .overhead import spent_ns
+from .overhead import of_both_ns, words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -89,7 +90,8 @@ def latency(variant: str, processor: str) -> Run:
 
 
 def overhead(variant: str, processor: str, size: int) -> Run:
-    return run(variant, processor, "overhead", OVERHEAD_TRIPS, size)
+    arguments = words(OVERHEAD_TRIPS, size, is_thin=variant == "bip")
+    return replace(run(variant, processor, "overhead", OVERHEAD_TRIPS, size), arguments=arguments)
 
 
 def overlap(variant: str, processor: str, size: int = OVERLAP_BYTES) -> Run:
@@ -125,9 +127,7 @@ def overlapped(variant: str, processor: str, output: Output) -> Overlap:
 
 def row_of(outputs: Mapping[str, Output], variant: str, processor: str) -> Row:
     def overhead_ns(size: int) -> Fraction:
-        output = outputs[overhead(variant, processor, size).name]
-        times = spent_ns(output, 0, "send"), spent_ns(output, 1, "receive")
-        return sum((sum(each, Fraction(0)) / len(each) for each in times), Fraction(0))
+        return of_both_ns(outputs[overhead(variant, processor, size).name])
 
     return Row(
         variant,

@@ -92,6 +92,7 @@
 #define CHASQUI_NP_COUNT_RING_AWAITED 0x17ull /* ...: a message waits for a send ring. */
 #define CHASQUI_NP_PROCESSES_MAX 0x40ull /* Processes of a node, at most: a bit each of DOORBELLS. */
 #define CHASQUI_NP_PEER_BYTES 0x10ull /* Bytes that the thin firmware needs behind its image for each process of the node and each of the machine. */
+#define CHASQUI_NP_LONG_BYTES 0xa00ull /* Bytes that it needs besides for each process of the node: of its long messages. */
 #define CHASQUI_NP_PROCESS_BYTES 0x7000ull /* Bytes that the firmware that matches needs behind its image for each process of the node, at most. */
 #define CHASQUI_NP_CHANNEL_BYTES 0x1260ull /* Bytes that it needs besides for each channel: of its receive buffer, and what goes with it (specs/mpinp.md: 4.5 KB). */
 #define CHASQUI_NP_RECORD_BYTES 0x190ull /* Bytes that the same with a cache of channels needs for each channel, beside CHANNEL_BYTES for each of its tables. */

@@ -3,8 +3,9 @@
  * entries, and the card checks whose they are.
  *
  * Each process has a share of the entries. Those of a name are a ring: what is longer than they reach goes on when the first
- * of them are done with. The simulator never takes a page from a process, and gives none of one process to another; what
- * pinning costs here is the walk through page tables, pages that are brought in, and entries. */
+ * of them are done with. The simulator never takes a page from a process, and gives none of one process to another, or to the
+ * process's page tables: a process that gives up memory while the card moves its data harms itself alone. What pinning costs
+ * here is the walk through page tables, pages that are brought in, and entries. */
 #include "agent.h"
 
 #define NONE UINT32_MAX
@@ -194,9 +195,12 @@ static int64_t unpin(uint64_t name)
     return 0;
 }
 
-/* The process's part, with its first call. */
+/* The process's part, with its first call. Without entries the card has no words for what is pinned either: its firmware lies
+ * where they would be. */
 SELDOM static bool begin_process(void)
 {
+    if (setting(CHASQUI_MPINP_SETTING_ENTRIES) == 0)
+        return false;
     pins = memory_take_for(process_here, CHASQUI_MPINP_NAMES * sizeof *pins);
     if (!pins)
         return false;
@@ -254,7 +258,7 @@ static bool agent_outlives(void)
     return false;
 }
 
-static bool agent_start(void) { return boot.ni.device == AGENT_DEVICE; }
+static bool agent_start(void) { return agent_serves(boot.ni.device); }
 
 static const struct driver agent = {.start = agent_start,
                                     .interrupt = AGENT_INTERRUPT,

@@ -27,13 +27,19 @@ void cache_end(void);
 /* --- interrupt/wait.c: processes that sleep until the card interrupts (BY_INTERRUPT) --- */
 
 #ifdef BY_INTERRUPT
-#define AGENT_DEVICE CHASQUI_MPINP_WAKE_DEVICE
 #define AGENT_INTERRUPT wait_interrupt
+static inline bool agent_serves(uint32_t device) { return device == CHASQUI_MPINP_WAKE_DEVICE; }
 int64_t wait_control(uint64_t request, uint64_t argument);
 void wait_interrupt(void);
 #else
-#define AGENT_DEVICE CHASQUI_MPINP_MCP_DEVICE
 #define AGENT_INTERRUPT 0 /* there is none */
+_Static_assert(CHASQUI_MPINP_MCP_DEVICE == CHASQUI_MPINP_DEVICE + 1 &&
+                   CHASQUI_MPINP_TAGS_DEVICE == CHASQUI_MPINP_DEVICE + 2,
+               "one comparison");
+static inline bool agent_serves(uint32_t device)
+{
+    return device - CHASQUI_MPINP_DEVICE <= CHASQUI_MPINP_TAGS_DEVICE - CHASQUI_MPINP_DEVICE;
+}
 static inline int64_t wait_control(uint64_t request, uint64_t argument)
 {
     (void)request, (void)argument;

@@ -42,6 +42,11 @@ impl Image {
     pub fn matches(self) -> bool {
         matches!(self, Image::Mcp | Image::Channels)
     }
+
+    /// It only moves them.
+    pub fn is_thin(self) -> bool {
+        matches!(self, Image::Bip | Image::Tags)
+    }
 }
 
 chasqui_config::parameters! {
@@ -51,6 +56,11 @@ chasqui_config::parameters! {
         image: Image = "mcp", source "MPI-NP, chapter 3";
         /// Longest message whose data the host stores to the card; longer ones are fetched (`mcp`).
         pio: Bytes = "128 B", range "8 B" ..= "4 KiB", source "assumption";
+        /// Long messages are fetched from pinned pages, and delivered there, where there is a kernel; else the host stores and
+        /// copies all of them (`bip`, `tags`).
+        dma: Flag = true, source "MPI-NP, section 3.5: BIP stores short messages and fetches long ones";
+        /// Longest fragment of such a message; those of shorter ones are shorter. Powers of two (`bip`, `tags`).
+        fragment: Bytes = "4 KiB", range "512 B" ..= "4 KiB", source "assumption: a page";
         /// Longest message that goes without credit when there is none (`mcp`).
         eager: Bytes = "64 B", range "0 B" ..= "4 KiB", source "assumption";
         /// Channels of the card. Of `channels`, which has a record of each that there is: send rings, and message tables with their
@@ -151,7 +161,7 @@ impl Program {
             (np::SETTING_CHANNELS, control.channels),
         ];
         let collectives = control.collectives && !several_harts;
-        let kept = kept_each(shared, placement.processes());
+        let kept = if control.image.matches() { kept_each(shared, placement.processes()) } else { 0 };
         let polls = shared.interrupts().then_some(shared.polls);
         Ok(Program { control, entry_pages: shared.entry_pages, kept, credit, collectives, polls, settings })
     }
@@ -170,7 +180,11 @@ impl Program {
             Image::Tags => registers::TAGS_DEVICE,
             Image::Slowdown => NO_DEVICE,
         } as u32;
-        page.settings[requests::SETTING_PIO_BYTES as usize] = self.control.pio.bytes();
+        if self.control.image.is_thin() {
+            page.settings[registers::SETTING_FRAGMENT as usize] = self.control.fragment.bytes();
+        } else {
+            page.settings[requests::SETTING_PIO_BYTES as usize] = self.control.pio.bytes();
+        }
         page.settings[requests::SETTING_ENTRY_PAGES as usize] = self.entry_pages;
         page.settings[requests::SETTING_KEPT as usize] = self.kept;
         page.settings[requests::SETTING_TLB as usize] = self.control.tlb;
@@ -212,13 +226,26 @@ impl Room {
 }
 
 impl Control {
+    /// Whether the card moves data of pages that a `kernel` pins, if there is one.
+    pub fn has_pages(&self, kernel: bool) -> bool {
+        self.image.matches() || self.image.is_thin() && self.dma && kernel
+    }
+
     /// Whether it can serve such a placement.
     ///
     /// # Errors
     /// There are too few channels, or there is too little memory on the host for each process: in words, with what there may
     /// be.
-    pub fn check(&self, placement: &Placement, shared: &Shared) -> Result<(), String> {
+    pub fn check(&self, placement: &Placement, shared: &Shared, kernel: bool) -> Result<(), String> {
         let (ranks, per_node) = (placement.ranks_max(), placement.processes());
+        let entries = entries_each(shared, per_node);
+        if self.has_pages(kernel) && !(ENTRIES_MIN..=ENTRIES_MAX).contains(&entries) {
+            return Err(format!(
+                "mpinp.shared.pages = {}: of {per_node} processes of a node each has {entries} entries of the page table; from \
+                 {ENTRIES_MIN} to {ENTRIES_MAX} are allowed",
+                shared.pages
+            ));
+        }
         if !self.image.matches() {
             return Ok(());
         }
@@ -226,14 +253,6 @@ impl Control {
             return Err(format!(
                 "mpinp.shared.host = {}: firmware \"mcp\" needs at least {HOST_MIN} for each process",
                 shared.host
-            ));
-        }
-        let entries = entries_each(shared, per_node);
-        if !(ENTRIES_MIN..=ENTRIES_MAX).contains(&entries) {
-            return Err(format!(
-                "mpinp.shared.pages = {}: of {per_node} processes of a node each has {entries} entries of the page table; from \
-                 {ENTRIES_MIN} to {ENTRIES_MAX} are allowed",
-                shared.pages
             ));
         }
         let others = entries - kept_each(shared, per_node);
@@ -294,7 +313,9 @@ impl Control {
                 Image::Mcp
             )
         });
-        odd.into_iter().chain(vain).chain(silent).collect()
+        let fragment = (!self.fragment.bytes().is_power_of_two())
+            .then(|| format!("mpinp.control.fragment = {}: powers of two are allowed", self.fragment));
+        odd.into_iter().chain(vain).chain(silent).chain(fragment).collect()
     }
 
     /// Whether the messages of its processes can be recorded: collectives between the cards are none.
@@ -318,7 +339,7 @@ impl Control {
             Image::Bip | Image::Tags | Image::Slowdown => Room {
                 bytes: shared.firmware.bytes(),
                 name: format!("mpinp.shared.firmware = {}", shared.firmware),
-                tables: processes * processes * u64::from(nodes) * np::PEER_BYTES,
+                tables: processes * (processes * u64::from(nodes) * np::PEER_BYTES + np::LONG_BYTES),
                 ranks: None,
             },
             Image::Mcp | Image::Channels => {
@@ -363,34 +384,38 @@ mod tests {
         let control = |image| Control { image, ..Control::default() };
         let placement = |ranks, per_node| Placement::new(vec![ranks], per_node, MapBy::Slot);
         let shared = Shared::default();
-        assert_eq!(control(Image::Mcp).check(&placement(32, 2), &shared), Ok(()));
-        let text = control(Image::Mcp).check(&placement(33, 2), &shared).unwrap_err();
+        assert_eq!(control(Image::Mcp).check(&placement(32, 2), &shared, true), Ok(()));
+        let text = control(Image::Mcp).check(&placement(33, 2), &shared, true).unwrap_err();
         assert!(
             text.ends_with("with 2 on a node, up to 32 ranks can run (more on mpinp/channel-cache)"),
             "{text}"
         );
-        assert_eq!(control(Image::Channels).check(&placement(RANKS_OF_EVENTS, 1), &shared), Ok(()));
-        let text = control(Image::Channels).check(&placement(RANKS_OF_EVENTS + 1, 1), &shared).unwrap_err();
+        assert_eq!(control(Image::Channels).check(&placement(RANKS_OF_EVENTS, 1), &shared, true), Ok(()));
+        let text =
+            control(Image::Channels).check(&placement(RANKS_OF_EVENTS + 1, 1), &shared, true).unwrap_err();
         assert!(text.ends_with("up to 84 ranks can run"), "{text}");
         assert!(
-            control(Image::Mcp).check(&placement(9, 9), &shared).unwrap_err().contains("up to 8 processes")
+            control(Image::Mcp)
+                .check(&placement(9, 9), &shared, true)
+                .unwrap_err()
+                .contains("up to 8 processes")
         );
-        assert_eq!(control(Image::Bip).check(&placement(200, 4), &shared), Ok(()));
+        assert_eq!(control(Image::Bip).check(&placement(200, 4), &shared, true), Ok(()));
         assert!(control(Image::Mcp).check_recording(Keep::Messages).is_err());
         assert_eq!(control(Image::Mcp).check_recording(Keep::Receives), Ok(()));
         assert_eq!(control(Image::Bip).check_recording(Keep::Messages), Ok(()));
         let few = Shared { pages: 255, ..shared };
-        let text = control(Image::Mcp).check(&placement(2, 2), &few).unwrap_err();
+        let text = control(Image::Mcp).check(&placement(2, 2), &few, true).unwrap_err();
         assert!(
             text.ends_with("each has 31 entries of the page table; from 32 to 65535 are allowed"),
             "{text}"
         );
         let kept = Shared { pages: 512, kept: 52, ..shared };
-        let text = control(Image::Mcp).check(&placement(2, 2), &kept).unwrap_err();
+        let text = control(Image::Mcp).check(&placement(2, 2), &kept, true).unwrap_err();
         assert!(text.starts_with("mpinp.shared.kept = 52: of its 64 entries"), "{text}");
         assert!(text.contains("each process has 31 for"), "{text}");
         let kept = Shared { kept: 51, ..kept };
-        assert_eq!(control(Image::Mcp).check(&placement(2, 2), &kept), Ok(()));
+        assert_eq!(control(Image::Mcp).check(&placement(2, 2), &kept, true), Ok(()));
     }
 
     #[test]
@@ -401,6 +426,26 @@ mod tests {
         assert_eq!(control(64).mistakes(&kept), Vec::<String>::new());
         assert!(control(64).mistakes(&plain)[0].contains("mpinp.shared.kept = 0"));
         assert_eq!(control(48).mistakes(&kept), ["mpinp.control.tlb = 48: 0 and powers of two are allowed"]);
+    }
+
+    #[test]
+    fn thin_firmware_has_pages_where_a_kernel_pins_them() {
+        let control = |image, dma| Control { image, dma, ..Control::default() };
+        for image in [Image::Bip, Image::Tags] {
+            assert!(control(image, true).has_pages(true));
+            assert!(!control(image, true).has_pages(false) && !control(image, false).has_pages(true));
+        }
+        assert!(control(Image::Mcp, false).has_pages(true));
+        assert!(!control(Image::Slowdown, true).has_pages(true));
+        let (few, two) =
+            (Shared { pages: 255, ..Shared::default() }, Placement::new(vec![2], 2, MapBy::Slot));
+        assert!(control(Image::Bip, true).check(&two, &few, true).unwrap_err().contains("31 entries"));
+        assert_eq!(control(Image::Bip, true).check(&two, &few, false), Ok(()));
+        let odd = Control { fragment: Bytes::from_bytes(1000), ..Control::default() };
+        assert_eq!(
+            odd.mistakes(&Shared::default()),
+            ["mpinp.control.fragment = 1000 B: powers of two are allowed"]
+        );
     }
 
     #[test]

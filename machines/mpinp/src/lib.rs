@@ -130,7 +130,8 @@ impl Machine for MpinpMachine {
         };
         let shared: Shared = resolved.read("mpinp.shared");
         let control: Control = resolved.read("mpinp.control");
-        control.check(&work.placement, &shared)?;
+        let kernel = NodeConfiguration::read(resolved).software.kernel;
+        control.check(&work.placement, &shared, kernel)?;
         control.check_recording(work.jobs[0].keep)?;
         build_on_network(resolved, work, on, threads, |configuration, port| {
             let job = &work.jobs[0];
@@ -154,10 +155,10 @@ fn board(
     let per_node = placement.processes();
     let (card, shared): (Card, Shared) = (resolved.read("mpinp.card"), resolved.read("mpinp.shared"));
     let control: Control = resolved.read("mpinp.control");
-    let table = if control.image.matches() {
+    let table = if control.has_pages(configuration.software.kernel) {
         PageTable {
             entries: entries_each(&shared, per_node),
-            kept: kept_each(&shared, per_node),
+            kept: if control.image.matches() { kept_each(&shared, per_node) } else { 0 },
             tlb: control.tlb,
             interrupts: shared.interrupts(),
         }

@@ -179,6 +179,8 @@ chasqui_abi::guest_constants! {
     pub const PROCESSES_MAX: u64 = 64;
     /// Bytes that the thin firmware needs behind its image for each process of the node and each of the machine.
     pub const PEER_BYTES: u64 = 16;
+    /// Bytes that it needs besides for each process of the node: of its long messages.
+    pub const LONG_BYTES: u64 = 2560;
     /// Bytes that the firmware that matches needs behind its image for each process of the node, at most.
     pub const PROCESS_BYTES: u64 = 28672;
     /// Bytes that it needs besides for each channel: of its receive buffer, and what goes with it (specs/mpinp.md: 4.5 KB).

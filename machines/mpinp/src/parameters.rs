@@ -239,9 +239,9 @@ chasqui_config::parameters! {
         host: Bytes = "128 KiB", range "4 KiB" ..= "16 MiB", source "assumption";
         /// Memory of the card that is the firmware's: its image, and buffers and tables.
         firmware: Bytes = "512 KiB", range "64 KiB" ..= "64 MiB", source "assumption";
-        /// Pages that the page table of a node names at a time; its processes share them equally (`mcp`).
+        /// Pages that the page table of a node names at a time; its processes share them equally.
         pages: Count = 15400, range 1 ..= 16777216, source "MPI-NP, section 3.5: more than 15,400, for 60 MB";
-        /// Pages that an entry of it names (`mcp`).
+        /// Pages that an entry of it names.
         entry_pages: Count = 4, range 1 ..= 4, source "specs/mpinp.md: four pages an entry (MPI-NP, section 3.5: several)";
         /// Of each hundred entries of a process so many name pages that stay pinned after transfers (`mcp`).
         kept: Count = 0, range 0 ..= 90, source "MPI-NP, section 3.5: pessimistic pinning";

@@ -24,6 +24,8 @@ chasqui_abi::guest_constants! {
     /// Setting: messages that each process may have under way to each other one, until that says that it has done with them.
     pub const SETTING_CREDIT: u64 = 2;
 
+    /// Setting: longest fragment of a long message [bytes].
+    pub const SETTING_FRAGMENT: u64 = 3;
     /// Setting: entries of the list of tags that the process may have.
     pub const SETTING_TAGS: u64 = 13;
 
@@ -34,6 +36,25 @@ chasqui_abi::guest_constants! {
     /// Offset in the memory on the host of the count of slots of the window that have been sent, 32 bits. What comes has a
     /// count, too; the later is right.
     pub const HOST_SENT: u64 = 0;
+
+    /// Of `counts` of a slot's head: the data are MpinpPost, a receive of a long message of the other process's, which the card is to
+    /// know. They go to that process as they are.
+    pub const SLOT_POSTS: u64 = 16;
+    /// ... The data are MpinpLong, a long message's, in pages of the process. They go to the receive of it that the other process has
+    /// posted, in fragments, and then the envelope, without data, to its ring.
+    pub const SLOT_PUTS: u64 = 32;
+    /// ... Of SLOT_PUTS: more of the message follows. Else the data are the next ones of a long message's that goes in slots, or, with an
+    /// envelope of CLEAR_TO_SEND, MpinpPost or its number: about a receive of which the other process knows already.
+    pub const SLOT_PART: u64 = 64;
+    /// Of `counts` of a worm's head: it is a fragment of a long message.
+    pub const SLOT_FRAGMENT: u64 = 128;
+    /// ... Place of the name of the receive to which it goes.
+    pub const SLOT_NAME_SHIFT: u64 = 16;
+    /// Long messages of a process that may be sent at a time, and as many that may be received. Names of their pages are from 0 on,
+    /// and from here on.
+    pub const LONG: u64 = 16;
+    /// Offset in the memory on the host of a bit for each long message that is sent, by name: it changes when the data have left.
+    pub const HOST_PUTS: u64 = 8;
 
     /// Offset in the window of the count of requests to the list of tags, 32 bits, a part of the doorbell: they are a ring at the
     /// window's begin.
@@ -92,8 +113,41 @@ chasqui_abi::guest_struct! {
         pub to: u16,
         /// Messages of the other process that the sender has done with, of all.
         pub credit: u32,
-        /// 1: a message; 0: credit alone, half of it at least.
+        /// 1: a message, with SLOT_ bits; 0: credit alone, half of it at least.
         pub counts: u32,
+    }
+}
+
+chasqui_abi::guest_struct! {
+    /// Data of a long message, or room for them: in pages that the kernel has pinned.
+    pub struct MpinpLong {
+        /// Number of the first entry of the page table.
+        pub entry: u32,
+        /// Offset of the data in the first page.
+        pub offset: u32,
+        /// Their length [bytes].
+        pub bytes: u32,
+        /// Name of the pages.
+        pub name: u16,
+        /// Name of those to which they go.
+        pub to: u16,
+        /// Length of a fragment [bytes].
+        pub fragment: u16,
+        /// 1: all lies in one page, of which the kernel has told the card by `name`.
+        pub is_in_page: u16,
+        /// Not used.
+        pub reserved: u32,
+    }
+}
+
+chasqui_abi::guest_struct! {
+    /// A receive of a long message.
+    pub struct MpinpPost {
+        /// Which of all from this process to the other one it is, and in the low byte the name of its pages and 1; 0: none yet; 255: data
+        /// come in slots.
+        pub number: u64,
+        /// Room for the data.
+        pub room: MpinpLong,
     }
 }
 
@@ -124,6 +178,8 @@ fn body() -> String {
         defines("MPINP_", CONSTANTS),
         MpinpHead::definition(),
         MpinpEnd::definition(),
+        MpinpLong::definition(),
+        MpinpPost::definition(),
         MpinpTag::definition(),
         crate::requests::text(),
     ]

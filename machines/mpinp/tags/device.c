@@ -59,6 +59,8 @@ static bool tags_withdraw(struct request *request, uint64_t key)
 /* What the library matches comes to it whole. */
 static void tags_listen(uint64_t key) { (void)key; }
 
+extern struct mpi_device mpi_device_tags; /* below */
+
 static bool tags_open(const struct chasqui_ni_identification *ni, int ni_fd)
 {
     uint16_t count = (uint16_t)ni->settings[CHASQUI_MPINP_SETTING_TAGS];
@@ -68,6 +70,10 @@ static bool tags_open(const struct chasqui_ni_identification *ni, int ni_fd)
     for (uint16_t number = 0; number < count; number++)
         entries[number] = (struct entry){.next = number + 1 < count ? (uint16_t)(number + 1) : NONE};
     first_free = count > 0 ? 0 : NONE;
+    if (!long_open(ni, ni_fd)) {
+        mpi_device_tags.put = NULL;
+        mpi_device_tags.expose = NULL;
+    }
     return true;
 }
 
@@ -82,6 +88,8 @@ struct mpi_device mpi_device_tags = {
     .eager_bytes_max = CHASQUI_MPINP_SLOT_DATA_BYTES,
     .send = mpinp_send,
     .poll = mpinp_poll,
+    .put = mpinp_put,
+    .expose = mpinp_expose,
     .expect = tags_expect,
     .withdraw = tags_withdraw,
     .listen = tags_listen,

@@ -24,6 +24,8 @@ pub mod bits {
     pub const D: u64 = 1 << 7;
     /// For software (RSW): an invalid entry that keeps its frame, for `PROT_NONE`.
     pub const KEPT: u64 = 1 << 8;
+    /// For software (RSW): a device was told where the page is.
+    pub const EXPOSED: u64 = 1 << 9;
 }
 
 const LEVELS: u32 = 3;
@@ -108,7 +110,7 @@ impl PageTable {
             let at = slot(table, address, level);
             let entry = load(memory, at);
             table = if entry & bits::V == 0 {
-                let frame = frames.take(memory)?;
+                let frame = frames.take_for_table(memory)?;
                 store(memory, at, page_number(frame) | bits::V);
                 frame
             } else {

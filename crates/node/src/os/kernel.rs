@@ -238,6 +238,7 @@ type Answer = [u64; 3];
 
 const OK: Answer = [0; 3];
 const NOT_SUPPORTED: Answer = [kernel::NOT_SUPPORTED as u64, 0, 0];
+const _: () = assert!(kernel::PAGE_EXPOSED == chasqui_linux::space::EXPOSED);
 const INVALID: Answer = [kernel::INVALID_ADDRESS as u64, 0, 0];
 
 /// The first tick of a clock of `timebase` at or after `time`.
@@ -264,6 +265,10 @@ impl Os {
         let answer = match (extension, function) {
             (kernel::SBI_LINUX, number) => self.forwarded(harts, index, number, args, memory),
             (kernel::SBI_PROCESS, kernel::PROCESS_PAGE_FAULT) => self.page_in(harts, index, args, memory),
+            (kernel::SBI_PROCESS, kernel::PROCESS_EXPOSE) => {
+                self.on_mut(harts, index).process.space.expose(memory, args[0]);
+                Some(OK)
+            }
             (kernel::SBI_PROCESS, kernel::PROCESS_EXCEPTION) => self.exception(harts, index, args, memory),
             (kernel::SBI_PROCESS, kernel::PROCESS_WATCH) => self.watch_process(harts, index, args[0]),
             (kernel::SBI_PROCESS, kernel::PROCESS_SWITCH) => self.switch_process(harts, index, args),

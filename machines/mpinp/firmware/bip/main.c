@@ -5,7 +5,8 @@
  * it sends without is its fault. So what has come is always taken, and nothing waits on the wire for long.
  *
  * A worm begins with a head that the firmware has made, out of the processes' reach. The firmware at the other end trusts it.
- * Each engine does one thing at a time. A message is received whole, then moved on.
+ * Each engine does one thing at a time. A message is received whole, then moved on. What slots hold is short; the data of long
+ * messages are fetched and delivered in fragments (long.h).
  *
  * On a card with a list of tags (firmware/tags, TAGS) it passes requests and messages to that. What this adds is in list.h.
  */
@@ -15,11 +16,14 @@
 #define SLOT CHASQUI_MPINP_SLOT_BYTES
 #define ENVELOPE sizeof(struct chasqui_envelope)
 #define END sizeof(struct chasqui_mpinp_end)
+#define FRAGMENT 4096 /* longest [bytes] */
+#define SLOT_BITS \
+    (CHASQUI_MPINP_ARRIVED_MESSAGE | CHASQUI_MPINP_SLOT_POSTS | CHASQUI_MPINP_SLOT_PUTS | CHASQUI_MPINP_SLOT_PART)
 
 /* What comes. Behind data and envelope is room for the rest of the end. */
 struct buffer {
     struct chasqui_mpinp_head head;
-    char data[SLOT];
+    char data[FRAGMENT + 112]; /* their distance is a sum of two powers of two */
 };
 
 /* What a process and another one have sent to each other. */
@@ -44,14 +48,16 @@ struct process {
     bool is_refused; /* it has done what it may not: nothing more of it is sent */
 };
 
-enum moved { NOTHING, MESSAGE, COUNT, DELIVERY, ANSWER };
+enum moved { NOTHING, MESSAGE, COUNT, DELIVERY, ANSWER, ENTRY, FETCH, LANDING };
 
 static struct buffer buffers[BUFFERS];
 static struct process processes[CHASQUI_NP_PROCESSES_MAX];
 static struct chasqui_mpinp_head head; /* of the worm that is sent */
 static uint64_t count; /* of slots, that moves to the host */
+static bool has_refused; /* a process whose long messages are to be forgotten */
+static uint32_t slot_bits = CHASQUI_MPINP_ARRIVED_MESSAGE; /* that `counts` of a slot may have */
 
-/* The rest is in registers, where they suffice. */
+/* In registers, where they suffice: of long messages most is elsewhere, and a loop of its own deals with them (`go`). */
 struct card {
     uint32_t process_count, per_node, nodes, credit, slots, ring;
     uint16_t node;
@@ -64,9 +70,12 @@ struct card {
     enum moved moves;
     uint32_t teller; /* process that is told next */
     bool tells; /* some process may have to be told */
+    bool meets_long; /* a slot, or what has come, is about a long message */
 };
 
 extern char _end[]; /* of the image: tables follow */
+
+#define ALWAYS inline __attribute__((always_inline))
 
 static inline uint64_t word(const volatile void *from) { return *(const volatile uint64_t *)from; }
 
@@ -87,8 +96,13 @@ static inline void next_place(const struct card *card, struct process *process)
 
 static void refuse(uint32_t process, uint64_t why)
 {
-    processes[process].is_refused = true;
+    processes[process].is_refused = has_refused = true;
     np_store(CHASQUI_NP_FAULT, process | why);
+}
+
+static inline struct chasqui_envelope *envelope_of(struct buffer *buffer)
+{
+    return (void *)(buffer->data + (buffer->head.bytes + 7u & ~7u));
 }
 
 #ifdef TAGS
@@ -134,17 +148,24 @@ static inline void give_place(struct card *card)
     np_store(CHASQUI_NP_RECEIVE_START, sizeof(struct buffer));
 }
 
+/* `counts` of a slot. Where no pages are pinned there are no long messages: the other process's library does not know them. */
+static inline bool is_message(uint32_t bits)
+{
+    const uint32_t moves = CHASQUI_MPINP_SLOT_POSTS | CHASQUI_MPINP_SLOT_PUTS;
+    return bits & CHASQUI_MPINP_ARRIVED_MESSAGE && !(bits & ~slot_bits) && (bits & moves) != moves;
+}
+
 /* Why the message of `process` can't leave: FAULT bits, or none. Now it counts. */
 static inline uint64_t account(const struct card *card, struct peer *peer, const struct chasqui_mpinp_head *slot)
 {
-    uint32_t given = slot->credit - peer->told;
+    uint32_t given = slot->credit - peer->told, bits = slot->counts;
     if (given > peer->arrived - peer->told)
         return CHASQUI_NP_FAULT_GIVEN;
-    if (slot->counts == 0) {
+    if (bits == 0) {
         if (given < (card->credit + 1) / 2)
             return CHASQUI_NP_FAULT_GIVEN;
     } else {
-        if (slot->counts != 1)
+        if (bits != CHASQUI_MPINP_ARRIVED_MESSAGE && !is_message(bits))
             return CHASQUI_NP_FAULT_SLOT;
         if (peer->sent - peer->credited >= card->credit)
             return CHASQUI_NP_FAULT_CREDIT;
@@ -154,16 +175,39 @@ static inline uint64_t account(const struct card *card, struct peer *peer, const
     return 0;
 }
 
-/* The head of the process's next slot leaves. */
-static inline void send_head(struct card *card, struct process *process)
+#include "long.h"
+
+/* The process's next slot is done with. */
+static inline void slot_left(struct card *card, struct process *process)
+{
+    process->slot += SLOT;
+    if (process->slot == process->window + 4096 + card->slots * SLOT)
+        process->slot = process->window + 4096;
+    process->sent++;
+    card->tells = true;
+}
+
+/* The head of the process's next slot leaves, or the slot begins a long message. */
+static ALWAYS void send_head(struct card *card, struct process *process, bool is_long)
 {
     /* The process may change its slot meanwhile. */
     const uint64_t words[] = {word(process->slot), word(process->slot + 8)};
     struct chasqui_mpinp_head slot;
     __builtin_memcpy(&slot, words, sizeof slot);
+    if (!is_long && slot.counts & (CHASQUI_MPINP_SLOT_POSTS | CHASQUI_MPINP_SLOT_PUTS)) {
+        card->meets_long = true;
+        return;
+    }
     uint64_t why = CHASQUI_NP_FAULT_SLOT;
     if (slot.node < card->nodes && slot.process < card->process_count && slot.bytes <= CHASQUI_MPINP_SLOT_DATA_BYTES)
         why = account(card, &process->peers[slot.node * card->per_node + slot.process], &slot);
+    if (is_long && !why && slot.counts & CHASQUI_MPINP_SLOT_PUTS) {
+        if (!long_put(card->sender, card->node, slot))
+            return refuse(card->sender, CHASQUI_NP_FAULT_REQUEST);
+        return slot_left(card, process);
+    }
+    if (is_long && !why && slot.counts & CHASQUI_MPINP_SLOT_POSTS && !long_post(card->sender, slot.node, slot.process))
+        why = CHASQUI_NP_FAULT_REQUEST;
     if (why)
         return refuse(card->sender, why);
     card->bytes = (slot.bytes + 7u & ~7u) + ENVELOPE;
@@ -180,22 +224,34 @@ static inline void send_head(struct card *card, struct process *process)
     card->is_headed = false;
 }
 
-static inline void send_next(struct card *card)
+/* Slots and fragments in turn. */
+static ALWAYS void send_next(struct card *card, bool is_long)
 {
-    for (uint32_t i = 0; i < card->process_count; i++) {
+    if (is_long && long_sends_first()) {
+        card->sends = true;
+        return;
+    }
+    for (uint32_t i = 0; i < card->process_count && (is_long || !card->meets_long); i++) {
         card->sender = card->sender + 1 < card->process_count ? card->sender + 1 : 0;
         struct process *process = &processes[card->sender];
-        if (process->sent == process->produced || process->is_refused)
-            continue;
-        send_head(card, process);
-        if (card->sends)
-            return;
+        while (process->sent != process->produced && !process->is_refused && (is_long || !card->meets_long)) {
+            send_head(card, process, is_long);
+            if (card->sends)
+                return;
+        }
     }
+    if (is_long && long_sends())
+        card->sends = true;
 }
 
 /* A block of the worm has left. */
-static inline void block_sent(struct card *card)
+static ALWAYS void block_sent(struct card *card, bool is_long)
 {
+    if (is_long && long_is_sent()) {
+        card->sends = long_sent();
+        card->tells |= !card->sends;
+        return;
+    }
     struct process *process = &processes[card->sender];
     if (!card->is_headed) {
         card->is_headed = true;
@@ -204,23 +260,38 @@ static inline void block_sent(struct card *card)
         return;
     }
     card->sends = false;
-    process->slot += SLOT;
-    if (process->slot == process->window + 4096 + card->slots * SLOT)
-        process->slot = process->window + 4096;
-    process->sent++;
-    card->tells = true;
+    slot_left(card, process);
 }
 
-static inline void move_message(struct card *card)
+/* What has come first is a fragment. */
+static ALWAYS void move_fragment(struct card *card, struct buffer *buffer)
+{
+    struct process *process = &processes[buffer->head.to];
+    card->moves = long_arrived(buffer, &process->peers[buffer->head.node * card->per_node + buffer->head.process]);
+    if (card->moves == MESSAGE)
+        next_place(card, process);
+    if (card->moves == NOTHING) {
+        card->moved++;
+        give_place(card);
+    }
+}
+
+static ALWAYS void move_message(struct card *card, bool is_long)
 {
     struct buffer *buffer = &buffers[card->moved % BUFFERS];
+    if (buffer->head.counts & CHASQUI_MPINP_SLOT_FRAGMENT) {
+        card->meets_long = true;
+        if (is_long)
+            move_fragment(card, buffer);
+        return;
+    }
     struct chasqui_mpinp_head from = buffer->head;
     struct process *process = &processes[from.to];
     struct peer *peer = &process->peers[from.node * card->per_node + from.process];
     peer->credited = from.credit;
-    peer->arrived += from.counts;
+    peer->arrived += from.counts & CHASQUI_MPINP_ARRIVED_MESSAGE;
     uint64_t data = from.bytes + 7u & ~7u;
-    struct chasqui_mpinp_end *end = (void *)(buffer->data + data);
+    struct chasqui_mpinp_end *end = (void *)envelope_of(buffer);
     end->head = from;
     end->number = ++process->arrived;
     end->sent = process->told = process->sent;
@@ -234,12 +305,17 @@ static inline void move_message(struct card *card)
     next_place(card, process);
 }
 
-/* A process is told how many slots have left when that is half of its window. Messages that come to it say so besides. */
-static inline void move_count(struct card *card)
+/* A process is told how many slots have left when that is half of its window. Messages that come to it say so besides. Of a long
+ * message it is told at once. */
+static ALWAYS void move_count(struct card *card, bool is_long)
 {
     for (uint32_t i = 0; i < card->process_count; i++) {
         card->teller = card->teller + 1 < card->process_count ? card->teller + 1 : 0;
         struct process *process = &processes[card->teller];
+        if (is_long && long_tell(card->teller)) {
+            card->moves = COUNT;
+            return;
+        }
         if ((process->sent - process->told) * 2 < card->slots && !tags_tell(card->teller))
             continue;
         count = tags_count(card->teller, process->told = process->sent);
@@ -250,13 +326,15 @@ static inline void move_count(struct card *card)
 }
 
 /* The host's DMA is done. */
-static inline void block_moved(struct card *card)
+static ALWAYS void block_moved(struct card *card, bool is_long)
 {
     if (tags_delivered(card))
         return;
     if (card->moves == MESSAGE) {
         card->moved++;
         give_place(card);
+    } else if (is_long && card->moves >= ENTRY) {
+        long_moved(card->moves);
     }
     card->moves = NOTHING;
 }
@@ -280,8 +358,9 @@ static void begin(struct card *card)
         process->host = host + i * host_bytes;
         process->place = process->host + 4096;
         process->peers = peers;
-        peers += card->nodes * card->per_node;
+        peers = (void *)long_begin((char *)(peers + card->nodes * card->per_node), i);
     }
+    long_settings(card->process_count);
     tags_begin();
     give_place(card);
 }
@@ -310,26 +389,73 @@ static inline void buffer_filled(struct card *card)
     give_place(card);
 }
 
+/* What has happened. */
+static ALWAYS void hear(struct card *card, bool is_long)
+{
+    uint64_t event = np_load(CHASQUI_NP_EVENT);
+    if (event & CHASQUI_NP_EVENT_RECEIVED)
+        buffer_filled(card);
+    if (event & CHASQUI_NP_EVENT_HOST)
+        block_moved(card, is_long);
+    if (event & CHASQUI_NP_EVENT_SENT)
+        block_sent(card, is_long);
+    if (event & CHASQUI_NP_EVENT_DOORBELL)
+        doorbells(card);
+    tags_hear(event);
+}
+
+/* All that can be done. */
+static ALWAYS void work(struct card *card, bool is_long)
+{
+    if (is_long && card->moves == NOTHING)
+        card->moves = long_fetch(true);
+    while (card->moves == NOTHING && tags_are_ready(card)) {
+        move_message(card, is_long);
+        if (!is_long && card->meets_long)
+            return;
+    }
+    if (!card->sends)
+        send_next(card, is_long);
+    if (is_long && card->moves == NOTHING)
+        card->moves = long_fetch(false);
+    if (card->moves == NOTHING && card->tells)
+        move_count(card, is_long);
+}
+
+static struct card parked; /* between the loops */
+
+/* While there is no long message: no function is called, so that all that is needed stays in registers. */
+static __attribute__((noinline)) void go(void)
+{
+    struct card card = parked;
+    while (!card.meets_long) {
+        hear(&card, false);
+        work(&card, false);
+    }
+    parked = card;
+}
+
+/* While there is one. */
+static __attribute__((noinline)) void go_at_length(void)
+{
+    struct card card = parked;
+    for (;;) {
+        card.meets_long = false;
+        if (has_refused)
+            long_forget(card.process_count);
+        work(&card, true);
+        if (card.moves < ENTRY && !card.meets_long && long_is_over())
+            break;
+        hear(&card, true);
+    }
+    parked = card;
+}
+
 void _start(void)
 {
-    struct card card = {0};
-    begin(&card);
+    begin(&parked);
     for (;;) {
-        uint64_t event = np_load(CHASQUI_NP_EVENT);
-        if (event & CHASQUI_NP_EVENT_RECEIVED)
-            buffer_filled(&card);
-        if (event & CHASQUI_NP_EVENT_HOST)
-            block_moved(&card);
-        if (event & CHASQUI_NP_EVENT_SENT)
-            block_sent(&card);
-        if (event & CHASQUI_NP_EVENT_DOORBELL)
-            doorbells(&card);
-        tags_hear(event);
-        if (card.moves == NOTHING && tags_are_ready(&card))
-            move_message(&card);
-        if (!card.sends)
-            send_next(&card);
-        if (card.moves == NOTHING && card.tells)
-            move_count(&card);
+        go();
+        go_at_length();
     }
 }

@@ -71,18 +71,14 @@ static inline void tags_requests(struct card *card, uint32_t number)
     card->tells = true;
 }
 
-static inline struct chasqui_envelope *envelope_of(struct buffer *buffer)
-{
-    return (void *)(buffer->data + (buffer->head.bytes + 7u & ~7u));
-}
-
 /* A buffer is filled, which is to count as received: what begins a message is looked up. */
 static inline void tags_look(struct card *card)
 {
     uint32_t number = card->received % BUFFERS;
     struct buffer *buffer = &buffers[number];
     const struct chasqui_envelope *envelope = envelope_of(buffer);
-    looked[number] = buffer->head.counts && envelope->kind <= CHASQUI_PACKET_LAST_MESSAGE;
+    looked[number] = buffer->head.counts && !(buffer->head.counts & CHASQUI_MPINP_SLOT_FRAGMENT) &&
+                     envelope->kind <= CHASQUI_PACKET_LAST_MESSAGE;
     if (!looked[number])
         return;
     np_store(CHASQUI_NP_TAG_KEY, chasqui_match_key(envelope->source, envelope->context, (uint32_t)envelope->tag));
