@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from chasqui.experiment import Experiment, Output, Report, Run, Table, Value, sensitivity
 from chasqui.text import number, table
 
-from ._timing import ASSUMED, STREAM, TRIPS, Timing
+from ._timing import ASSUMED, CLOCK_OF_MEMO, STREAM, TRIPS, Timing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -164,6 +164,10 @@ def place_name(name: str, place: int) -> str:
     return f"{name}/{place}" if place else name
 
 
+def clock_name(machine: str, place: int) -> str:
+    return place_name(f"clock-{machine}", place)
+
+
 def overrun_name(case: Case, size: int) -> str:
     return f"overrun-{case[0]}-{size}"
 
@@ -190,6 +194,15 @@ def runs(quick: bool) -> list[Run]:
         ):
             name = place_name(f"{machine}-{threads}{kind}", place)
             found.append(_run(name, machine, threads, of, points, *flags))
+    for machine, place in itertools.product(MACHINES, places):
+        ends: Points = [
+            (name, sorted({SMALL[0], PACKET[mechanism]}))
+            for (mechanism, _), (where, name) in CASES.items()
+            if where == machine and mechanism in PACKET
+        ]
+        shift = [f"-DSHIFT={SHIFT_BYTES * place}"] if place else []
+        slower = _run(clock_name(machine, place), machine, 1, counts, ends, *shift)
+        found.append(replace(slower, sets=[*slower.sets, CLOCK_OF_MEMO]))
     found += [
         _run(overrun_name(case, size), "flush", 1, (4, STREAM), [(CASES[case][1], [size])],
              "-DCREDITS=0")
@@ -285,6 +298,19 @@ def contention(every: Mapping[Key, Sequence[Figures]]) -> Table:
     columns = ["mechanism", "variant", "size_bytes", "gap_one_ns", "gap_two_ns", "ratio",
                "ratio_least", "ratio_greatest"]  # fmt: skip
     return Table("contention", columns, rows)
+
+
+def at_clock_of_memo(outputs: Mapping[str, Output]) -> Table:
+    """Latencies of the shortest and the longest packet of each mechanism, one thread, where the
+    processor has twice the bus's clock; means over the places of the code."""
+    found: dict[tuple[Value, ...], list[Fraction]] = {}
+    for (case, (machine, name)), place in itertools.product(CASES.items(), range(PLACES)):
+        if case[0] in PACKET and (output := outputs.get(clock_name(machine, place))):
+            timing = Timing(output)
+            for size in timing.keys(f"{name}/left"):
+                found.setdefault((*case, size), []).append(timing.flight(name, size))
+    rows = [[*key, sum(each, Fraction(0)) / len(each)] for key, each in found.items()]
+    return Table("clock", ["mechanism", "variant", "size_bytes", "latency_ns"], rows)
 
 
 def overrun(outputs: Mapping[str, Output], found: Mapping[Key, Figures]) -> Table:
@@ -465,12 +491,14 @@ def report(outputs: Mapping[str, Output]) -> Report:
         ]
     )
     return Report(
-        tables=[results, long, crossovers(found), apart, over, again, varied],
+        tables=[
+            results, long, crossovers(found), apart, over, again, at_clock_of_memo(outputs), varied,
+        ],
         text=text,
         findings=[*findings(found), sentence],
         draw=lambda figure: draw(figure, found),
         size_inches=(12.0, 12.0),
-    )
+    )  # fmt: skip
 
 
 # --- picture -------------------------------------------------------------------------------------

@@ -25,7 +25,9 @@ TENTH = 0.1
 AGREES = "agrees"
 GIVEN = "given"  # by what the machine, or the program, is: no run could find another
 IN_ORDER = "in order only"  # not the figure
-IN_PART = "in part"  # an ordering, at half of the points or more
+IN_PART = (
+    "in part"  # an ordering at half of the points or more; a figure under one condition of two
+)
 DIFFERS = "differs"
 NOT_SHOWN = "not shown"  # nothing here says what it is
 VERDICTS = (AGREES, GIVEN, IN_ORDER, IN_PART, DIFFERS, NOT_SHOWN)
@@ -41,6 +43,7 @@ class Found:
     verdict: str
     ratio: float | None = None  # ours to the document's, where there is one
     is_within: bool = False  # of a range: ours is in it, so that there is no ratio
+    reason: str = ""  # the claim's, with its figures
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,10 @@ class Claim:
     place: str  # section, table or figure
     says: str
     experiment: str = ""  # of this machine; nothing: none says it
-    reason: str = ""  # a sentence: why ours is another, or why it is not shown
+    # A sentence: why ours is another, or why it is not shown. `{name}` is one of `figures`.
+    reason: str = ""
+    # What the reason has of the experiment's tables: a figure of ours in a reason is never typed.
+    figures: Mapping[str, Callable[[Any], object]] = field(default_factory=dict)
     # It follows from a parameter, or from the program alone: that it agrees says nothing of runs.
     given: bool = False
     # A program from elsewhere (`Elsewhere.rows`). Without results of it the claim is not shown.
@@ -110,6 +116,8 @@ class Figure(Claim):
     beyond: str = ""  # what is shown where ours is infinite: at no point that was measured
     # Whether what is above, or better, in the document is so here, even if the figure is another.
     ordered: Callable[[Any], bool] | None = None
+    # The same with another value of what differs from what was measured there, and in what words.
+    otherwise: tuple[str, Callable[[Any], float]] | None = None
 
     @property
     def span(self) -> Span:
@@ -141,15 +149,25 @@ class Figure(Claim):
     def found(self, tables: Tables) -> Found:
         ours = float(self.ours(tables))
         least, most = self.span
-        agrees = least - self._slack(least) <= ours <= most + self._slack(most)
+        agrees = self._agrees(ours)
         verdict = AGREES if agrees else DIFFERS
         if not agrees and self.ordered is not None and self.ordered(tables):
             verdict = IN_ORDER
         if ours == math.inf and self.beyond:
             return Found(self._with_unit(self.beyond), verdict)
+        shown = self._with_unit(number(ours))
+        if self.otherwise:
+            words, value = self.otherwise
+            other = float(value(tables))
+            shown = f"{shown}, {self._with_unit(number(other))} {words}"
+            verdict = verdict if self._agrees(other) == agrees else IN_PART
         is_within = not self._is_open and least < ours < most
         ratio = None if is_within else self._ratio(ours)
-        return Found(self._with_unit(number(ours)), verdict, ratio, is_within)
+        return Found(shown, verdict, ratio, is_within)
+
+    def _agrees(self, ours: float) -> bool:
+        least, most = self.span
+        return least - self._slack(least) <= ours <= most + self._slack(most)
 
     def _slack(self, end: float) -> float:
         return 0 if self._is_open else self.within * abs(end)
@@ -285,7 +303,10 @@ def found(claim: Claim, tables: Tables) -> Found:
     if claim.needs and not tables.has(claim.needs):
         return Found("-", NOT_SHOWN)
     line = claim.found(tables)
-    return replace(line, verdict=GIVEN) if claim.given and line.verdict == AGREES else line
+    named = {name: figure(tables) for name, figure in claim.figures.items()}
+    reason = claim.reason.format(**named)
+    verdict = GIVEN if claim.given and line.verdict == AGREES else line.verdict
+    return replace(line, verdict=verdict, reason=reason)
 
 
 def is_measured(machine: str, folder: Path) -> bool:
@@ -365,7 +386,7 @@ def why(line: Line) -> str:
     needs = line.claim.needs
     if needs and line.found.verdict == NOT_SHOWN:
         return f"Measured without {needs}, which is no part of Chasqui."
-    return line.claim.reason
+    return line.found.reason
 
 
 def changed(line: Line, outdated: Mapping[str, Sequence[str]]) -> Sequence[str]:
@@ -423,14 +444,14 @@ letter alone came later. |
 *exact*: not at all. Documents give two digits, so it is a tenth unless more is known. Of an \
 ordering: the share of the points at which it must hold, where the document says "nearly"; *-*: \
 all. |
-| ours | What we measured; of an ordering, at how many of the points (sizes, programs or settings) \
-it holds. |
+| ours | What we measured; a second figure, and when, where the document's own was measured on \
+something else; of an ordering, at how many of the points (sizes, programs or settings) it holds. |
 | ratio | Ours divided by the document's; *within*: ours lies in the document's range; \
 if it lies outside, the nearer end is what it is divided by. |
 | verdict | *agrees*: within the tolerance. *given*: by what the program, or a parameter, \
 is: no run could find another. *in order only*: another figure, which may be far \
 from the document's, but what is more there, or faster, is so here. *in part*: an ordering that \
-holds at half of the points or more. *differs*: neither. *not shown*: no table says what it is \
+holds at half of the points or more, or one of two figures that is within the tolerance. *differs*: neither. *not shown*: no table says what it is \
 here. |
 | experiment | `chasqui experiment MACHINE/EXPERIMENT` measures it. |
 """
