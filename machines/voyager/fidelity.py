@@ -11,20 +11,21 @@ from chasqui.experiment.fidelity import Document, Figure, Ordering
 MEASURED = """\
 What the memo gives are estimates, not measurements of hardware. Overheads: representative code \
 on a PowerPC 604 with a clock ratio of 2:1, whose NES SRAM was imitated by first-level misses \
-that hit the L2. (Ours has 3:1, 150 MHz, as its spec says. Rows 1 to 4 and 6 have a second figure, \
-at 2:1: of the same programs where the processor has twice the bus's clock, 100 MHz. The memo names \
-the ratio among what differed, and does not say whether its figures are converted. A row in which \
-one of the two agrees counts as in part.) Latency: these overheads plus NES and network from a simulator at \
-register-transfer level, one switch; a sum, in which parts of a message do not overlap. Gap: the \
-larger of that simulator's and the processor's. Figures 4 to 7 are pictures, without numbers in \
-the text; of these the memo's orderings are compared: figures 4 and 5 with our two threads that \
-share a queue, 6 and 7 with one. Its figure 8 is one word by Express, with the handler called: \
-`voyager/am`. A 604 has 64-bit loads into floating-point registers only: the memo takes a message \
-by such a load and has it go through the cache to general registers, or alternatively takes it by \
-two loads of four bytes (section 5.1 with footnote 6). All rows that receive by Express or Tag-On, \
-active messages too, are by the former: it is one access, so that threads that share a queue can \
-receive by it, as by the latter they cannot. Where two of our means differ by less than 1 % they \
-are alike, and count for neither side of an ordering. `chasqui logp` is MPI, and not comparable."""
+that hit the L2. (Ours has 3:1, 150 MHz, as its spec says. Rows 1 to 4 and 6 have a second \
+figure, at 2:1: of the same programs where the processor has twice the bus's clock, 100 MHz. The \
+memo names the ratio among what differed, and does not say whether its figures are converted. A \
+row in which one of the two agrees counts as in part.) Latency: these overheads plus NES and \
+network from a simulator at register-transfer level, one switch; a sum, in which parts of a \
+message do not overlap. Gap: the larger of that simulator's and the processor's. Figures 4 to 7 \
+are pictures, without numbers in the text; of these the memo's orderings are compared: figures 4 \
+and 5 with our two threads that share a queue, 6 and 7 with one. Its figure 8 is one word by \
+Express, with the handler called: `voyager/am`. A 604 has 64-bit loads into floating-point \
+registers only: the memo takes a message by such a load and has it go through the cache to \
+general registers, or alternatively takes it by two loads of four bytes (section 5.1 with \
+footnote 6). All rows that receive by Express or Tag-On, active messages too, are by the former: \
+it is one access, so that threads that share a queue can receive by it, as by the latter they \
+cannot. Where two of our means differ by less than 1 % they are alike, and count for neither side \
+of an ordering. `chasqui logp` is MPI, and not comparable."""
 
 WORD = 4
 SIZES = range(WORD, 23 * WORD, WORD)  # the memo's 1 to 22 words, Basic's longest message

@@ -19,7 +19,7 @@ ASSUMED = (
     "node.bus.address", "node.bus.intervention", "node.dram.next_chunk", "network.link_latency",
     "network.routing_delay",
 )  # fmt: skip
-# Twice the bus's: the memo's overheads are of a processor with this ratio, voyager's has three to one.
+# Twice the bus's, as of the processor that the memo's overheads were measured on; voyager has 3:1.
 CLOCK_OF_MEMO = "node.core.clock=100 MHz"
 BOTH_WAYS = ((0, 1), (1, 0))
 # Trips there and back of which 64 and 32 are left without the first quarter, and messages of a

@@ -101,7 +101,7 @@ def rows(outputs: Mapping[str, Output]) -> list[Row]:
 
 
 def at_clock_of_memo(outputs: Mapping[str, Output]) -> Table:
-    """The parts of a short and of a medium message where the processor has twice the bus's clock."""
+    """The parts of a short and of a medium message with twice the bus's clock."""
     timing = Timing(outputs[SLOWER])
     found = [
         (
