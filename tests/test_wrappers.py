@@ -541,6 +541,11 @@ def test_a_program_whose_missing_functions_are_not_called(
     (tmp_path / "d.c").write_text("int main(void) { return 0; }\n")
     done = chasqui("cc", *flags, "--stub-missing", "d.c", "-o", "d")
     assert (done.returncode, done.stderr) == (0, "")
+    (tmp_path / "e.c").write_text("int other(void) { return 0; }\n")
+    done = chasqui("cc", *flags, "--stub-missing", "e.c", "-o", "e")
+    assert done.returncode == 1
+    assert "main" in done.stderr
+    assert "--stub-missing" not in done.stderr
 
 
 @pytest.mark.parametrize("flags", [[], pytest.param(["--toolchain", "gnu"], marks=pytest.mark.gnu)])

@@ -172,7 +172,7 @@ def rest_us(row: Any) -> float:
 
 
 def moved_percent(mechanisms: Any) -> list[float]:
-    """How much halving or doubling each of three assumptions moves a full packet of Basic's latency."""
+    """By how much three assumptions, halved or doubled, move the latency of Basic's full packet."""
     usual = mechanisms.sensitivity("as assumed").values["basic latency"]
     names = ("node.core.load", "node.bus.address", "voyager.nes.sram_access")
     rows = [row for name in names for row in mechanisms.sensitivity.all(name)]
@@ -357,8 +357,8 @@ CLAIMS = (
         experiment="mechanisms",
         ours=crossing_words("overhead"),
         figures={"from_": lambda tables: f"{crossing_words('overhead', ['reclaim'])(tables):.0f}"},
-        reason="In flush; in reclaim from {from_}. A few posted stores cost less here than composing, "
-        "flushing and fencing a line, and a word of Express pays less for reserving room:"
+        reason="In flush; in reclaim from {from_}. A few posted stores cost less here than "
+        "composing, flushing and fencing a line, and a word of Express pays less for reserving room:"
         " its queue holds twice as many as there are places for tagged data.",
     ),
     Figure(
@@ -370,8 +370,8 @@ CLAIMS = (
         experiment="mechanisms",
         ours=crossing_words("gap"),
         figures={"from_": lambda tables: f"{crossing_words('gap', ['reclaim'])(tables):.0f}"},
-        reason="In flush; in reclaim from {from_}. A stream of Tag-On is as slow as its receiver, which "
-        "copies and flushes lines also for few words.",
+        reason="In flush; in reclaim from {from_}. A stream of Tag-On is as slow as its receiver, "
+        "which copies and flushes lines also for few words.",
     ),
     Figure(
         row="14c",

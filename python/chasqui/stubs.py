@@ -29,10 +29,10 @@ def link(link_with: Link) -> tuple[int, list[str]]:
     with tempfile.TemporaryDirectory() as place:
         options: list[str] = []
         while True:
-            lacking: dict[str, None] = {}
+            lacking: dict[str, None] = {}  # what has no `main` lacks more than a function
 
             def read(line: str, lacking: dict[str, None] = lacking) -> bool:
-                lacking.update(dict.fromkeys(UNDEFINED.findall(line)))
+                lacking.update(dict.fromkeys(set(UNDEFINED.findall(line)) - {"main"}))
                 return True
 
             status = link_with(options, read)

@@ -84,7 +84,15 @@ impl Target {
     fn open(path: &Path) -> io::Result<Target> {
         let path = path.canonicalize()?;
         let metadata = path.metadata()?;
-        let folder = |path: &Path| Dir::open_ambient_dir(path, ambient_authority()).map(Arc::new);
+        let folder = |path: &Path| {
+            let folder = Dir::open_ambient_dir(path, ambient_authority())?;
+            if shows_the_kernel(&folder) {
+                return Err(io::Error::other(
+                    "what the host's kernel has there is no file that a program may see",
+                ));
+            }
+            Ok(Arc::new(folder))
+        };
         match (path.parent(), path.file_name()) {
             _ if metadata.is_dir() => Ok(Target::Folder(folder(&path)?)),
             (Some(parent), Some(name)) if metadata.is_file() => {
@@ -93,6 +101,40 @@ impl Target {
             _ => Err(io::Error::other("it is neither a folder nor a file")),
         }
     }
+}
+
+/// Magic numbers of file systems without files, by which Linux shows itself and what it runs, or is changed
+/// (`linux/magic.h`): wherever the host has them, also below a folder that is bound, a process sees nothing there.
+/// The memory of the simulator is a file of the first.
+#[cfg(target_os = "linux")]
+const OF_THE_KERNEL: &[u32] = &[
+    0x9fa0,      // proc
+    0x6265_6572, // sysfs
+    0x6462_6720, // debugfs
+    0x7472_6163, // tracefs
+    0x7363_6673, // securityfs
+    0xf97c_ff8c, // selinuxfs
+    0x27_e0eb,   // cgroup
+    0x6367_7270, // cgroup2
+    0x6265_6570, // configfs
+    0xcafe_4a11, // bpf
+    0x6573_5543, // fusectl
+    0x4249_4e4d, // binfmt_misc
+    0x6165_676c, // pstore
+    0xde5e_81e4, // efivarfs
+    0x6e73_6673, // namespaces
+    0x1cd1,      // devpts
+];
+
+/// Whether what is open lies in such a file system.
+#[cfg(target_os = "linux")]
+fn shows_the_kernel(opened: impl AsFd) -> bool {
+    rustix::fs::fstatfs(opened).is_ok_and(|found| OF_THE_KERNEL.contains(&(found.f_type as u32)))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn shows_the_kernel(_: impl AsFd) -> bool {
+    false
 }
 
 /// The tree of files that a process sees: folders and files of the host at places with names of their own, and the
@@ -209,12 +251,14 @@ impl Mounts {
     /// What a process has had opened, if it may have it.
     ///
     /// # Errors
-    /// ENFILE: it has the descriptor of the host's that would be the run's. As the host gives the lowest that is free, all
+    /// EACCES: it shows the host's kernel, and what runs there. ENFILE: it has the descriptor of the host's that would be the run's. As the host gives the lowest that is free, all
     /// below are taken.
     pub(crate) fn spared<T: AsFd>(&self, opened: T) -> Result<T, Errno> {
         let descriptor = opened.as_fd().as_raw_fd();
         if self.descriptors_end.is_some_and(|end| descriptor >= end) {
             Err(Errno::ENFILE)
+        } else if shows_the_kernel(&opened) {
+            Err(Errno::EACCES)
         } else {
             Ok(opened)
         }

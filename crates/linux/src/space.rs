@@ -90,6 +90,11 @@ pub enum FaultCause {
         /// That much [bytes].
         limit_bytes: u64,
     },
+    /// A page table is needed, and a device was told where all is that is free: there it may still write.
+    NoPageTable {
+        /// That much [bytes].
+        free_bytes: u64,
+    },
 }
 
 /// An access that cannot be done: a guest fault.
@@ -106,14 +111,14 @@ pub struct Fault {
 impl Fault {
     /// Memory ran out.
     pub fn is_out_of_memory(&self) -> bool {
-        matches!(self.cause, FaultCause::OutOfMemory { .. })
+        matches!(self.cause, FaultCause::OutOfMemory { .. } | FaultCause::NoPageTable { .. })
     }
 
     /// The signal that Linux would send.
     pub fn signal(&self) -> i32 {
         match self.cause {
             FaultCause::BeyondFile => crate::signal::SIGBUS,
-            FaultCause::OutOfMemory { .. } => crate::signal::SIGKILL,
+            FaultCause::OutOfMemory { .. } | FaultCause::NoPageTable { .. } => crate::signal::SIGKILL,
             _ => crate::signal::SIGSEGV,
         }
     }
@@ -135,14 +140,26 @@ impl fmt::Display for Fault {
             FaultCause::BeyondFile => write!(f, "beyond the end of the mapped file"),
             FaultCause::Device => write!(f, "a system call cannot use device registers"),
             FaultCause::OutOfMemory { limit_bytes } => {
-                let (amount, unit) = match limit_bytes {
-                    0..1024 => (limit_bytes, "bytes"),
-                    1024..0x10_0000 => (limit_bytes >> 10, "KiB"),
-                    _ => (limit_bytes >> 20, "MiB"),
-                };
+                let (amount, unit) = amount(limit_bytes);
                 write!(f, "out of memory: all {amount} {unit} of the rank are in use")
             }
+            FaultCause::NoPageTable { free_bytes } => {
+                let (amount, unit) = amount(free_bytes);
+                write!(
+                    f,
+                    "out of memory for a page table: a device was told where all of the {amount} {unit} are that \
+                     the rank has free"
+                )
+            }
         }
+    }
+}
+
+fn amount(bytes: u64) -> (u64, &'static str) {
+    match bytes {
+        0..1024 => (bytes, "bytes"),
+        1024..0x10_0000 => (bytes >> 10, "KiB"),
+        _ => (bytes >> 20, "MiB"),
     }
 }
 
@@ -293,7 +310,12 @@ impl AddressSpace {
     }
 
     fn out_of_memory(&self, address: u64, access: Access) -> Fault {
-        Fault { address, access, cause: FaultCause::OutOfMemory { limit_bytes: self.limit_bytes() } }
+        let free_bytes = self.limit_bytes() - self.used_bytes();
+        let cause = match free_bytes {
+            0 => FaultCause::OutOfMemory { limit_bytes: self.limit_bytes() },
+            _ => FaultCause::NoPageTable { free_bytes },
+        };
+        Fault { address, access, cause }
     }
 
     /// Every page of `range` is there, filled from an image, and can be executed but not written to.

@@ -9,7 +9,7 @@ use crate::descriptors::Stream;
 use crate::errno::{Answer, Errno};
 use crate::process::Process;
 use crate::refused::Refused;
-use crate::space::{Fault, FaultCause};
+use crate::space::Fault;
 
 mod calls;
 mod files;
@@ -130,9 +130,10 @@ impl From<std::io::Error> for Stop {
 
 impl From<Fault> for Stop {
     fn from(fault: Fault) -> Stop {
-        match fault.cause {
-            FaultCause::OutOfMemory { .. } => Stop::Outcome(Outcome::OutOfMemory(fault)),
-            _ => Stop::Error(Errno::EFAULT),
+        if fault.is_out_of_memory() {
+            Stop::Outcome(Outcome::OutOfMemory(fault))
+        } else {
+            Stop::Error(Errno::EFAULT)
         }
     }
 }

@@ -271,6 +271,21 @@ fn the_hosts_description_stays_hidden_and_unmentioned() {
         assert_eq!(m.host.refused, []);
         assert!(!names(&mut m, "/").contains(&"etc".into()));
     }
+    // What the host's kernel shows is no file, by whatever name it would be seen.
+    let mut m = host.machine(&["/:/all", "/dev:/devices"]);
+    for path in
+        ["/all/proc/self/environ", "/all/proc/self/mem", "/all/sys/kernel/mm/ksm/run", "/all/proc/1/cmdline"]
+    {
+        assert_eq!(read(&mut m, path), Err(EACCES), "{path}");
+    }
+    assert_eq!(read(&mut m, "/devices/zero"), Err(EACCES));
+    host.link("process", "/proc/self");
+    for bind in ["/proc:/p", "/sys:/s", "/proc/self/maps:/maps", "process:/p"] {
+        let bind = Bind::parse(bind, &host.base().join("home")).unwrap();
+        let said = Mounts::new(host.base()).unwrap().bind(&bind).unwrap_err();
+        assert!(said.ends_with("no file that a program may see"), "{said}");
+    }
+    assert!(Mounts::new(Path::new("/proc")).is_err());
     // Unless it is bound by name, or an argument names it.
     let mut m = host.machine(&["/etc:ro"]);
     assert_eq!(read(&mut m, "etc/passwd").unwrap(), read(&mut m, "/etc/passwd").unwrap());

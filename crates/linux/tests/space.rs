@@ -124,7 +124,7 @@ fn memory_that_came_back_has_tables_unless_a_device_was_told_where_it_is() {
         };
         let found: Vec<_> = (0..8).map(&mut touch).collect();
         assert!(filled > 16);
-        let out = |result: &Result<(), FaultCause>| matches!(result, Err(FaultCause::OutOfMemory { .. }));
+        let out = |result: &Result<(), FaultCause>| matches!(result, Err(FaultCause::NoPageTable { .. }));
         assert_eq!(found.iter().any(out), is_exposed, "{found:?}");
     }
 }

@@ -134,16 +134,17 @@ pub(crate) fn quantity<T: Quantity>(
 }
 
 /// Half of what the disks have free on which results and the programs' files are, and no more than
-/// [`OUTPUT_BYTES_MAX`].
+/// [`OUTPUT_BYTES_MAX`]. A disk that is full, or can't be written to, is filled by nobody.
 fn output_bytes_allowed(results: &Path) -> u64 {
     let there = results.ancestors().find(|above| above.exists());
-    let free = [there, Some(Path::new("."))].into_iter().flatten().filter_map(free_bytes).min();
-    free.map_or(OUTPUT_BYTES_MAX, |free| OUTPUT_BYTES_MAX.min(free / 2))
+    let free = [there, Some(Path::new("."))].into_iter().flatten().filter_map(free_bytes);
+    free.filter(|&free| free > 0).min().map_or(OUTPUT_BYTES_MAX, |free| OUTPUT_BYTES_MAX.min(free / 2))
 }
 
 fn free_bytes(path: &Path) -> Option<u64> {
     let status = rustix::fs::statvfs(path).ok()?;
-    Some(status.f_bavail.saturating_mul(status.f_frsize))
+    let is_written = !status.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY);
+    is_written.then(|| status.f_bavail.saturating_mul(status.f_frsize))
 }
 
 /// Nine tenths of the memory that the host, or what bounds the command there, has for it.
