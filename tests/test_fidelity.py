@@ -48,15 +48,6 @@ def test_what_does_not_agree_has_a_reason(machine: str) -> None:
         assert line.claim.reason or not line.claim.needs, line.claim.row
 
 
-@pytest.mark.core
-def test_a_data_cache_counts_as_faster_only_beyond_what_times_move_by_themselves() -> None:
-    from chasqui.machines.netcache.fidelity import BEYOND
-
-    spread = Tables(cache.TABLES, "netcache/spread").results.all()
-    most = max(row.spread_percent for row in spread if row.ranks <= 16)
-    assert round(1 + most / 100, 3) == BEYOND
-
-
 def test_what_claims_need_from_elsewhere_is_the_experiments() -> None:
     for machine in MACHINES:
         for claim in fidelity.load(machine).claims:
@@ -207,6 +198,28 @@ def test_the_order_may_be_right_where_the_figure_is_not() -> None:
     assert figure(10, 10, ordered=lambda _: False).verdict == fidelity.AGREES
 
 
+def test_a_figure_that_agrees_under_one_of_two_conditions_agrees_in_part() -> None:
+    for ours, other, verdict in (
+        (10, 10.5, fidelity.AGREES),
+        (10, 20, fidelity.IN_PART),
+        (20, 10, fidelity.IN_PART),
+        (20, 30, fidelity.DIFFERS),
+    ):
+        found = figure(10, ours, otherwise=("at 2:1", lambda _, other=other: other))
+        assert (found.verdict, found.ours) == (verdict, f"{ours} us, {other:g} us at 2:1")
+        assert found.ratio == ours / 10
+
+
+def test_figures_of_a_reason_come_from_its_tables(tables: Tables) -> None:
+    claim = Ordering(
+        row="1", place="", says="", experiment="race", points=lambda _: [True, False],
+        reason="One takes {time:g} us.",
+        figures={"time": lambda race: race.results(1, "fast").time},
+    )  # fmt: skip
+    line = fidelity.Line(claim, fidelity.found(claim, tables))
+    assert fidelity.why(line) == f"One takes {tables.results(1, 'fast').time:g} us."
+
+
 def test_documents_are_shown_with_their_units() -> None:
     def shown(value: float | tuple[float, float]) -> str:
         return Figure(
@@ -227,10 +240,12 @@ def test_documents_are_shown_with_their_units() -> None:
         ([True] * 9 + [False], 0.9, fidelity.AGREES),
         ([True, False], 1.0, fidelity.IN_PART),
         ([True, False, False], 1.0, fidelity.DIFFERS),
+        ([True, None, None], 1.0, fidelity.AGREES),
+        ([None, None], 1.0, fidelity.DIFFERS),
     ],
 )
 def test_an_ordering_counts_its_points(
-    tables: Tables, points: list[bool], needed: float, verdict: str
+    tables: Tables, points: list[bool | None], needed: float, verdict: str
 ) -> None:
     claim = Ordering(row="1", place="", says="", points=lambda _: points, needed=needed)
     assert claim.found(tables).verdict == verdict

@@ -509,6 +509,16 @@ def test_none_does_whatever_the_network_cache_has_room_for(
     assert overtakes(schedule, tmp_path, *checked, *of_cache(options)) == []
 
 
+@pytest.mark.parametrize("early", ["data-cache", "network-cache", "off"])
+def test_exact_receives_go_on_where_a_wildcard_was(
+    compile_c: Compiler, tmp_path: Path, early: str
+) -> None:
+    program = compile_c("again", (ROOT / "tests" / "netcache" / "again.c").read_text())
+    words = ["-m", "netcache/ldtct", *of_cache({"early": early})]
+    done = command("run", "-q", "-np", "2", *words, "--", program, directory=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "again: PASSED\n"), done.stderr
+
+
 @pytest.mark.parametrize("named", ["0", "1", "64"])
 def test_none_does_however_many_receives_are_named(
     schedule: Path, tmp_path: Path, named: str

@@ -119,6 +119,10 @@ def crossing_words(metric: str, variants: Sequence[str] = VARIANTS) -> Callable[
     return found
 
 
+def in_reclaim(metric: str) -> Callable[[Any], str]:
+    return lambda tables: f"{crossing_words(metric, ['reclaim'])(tables):.0f}"
+
+
 def ratios(tables: Any, metric: str, threads: int, variant: str) -> float:
     """Basic's to Tag-On's, the mean over all sizes."""
     every = [
@@ -356,10 +360,10 @@ CLAIMS = (
         unit="words",
         experiment="mechanisms",
         ours=crossing_words("overhead"),
-        figures={"from_": lambda tables: f"{crossing_words('overhead', ['reclaim'])(tables):.0f}"},
+        figures={"from_": in_reclaim("overhead")},
         reason="In flush; in reclaim from {from_}. A few posted stores cost less here than "
-        "composing, flushing and fencing a line, and a word of Express pays less for reserving room:"
-        " its queue holds twice as many as there are places for tagged data.",
+        "composing, flushing and fencing a line, and a word of Express pays less for reserving "
+        "room: its queue holds twice as many as there are places for tagged data.",
     ),
     Figure(
         row="14b",
@@ -369,7 +373,7 @@ CLAIMS = (
         unit="words",
         experiment="mechanisms",
         ours=crossing_words("gap"),
-        figures={"from_": lambda tables: f"{crossing_words('gap', ['reclaim'])(tables):.0f}"},
+        figures={"from_": in_reclaim("gap")},
         reason="In flush; in reclaim from {from_}. A stream of Tag-On is as slow as its receiver, "
         "which copies and flushes lines also for few words.",
     ),
@@ -383,7 +387,7 @@ CLAIMS = (
         ours=crossing_words("latency"),
         beyond="none up to 22",
         figures={
-            "from_": lambda tables: f"{crossing_words('latency', ['reclaim'])(tables):.0f}",
+            "from_": in_reclaim("latency"),
             "sooner": lambda tables: ", ".join(map(str, sooner_words(tables, "flush"))) or "none",
         },
         reason="At no size up to the memo's 22 for good in flush (sooner by Tag-On, of words: "

@@ -29,9 +29,10 @@ def link(link_with: Link) -> tuple[int, list[str]]:
     with tempfile.TemporaryDirectory() as place:
         options: list[str] = []
         while True:
-            lacking: dict[str, None] = {}  # what has no `main` lacks more than a function
+            lacking: dict[str, None] = {}
 
             def read(line: str, lacking: dict[str, None] = lacking) -> bool:
+                # What has no `main` is no program.
                 lacking.update(dict.fromkeys(set(UNDEFINED.findall(line)) - {"main"}))
                 return True
 

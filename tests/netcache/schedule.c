@@ -1,6 +1,7 @@
 /* Non-overtaking under random schedules: ranks send to rank 0 in two communicators with few tags and random lengths; rank 0
  * posts receives, exact ones and such with wildcards, in random order, some of them before their message and some after,
- * probes, cancels some, and waits for them in random order. A message says who it is. Afterwards rank 0 looks whether some
+ * probes, cancels some, and waits for them in random order: of PHASE messages with as many open as there may be, of others
+ * with one or two, and of some with exact ones alone, as the device has different ways where no wildcard is open. A message says who it is. Afterwards rank 0 looks whether some
  * message could have met an earlier receive: a receive may not take a message while one that was sent before it by the same
  * rank, and that fits the receive, is left for a later receive.
  *
@@ -10,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { COMMS = 2, TAGS = 3, LONGEST = 8, OPEN = 12, NEVER_SENT = TAGS };
+enum { COMMS = 2, TAGS = 3, LONGEST = 8, OPEN = 12, PHASE = 15, NEVER_SENT = TAGS };
 
 struct message {
     int comm, tag, words, pause, synchronous;
@@ -83,6 +84,16 @@ static int fits(const struct receive *r, int comm, int source, int tag)
 static struct receive wild;
 static int wilds;
 
+/* Of this phase: whether there are any, and how many receives of all kinds are open. */
+static int may_be_wild, may_be_open;
+
+static void begin_phase(void)
+{
+    static const int most[] = {1, 2, OPEN, OPEN};
+    may_be_wild = below(3) > 0;
+    may_be_open = most[below(4)];
+}
+
 static int is_wild(const struct receive *r) { return r->source == MPI_ANY_SOURCE || r->tag == MPI_ANY_TAG; }
 
 /* Messages that the open wildcards may take and that none of them needs. */
@@ -105,7 +116,7 @@ static int choose(struct receive *r, int ranks)
         r->tag = below(TAGS);
         if (left[r->comm][r->source][r->tag] == 0)
             continue;
-        if (below(3) == 0) {
+        if (may_be_wild && below(3) == 0) {
             int kind = 1 + below(3);
             if (wilds == 0)
                 wild = (struct receive){.comm = r->comm,
@@ -184,7 +195,9 @@ static void receive_all(struct receive *all, int count, int ranks)
 {
     struct receive *open[OPEN];
     for (int next = 0, opened = 0; next < count || opened > 0;) {
-        int may_post = next + opened < count && opened < OPEN;
+        if (next % PHASE == 0)
+            begin_phase();
+        int may_post = next + opened < count && opened < may_be_open;
         struct receive *r = may_post && (opened == 0 || below(2)) ? malloc(sizeof *r) : NULL;
         if (r && choose(r, ranks)) {
             post(r);
@@ -192,7 +205,7 @@ static void receive_all(struct receive *all, int count, int ranks)
         } else {
             free(r);
         }
-        if (opened > 0 && (!r || opened == OPEN || below(3) == 0)) {
+        if (opened > 0 && (!r || opened >= may_be_open || below(3) == 0)) {
             int at = below(opened);
             r = open[at];
             if (below(6) == 0)

@@ -187,7 +187,9 @@ class Ordering(Claim):
     """What is more than what, or that something does not matter: at each point that was measured it
     holds or not."""
 
-    points: Callable[[Any], Iterable[bool]]  # of the experiment's tables
+    # Of the experiment's tables. None: the two differ there by no more than chance may make, which
+    # speaks for neither side.
+    points: Callable[[Any], Iterable[bool | None]]
     needed: float = 1.0  # the share of the points: less where the document says "nearly"
 
     @property
@@ -199,9 +201,12 @@ class Ordering(Claim):
         return "-" if self.needed == 1 else f"{100 * self.needed:g} % of the points"
 
     def found(self, tables: Tables) -> Found:
-        points = list(self.points(tables))
-        if not points:
+        every = list(self.points(tables))
+        points = [point for point in every if point is not None]
+        if not every:
             raise LookupError(f"{tables.name}: {self.row}: no table has a point of this")
+        if not points:
+            return Found(f"alike at all {len(every)}", DIFFERS)
         share = sum(points) / len(points)
         verdict = AGREES if share >= self.needed else IN_PART if share >= 0.5 else DIFFERS
         return Found(f"{sum(points)} of {len(points)}", verdict)
@@ -445,14 +450,15 @@ letter alone came later. |
 ordering: the share of the points at which it must hold, where the document says "nearly"; *-*: \
 all. |
 | ours | What we measured; a second figure, and when, where the document's own was measured on \
-something else; of an ordering, at how many of the points (sizes, programs or settings) it holds. |
+something else; of an ordering, at how many of the points (sizes, programs or settings) that show \
+a difference it holds. |
 | ratio | Ours divided by the document's; *within*: ours lies in the document's range; \
 if it lies outside, the nearer end is what it is divided by. |
-| verdict | *agrees*: within the tolerance. *given*: by what the program, or a parameter, \
-is: no run could find another. *in order only*: another figure, which may be far \
-from the document's, but what is more there, or faster, is so here. *in part*: an ordering that \
-holds at half of the points or more, or one of two figures that is within the tolerance. *differs*: neither. *not shown*: no table says what it is \
-here. |
+| verdict | *agrees*: within the tolerance. *given*: by what the program, or a parameter, is: no \
+run could find another. *in order only*: another figure, which may be far from the document's, \
+but what is more there, or faster, is so here. *in part*: an ordering that holds at half of the \
+points or more, or one of two figures that is within the tolerance. *differs*: neither. *not \
+shown*: no table says what it is here. |
 | experiment | `chasqui experiment MACHINE/EXPERIMENT` measures it. |
 """
 
