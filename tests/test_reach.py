@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 from conftest import Compiler, Run
 from fake_core import FakeCore
+from simulated import command
 
 from chasqui import simulation
 from chasqui.cli import invoke
@@ -257,12 +258,29 @@ def test_the_working_directory_is_seen_by_the_shells_name(
 @pytest.mark.core
 def test_a_wrong_bind_is_its_giver_s(chasqui: Run, reacher: Path, tmp_path: Path) -> None:
     words = (*map(str, LOGGP), "--", str(reacher))
-    for bind in ("nosuch", "a:b:c", "/tmp:/proc"):
+    for bind in ("nosuch", "a:b:c", "/tmp:/proc", "/proc:/p", "/sys:/s", "/proc/self/maps:/m"):
         done = chasqui(*words[:-2], "--bind", bind, *words[-2:], env={"CHASQUI_BIND": "other"})
         assert done.stderr.startswith(f"chasqui: --bind {bind}: ")
         done = chasqui(*words, env={"CHASQUI_BIND": bind})
         assert (done.returncode, done.stderr.count("\n")) == (2, 1)
         assert done.stderr.startswith(f"chasqui: CHASQUI_BIND {bind}: "), done.stderr
+
+
+@pytest.mark.core
+def test_what_the_hosts_kernel_shows_is_seen_nowhere(
+    chasqui: Run, reacher: Path, tmp_path: Path
+) -> None:
+    """The simulator's own memory is a file there."""
+    files = ("/x/proc/self/mem", "/x/proc/self/environ", "/x/proc/1/cmdline", "/x/sys/power/state")
+    words = [word for file in files for word in ("show", file)]
+    done = chasqui(*LOGGP, "-q", "--bind", "/:/x", "--", str(reacher), *words)
+    assert (done.returncode, done.stdout) == (0, "")
+    for file in files:
+        assert f"{file}: Permission denied" in done.stderr
+    done = command("run", "--out", str(tmp_path / "o"), "--", reacher, directory=Path("/proc"))
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("chasqui: the working directory: what the host's kernel has")
+    assert not (tmp_path / "o").exists()
 
 
 @pytest.mark.core
