@@ -204,11 +204,10 @@ def bends(ratio: Any) -> Iterator[bool]:
 
 
 def only_by_chance(tables: Any, program: str, ranks: int) -> float:
-    """By how much run times of VIA and of LDTCT move by what says nothing of a policy."""
+    """By how much run times of VIA and of LDTCT move by what says nothing of a policy, or ALIKE."""
     spread = Tables(tables.folder, "netcache/spread").results
-    return (
-        max(float(spread(program, ranks, each).spread_percent) for each in ("via", "ldtct")) / 100
-    )
+    percent = [spread(program, ranks, each).spread_percent for each in ("via", "ldtct")]
+    return max(ALIKE, *(float(each) / 100 for each in percent))
 
 
 def larger_cache(tables: Any) -> list[tuple[Any, float, float]]:
