@@ -85,7 +85,7 @@ def test_rows_are_what_their_experiments_find(
 def test_what_is_recomputed_is_what_claims_need() -> None:
     for machine in MACHINES:
         document = fidelity.load(machine)
-        needed = {claim.experiment for claim in document.claims}
+        needed = {name for claim in document.claims for name in claim.experiments}
         assert {*document.recomputed, *document.tables} <= needed
         assert {f"{machine}/{name}" for name in document.experiments} <= set(running.names())
 
@@ -320,12 +320,14 @@ def with_cg(tmp_path: Path) -> Path:
 
 def _with_sections(table: Path) -> None:
     """Lines replaced with all short messages early, with most, with some."""
-    header = "program,ratio,sets,ways,network_replacements,early"
-    lines = ["spectral,0,16,2,7,10000", f"{CG},0,16,2,2300,2562", f"{CG},0,32,4,1500,2562"]
-    lines += [f"{CG},0,{sets},{ways},1500,2562" for sets, ways in ((64, 4), (128, 2), (128, 4))]
+    header = "program,ratio,sets,ways,network_replacements,early,short"
+    lines = ["spectral,0,16,2,7,10000,10500"]
+    for pace, first in (("0", 2900), ("0.9", 2300)):
+        larger = {"16,2": first, "32,4": 1500, "64,4": 1500, "128,2": 1500, "128,4": 1500}
+        lines += [f"{CG},{pace},{section},{count},2560,2562" for section, count in larger.items()]
     smaller = {"2,1": 1700, "2,2": 900, "4,2": 900, "8,2": 40, "8,4": 0}
-    lines += [f"{CG},0.95,{section},{count},2100" for section, count in smaller.items()]
-    lines += [f"{CG},1,{section},1,900" for section in smaller]
+    lines += [f"{CG},0.95,{section},{count},2100,2562" for section, count in smaller.items()]
+    lines += [f"{CG},1,{section},1,900,2562" for section in smaller]
     table.write_text("\n".join([header, *lines]) + "\n")
 
 
@@ -346,11 +348,11 @@ def test_rows_of_npbs_cg_are_shown_where_it_was_measured(with_cg: Path) -> None:
         "8b": ("-1,000", fidelity.DIFFERS),
         "10": ("32 KiB", fidelity.AGREES),
         "11": ("0.8 %", fidelity.AGREES),
-        "12b": ("2,300", fidelity.AGREES),
-        "12c": ("1,500", fidelity.IN_ORDER),
-        "12d": ("1,500", fidelity.AGREES),
-        "12e": ("1,500", fidelity.DIFFERS),
-        "12f": ("1,500", fidelity.DIFFERS),
+        "12b": ("2,300, 2,900 at r = 0", fidelity.IN_PART),
+        "12c": ("1,500, 1,500 at r = 0", fidelity.IN_ORDER),
+        "12d": ("1,500, 1,500 at r = 0", fidelity.AGREES),
+        "12e": ("1,500, 1,500 at r = 0", fidelity.DIFFERS),
+        "12f": ("1,500, 1,500 at r = 0", fidelity.DIFFERS),
         "13a": ("1,700", fidelity.AGREES),
         "13b": ("900", fidelity.AGREES),
         "13c": ("900", fidelity.DIFFERS),
@@ -358,6 +360,9 @@ def test_rows_of_npbs_cg_are_shown_where_it_was_measured(with_cg: Path) -> None:
         "13e": ("0", fidelity.AGREES),
     }
     assert "r = 0" in fidelity.why(lines["3a"])
+    assert "at r = 0.9, a little before" in fidelity.why(lines["12b"])
+    assert "all but 2 are early" in fidelity.why(lines["12b"])
+    assert "r = 0.95, with 2,100 (" in fidelity.why(lines["13a"])
     for table in ("one-rank", "one-rank-received", "one-rank-size"):
         without_cg(with_cg / "netcache" / f"{table}.csv")
     assert all(line.found.verdict == fidelity.NOT_SHOWN for line in of_cg(with_cg).values())
@@ -566,7 +571,7 @@ def test_json_has_every_row(capsys: pytest.CaptureFixture[str]) -> None:
     (found,) = json.loads(capsys.readouterr().out)
     rows = {row["row"]: row for row in found["rows"]}
     assert rows.keys() == {claim.row for claim in fidelity.load("voyager").claims}
-    assert rows["1"]["ours"].endswith(" us")
+    assert rows["5"]["ours"].endswith(" MB/s")
     assert rows["1"]["verdict"] in fidelity.VERDICTS
 
 
@@ -760,7 +765,7 @@ def test_quick_says_which_rows_differ(
     table.write_text(other)
     assert invoke(["fidelity", "--run", "--quick", "voyager", "--tables", "docs"]) == 1
     shown = capsys.readouterr().out
-    said = f"{2 * was / 1000:.3g} us by the tables"
+    said = f"{2 * was / 1000:.3g} us, 1.56 us at 2:1 by the tables"
     assert f"voyager, row 1 (one way, active message of a word): {said}" in shown
 
 

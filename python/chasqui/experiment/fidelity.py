@@ -82,6 +82,7 @@ class Claim:
     place: str  # section, table or figure
     says: str
     experiment: str = ""  # of this machine; nothing: none says it
+    beside: Sequence[str] = ()  # further experiments whose tables are looked at
     # A sentence: why ours is another, or why it is not shown. `{name}` is one of `figures`.
     reason: str = ""
     # What the reason has of the experiment's tables: a figure of ours in a reason is never typed.
@@ -90,6 +91,11 @@ class Claim:
     given: bool = False
     # A program from elsewhere (`Elsewhere.rows`). Without results of it the claim is not shown.
     needs: str = ""
+
+    @property
+    def experiments(self) -> Sequence[str]:
+        """All whose tables say it."""
+        return [each for each in (self.experiment, *self.beside) if each]
 
     @property
     def document(self) -> str:
@@ -246,7 +252,7 @@ class Document:
     @property
     def experiments(self) -> list[str]:
         """Those that claims need; first what is recomputed."""
-        needed = dict.fromkeys(each.experiment for each in self.claims if each.experiment)
+        needed = dict.fromkeys(name for each in self.claims for name in each.experiments)
         return [*self.recomputed, *(name for name in needed if name not in self.recomputed)]
 
 
@@ -316,7 +322,8 @@ def found(claim: Claim, tables: Tables) -> Found:
 
 def is_measured(machine: str, folder: Path) -> bool:
     """Whether results of all that claims need are in `folder`, but for programs from elsewhere."""
-    needed = {claim.experiment for claim in load(machine).claims if not claim.needs} - {""}
+    claims = [claim for claim in load(machine).claims if not claim.needs]
+    needed = {name for claim in claims for name in claim.experiments}
     return all(kept.path_of(folder, f"{machine}/{name}").exists() for name in needed)
 
 
@@ -326,7 +333,8 @@ def left_out(machine: str) -> dict[str, str]:
     document = load(machine)
     missed: dict[str, set[str]] = {}
     for claim in document.claims:
-        missed.setdefault(claim.experiment, set()).add(missing(machine, claim))
+        for name in claim.experiments:
+            missed.setdefault(name, set()).add(missing(machine, claim))
     return {
         name: ", ".join(sorted(missed[name]))
         for name in document.experiments
@@ -353,7 +361,8 @@ def missing(machine: str, claim: Claim) -> str:
 def outdated(machine: str, lines: Sequence[Line], folder: Path) -> dict[str, list[str]]:
     """By experiment that rows were found by: what it was measured of that is something else today
     (`kept.outdated`)."""
-    names = {line.claim.experiment for line in lines if line.found.verdict != NOT_SHOWN}
+    shown = [line.claim for line in lines if line.found.verdict != NOT_SHOWN]
+    names = {name for claim in shown for name in claim.experiments}
     every = {name: kept.outdated(folder, f"{machine}/{name}") for name in sorted(names)}
     return {name: what for name, what in every.items() if what}
 
@@ -396,7 +405,10 @@ def why(line: Line) -> str:
 
 def changed(line: Line, outdated: Mapping[str, Sequence[str]]) -> Sequence[str]:
     """What its figure was measured with that is something else today (of `outdated`)."""
-    return [] if line.found.verdict == NOT_SHOWN else outdated.get(line.claim.experiment, [])
+    if line.found.verdict == NOT_SHOWN:
+        return []
+    names = line.claim.experiments
+    return list(dict.fromkeys(what for name in names for what in outdated.get(name, [])))
 
 
 def counts(lines: Sequence[Line]) -> str:
