@@ -97,40 +97,48 @@ def _end(requests: socket.socket, process: subprocess.Popen[bytes]) -> None:
 
 
 def _serve(requests: socket.socket) -> None:
-    """Forks a child for each request, until there will be none."""
+    """Forks a process for each request and says how it ended, until there will be none."""
     for module in MODULES:
         with contextlib.suppress(ImportError):  # no chasqui._core: some commands work without
             __import__(module)
     gc.freeze()  # or each child would touch, and so copy, all that is loaded
+    running: dict[int, tuple[int, int]] = {}  # by what can be read when it ends: it, its answer
     while True:
-        request, descriptors, _, _ = socket.recv_fds(requests, LONGEST_REQUEST, 3)
-        if not request:
-            return
-        # Its child sees to the command and goes; nobody waits for it but the system.
-        child = os.fork()
-        if child == 0:
-            requests.close()
-            if os.fork() != 0:
-                os._exit(0)
-            _carry_out(*json.loads(request), *descriptors)
-        os.waitpid(child, 0)
-        for descriptor in descriptors:
-            os.close(descriptor)
+        for ready in select.select([requests.fileno(), *running], [], [])[0]:
+            if ready in running:
+                process, answer = running.pop(ready)
+                _, status = os.waitpid(process, 0)
+                with contextlib.suppress(BrokenPipeError):  # nothing waits for it any more
+                    os.write(answer, b"%d\n" % status)
+                os.close(ready)
+                os.close(answer)
+                continue
+            request, descriptors, _, _ = socket.recv_fds(requests, LONGEST_REQUEST, 3)
+            if not request:
+                return
+            out, err, answer = descriptors
+            # Each fork of all that is loaded takes as long as a tenth of a small simulation: there
+            # is one a request.
+            process = os.fork()
+            if process == 0:
+                requests.close()
+                for of_another, (_, its_answer) in running.items():
+                    os.close(of_another)
+                    os.close(its_answer)
+                os.close(answer)
+                _carry_out(*json.loads(request), out, err)
+            os.write(answer, b"%d\n" % process)
+            running[os.pidfd_open(process)] = process, answer
+            os.close(out)
+            os.close(err)
 
 
 def _carry_out(
-    words: list[str], directory: str, environment: dict[str, str], out: int, err: int, answer: int
+    words: list[str], directory: str, environment: dict[str, str], out: int, err: int
 ) -> NoReturn:
-    process = os.fork()
-    if process != 0:
-        os.write(answer, b"%d\n" % process)
-        _, status = os.waitpid(process, 0)
-        os.write(answer, b"%d\n" % status)
-        os._exit(0)
     for source, place in ((out, 1), (err, 2)):
         os.dup2(source, place)
         os.close(source)
-    os.close(answer)
     os.chdir(directory)
     os.environ.clear()
     os.environ.update(environment)
