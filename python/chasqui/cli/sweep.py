@@ -42,7 +42,8 @@ is 2.
 \b
 Examples:
   chasqui sweep --machine loggp,voyager --np 2,4,8 -- ./ring
-  chasqui sweep --machine voyager --np 4 --set node.core.clock='100 MHz,200 MHz' \\
+  chasqui sweep --machine voyager --np 4 \\
+      --set node.core.clock='100 MHz,200 MHz' \\
       --arg g=16,32,64 --plot x=g by=node.core.clock -- ./cg -g {g}
   chasqui sweep clocks.toml --out clocks
   chasqui sweep --resume clocks
