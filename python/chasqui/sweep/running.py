@@ -73,7 +73,7 @@ def workers(count: int, scheduler: str | None) -> Iterator[Client]:
         LocalCluster(
             n_workers=count, threads_per_worker=1, processes=True, memory_limit=None,
             dashboard_address=None, silence_logs=logging.CRITICAL,
-            # It answers by HTTP even without a dashboard; if nothing is said at 8787, and to all hosts.
+            # It answers by HTTP even without a dashboard: to all hosts, unless something is said.
             scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
         ) as cluster,
         Client(cluster, set_as_default=False) as client,
