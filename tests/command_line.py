@@ -126,7 +126,8 @@ def _serve(requests: socket.socket) -> None:
                     os.close(of_another)
                     os.close(its_answer)
                 os.close(answer)
-                _carry_out(*json.loads(request), out, err)
+                words, directory, environment = json.loads(request)
+                _carry_out(words, directory, environment, out, err)
             os.write(answer, b"%d\n" % process)
             running[os.pidfd_open(process)] = process, answer
             os.close(out)

@@ -276,6 +276,14 @@ def at_pace(tables: Any, early: float, section: tuple[int, int]) -> Any:
     return min(every, key=lambda row: (abs(row.early - early), -row.ratio))
 
 
+def of_pace(tables: Any, early: float, section: tuple[int, int], name: str) -> str:
+    """What a reason says of it: r, how many short messages are early, and how many are not."""
+    row = at_pace(tables, early, section)
+    if name == "pace":
+        return f"{row.ratio:g}"
+    return f"{row.early if name == 'early' else row.short - row.early:,.0f}"
+
+
 def replaced(tables: Any, early: float, section: tuple[int, int]) -> float:
     """Lines that it replaces."""
     return float(at_pace(tables, early, section).network_replacements)
@@ -316,11 +324,8 @@ def _replaced(
             else None,
             reason=ALL_EARLY if early == ALL else SECTIONS,
             figures={
-                "pace": lambda tables, at=section: f"{at_pace(tables, early, at).ratio:g}",
-                "early": lambda tables, at=section: f"{at_pace(tables, early, at).early:,.0f}",
-                "late": lambda tables, at=section: (
-                    f"{at_pace(tables, early, at).short - at_pace(tables, early, at).early:,.0f}"
-                ),
+                name: partial(of_pace, early=early, section=section, name=name)
+                for name in ("pace", "early", "late")
             },
         )
         for letter, (section, value) in zip(

@@ -133,6 +133,7 @@ def report(outputs: Mapping[str, Output]) -> Report:
     peak = max((row for row in found if row.bandwidth_MBps), key=_rate)
     assumed = sensitivity.assumptions("voyager", varied(quick=False))
     slower = at_clock_of_memo(outputs)
+    at_2_to_1 = Timing(outputs[SLOWER]).flight("short", 4)
     moved, moved_text, sentence = sensitivity.report([VARIED], assumed, outputs, round_trips)
     return Report(
         tables=[Table("results", Row._fields, found), slower, moved],
@@ -144,8 +145,8 @@ def report(outputs: Mapping[str, Output]) -> Report:
             f"Peak bandwidth is {_rate(peak):,.1f} MB/s, with {peak.message} "
             f"messages of {peak.size_bytes:,} bytes ({peak.variant}).",
             f"With twice the bus's clock, as the processor had on which the memo's overheads were "
-            f"measured, a short message takes {float(slower.rows[0][-1]) / 1000:.2f} us one way "
-            f"(three times: {_us(short.latency_ns)}).",
+            f"measured, a short message takes {_us(at_2_to_1)} us one way (three "
+            f" times: {_us(short.latency_ns)}).",
             sentence,
         ],
         draw=lambda figure: draw(figure, found),
