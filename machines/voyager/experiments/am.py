@@ -146,7 +146,7 @@ def report(outputs: Mapping[str, Output]) -> Report:
             f"messages of {peak.size_bytes:,} bytes ({peak.variant}).",
             f"With twice the bus's clock, as the processor had on which the memo's overheads were "
             f"measured, a short message takes {_us(at_2_to_1)} us one way (three "
-            f" times: {_us(short.latency_ns)}).",
+            f"times: {_us(short.latency_ns)}).",
             sentence,
         ],
         draw=lambda figure: draw(figure, found),
