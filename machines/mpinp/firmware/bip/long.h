@@ -198,7 +198,7 @@ static ALWAYS bool long_put(uint32_t sender, uint16_t node, struct chasqui_mpinp
     const volatile char *from = processes[sender].slot + sizeof slot;
     struct chasqui_mpinp_long what = long_of(from);
     struct put *put = &longs[sender].puts[what.name % LONG];
-    if (what.name >= LONG || put->is_used || what.fragment == 0 || what.fragment > FRAGMENT ||
+    if (what.name >= LONG || put->is_used || what.fragment < CHASQUI_MPINP_FRAGMENT_MIN || what.fragment > FRAGMENT ||
         !take_memory(sender, &put->memory, &what, false))
         return false;
     put->is_used = true;
