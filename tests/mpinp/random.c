@@ -52,7 +52,8 @@ static size_t draw_bytes(uint64_t *state, unsigned longest)
 
 static unsigned char of(const struct message *message, size_t at)
 {
-    return (unsigned char)(at * 7 + (at >> 8) * 13 + (size_t)(message->from * 31 + message->to * 17 + message->tag * 5));
+    return (unsigned char)(at * 7 + (at >> 8) * 13 +
+                           (size_t)(message->from * 31 + message->to * 17 + message->tag * 5));
 }
 
 static void check(const struct half *half, int error)
