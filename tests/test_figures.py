@@ -144,6 +144,18 @@ def test_a_job_that_broke_knows_nothing_of_a_limit(pairs: Path, cg: Path, tmp_pa
     assert summary(tmp_path, 1)["limit"] == "time"
 
 
+@pytest.mark.parametrize("option", ["--limit-time", "--stop-at"])
+def test_an_end_that_was_set_is_no_deadlock_beside_a_fault(
+    pairs: Path, tmp_path: Path, option: str
+) -> None:
+    """Before, "deadlock at 400 us" was said of ranks that would have gone on."""
+    words = ["--set", "node.software.fault_ends_job=false", option, "400 us"]
+    found, said = run(tmp_path, "-np", 4, *words, "--", pairs, 10000, 5, "wild", status=139)
+    assert found["outcome"] == "fault"
+    assert f"by {option}" in found["message"]
+    assert "deadlock" not in said
+
+
 def test_the_timeline_of_a_deadlock_holds_the_calls_that_never_return(
     pairs: Path, tmp_path: Path
 ) -> None:

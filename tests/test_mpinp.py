@@ -48,6 +48,7 @@ WRONG = {
     "page": REQUEST,
     "fragment": REQUEST,
     "fragments": REQUEST,
+    "small": REQUEST,
     "twice": REQUEST,
     "again": REQUEST,
     "read": REQUEST,

@@ -6,10 +6,11 @@ Use this when machines/mpinp/long.h, firmware/bip or the kernel's agent change.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
-from conftest import Compiler
+from conftest import ROOT, Compiler
 from simulated import SWEEP, command, in_turn
 from test_determinism import differences
 from test_mpinp_mcp import PLACE, shared
@@ -95,6 +96,26 @@ def test_a_sender_that_is_late_stops_no_other_pair(
     assert "late: PASSED" in found
 
 
+def test_what_leaves_has_its_turn_beside_what_comes(compile_c: Compiler, tmp_path: Path) -> None:
+    """Before, a card that received long messages from many sent none until all had come."""
+    program = compile_c("busy", (PLACE / "busy.c").read_text())
+    words = ["8", "1", "come", "2", "100000", "5000"]
+    found = carry_out(tmp_path / "out", program, "mpinp/bip", *words, sets=[])
+    [come] = re.findall(r"sent when (\d+) of 12 had come", found)
+    assert int(come) < 8
+
+
+def test_a_process_hears_soon_that_its_message_has_left(
+    compile_c: Compiler, tmp_path: Path
+) -> None:
+    """Before, it did when nothing moved any more: fragments that left and came went first."""
+    program = compile_c("busy", (PLACE / "busy.c").read_text())
+    words = ["4", "2", "leave", "300000", "50000"]
+    found = carry_out(tmp_path / "out", program, "mpinp/bip", *words, sets=[])
+    [(after, rest)] = re.findall(r"told (-?\d+) us after .* had (\d+) us left", found)
+    assert int(after) < int(rest)
+
+
 def test_entries_that_are_lacking_are_asked_for_once(compile_c: Compiler, tmp_path: Path) -> None:
     """Of three times as many stretches that come in slots the kernel hears when fewer entries are
     asked for. Before, what had found too few looked as if entries had come back."""
@@ -128,6 +149,27 @@ def test_short_messages_leave_credit_to_a_long_one(
     sets = [f"mpinp.shared.host={host}", "mpinp.shared.pages=32", "mpinp.shared.entry_pages=1"]
     words = [ranks, "1", what, BESIDE[what]]
     assert "turns: PASSED" in carry_out(tmp_path / "out", program, machine, *words, sets=sets)
+
+
+# A window of four slots, credit of one, 32 entries of a page each, the shortest fragments.
+SCARCE = ["mpinp.shared.window=8 KiB", "mpinp.shared.host=24 KiB", "mpinp.shared.pages=64"]
+SCARCE += ["mpinp.shared.entry_pages=1", "mpinp.control.fragment=512 B"]
+
+
+@pytest.mark.parametrize("seed", range(1, 9) if SWEEP else [1])
+def test_random_schedules_end(compile_c: Compiler, tmp_path: Path, seed: int) -> None:
+    program = compile_c("random", (PLACE / "random.c").read_text())
+    words = ["6", "2", str(seed), "6", "60000"]
+    found = carry_out(tmp_path / "out", program, "mpinp/bip", *words, sets=SCARCE)
+    assert f"random: seed {seed}: PASSED" in found
+
+
+def test_who_waited_first_has_the_turn(compile_c: Compiler, tmp_path: Path) -> None:
+    """Before, the device kept its turn at a process when it no longer waited there: it and the
+    library waited for each other for ever, one with the process's turn, one with the window's."""
+    program = compile_c("turn", (PLACE / "turn.c").read_text(), f"-I{ROOT}")
+    done = command("run", "-q", "--out", "out", "--", str(program), directory=tmp_path)
+    assert "turn: PASSED" in done.stdout, done.stdout + done.stderr
 
 
 # Ranks, ranks of a node, bytes, settings, and when they waited for each other for ever [ms]. With

@@ -161,6 +161,18 @@ static void compose(struct peer *peer, const struct chasqui_envelope *envelope, 
 
 #include "long.h"
 
+/* There is a place for a packet of the library's to the process, and it has it. */
+static __attribute__((noinline)) bool library_has_place(struct peer *peer)
+{
+    if (!has_credit(peer, LIBRARY) || !library_has_slot(lacked_slot && device_lacks_slot())) {
+        library_waits(&peer->turn);
+        return false;
+    }
+    went(&peer->turn, LIBRARY);
+    went(&window_turn, LIBRARY);
+    return true;
+}
+
 static bool mpinp_send(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
     struct peer *peer = &peers[envelope->destination];
@@ -186,7 +198,7 @@ static void give_back(void)
     while (owed_count > 0) {
         struct peer *peer = &peers[owed[owed_count - 1]];
         if (is_due(peer)) {
-            if (unlikely(!has_slot(DEVICE)))
+            if (unlikely(!device_has_slot()))
                 return;
             went(&window_turn, DEVICE);
             compose(peer, NULL, NULL, 0, 0);

@@ -74,6 +74,7 @@ static struct channel *senders[LONG]; /* by name */
 static uint32_t put_names, landing_names; /* a bit for each that is used */
 static uint64_t puts_seen; /* HOST_PUTS */
 static size_t stretch_bytes, fragment_max, entry_bytes;
+static size_t overhead; /* o B */
 static uint32_t half; /* of the process's entries */
 /* So many entries were too many for a send, and for a receive, since the last were given back. */
 static uint32_t lacking = UINT32_MAX, lacking_for_landings = UINT32_MAX;
@@ -86,6 +87,7 @@ static bool long_open(const struct chasqui_ni_identification *ni, int ni_fd)
     half = (uint32_t)settings[CHASQUI_MPINP_SETTING_ENTRIES] / 2;
     entry_bytes = settings[CHASQUI_MPINP_SETTING_ENTRY_PAGES] * PAGE;
     fragment_max = settings[CHASQUI_MPINP_SETTING_FRAGMENT];
+    overhead = settings[CHASQUI_MPINP_SETTING_OVERHEAD];
     device_file = ni_fd;
     if (half == 0)
         return false;
@@ -300,12 +302,11 @@ static void send_grants(void)
 /* --- sending -------------------------------------------------------------------------------------------- */
 
 /* A power of two. Of a message of n bytes in fragments of f, which pass three stages one behind the other that take a time o for
- * each and B bytes in a second, the last byte is there after (n / f + 2)(o + f / B): least if f^2 = n o B / 2. Of a fragment a
- * network processor has some 5 us, of which 100 MB/s would move 500 bytes. */
+ * each and B bytes in a second, the last byte is there after (n / f + 2)(o + f / B): least if f^2 = n o B / 2. */
 static uint16_t fragment_of(size_t bytes)
 {
-    size_t fragment = 512;
-    while (fragment < fragment_max && fragment * fragment < bytes * 256)
+    size_t fragment = CHASQUI_MPINP_FRAGMENT_MIN;
+    while (fragment < fragment_max && fragment * fragment * 2 < bytes * overhead)
         fragment *= 2;
     return (uint16_t)(fragment < fragment_max ? fragment : fragment_max);
 }

@@ -10,7 +10,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_MPINP_INTERFACE 0x5e791u /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_MPINP_INTERFACE 0x1e5e9575u /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 
@@ -23,6 +23,8 @@
 #define CHASQUI_MPINP_SETTING_HOST_BYTES 0x1ull /* Setting: bytes of the memory on the host. */
 #define CHASQUI_MPINP_SETTING_CREDIT 0x2ull /* Setting: messages that each process may have under way to each other one, until that says that it has done with them. */
 #define CHASQUI_MPINP_SETTING_FRAGMENT 0x3ull /* Setting: longest fragment of a long message [bytes]. */
+#define CHASQUI_MPINP_SETTING_OVERHEAD 0x8ull /* Setting: what the card could move in the time that it takes for a fragment besides [bytes]. */
+#define CHASQUI_MPINP_FRAGMENT_MIN 0x200ull /* Least length of a fragment that is not the rest of a page or of a message [bytes]. */
 #define CHASQUI_MPINP_SETTING_TAGS 0xdull /* Setting: entries of the list of tags that the process may have. */
 #define CHASQUI_MPINP_SLOT_BYTES 0x400ull /* Bytes from one slot of a window to the next, and of the rings on the host. The first page of both is for control. */
 #define CHASQUI_MPINP_SLOT_DATA_BYTES 0x3c0ull /* Longest data of a message in a slot [bytes]. */

@@ -16,8 +16,6 @@ static struct turn window_turn;
 static uint32_t waits_count; /* at processes and at the window: what waits, of each side */
 static bool lacked_slot; /* the device: since it last had all that it wanted */
 
-static bool device_lacks_slot(void);
-
 /* Whether the side has what comes back next. */
 static inline bool has_turn(const struct turn *turn, enum side side)
 {
@@ -42,12 +40,16 @@ static void device_waits(struct turn *turn, uint8_t wanted)
     turn->device_waits |= wanted;
 }
 
+/* If the library waits it was first, whenever the device waits again. */
 static void device_waits_not(struct turn *turn, uint8_t wanted)
 {
     if (turn->device_waits == 0)
         return;
     turn->device_waits &= (uint8_t)~wanted;
-    waits_count -= turn->device_waits == 0;
+    if (turn->device_waits == 0) {
+        turn->is_devices = false;
+        waits_count--;
+    }
 }
 
 static void went(struct turn *turn, enum side side)
@@ -60,16 +62,20 @@ static void went(struct turn *turn, enum side side)
 }
 
 /* A process waits for no slot of its own: that is the card's affair. */
-static bool has_slot(enum side side)
+static bool device_has_slot(void)
 {
-    if (side == DEVICE) {
-        if (!is_full() && has_turn(&window_turn, DEVICE))
-            return true;
-        lacked_slot = true;
-        return false;
-    }
-    lacked_slot = lacked_slot && device_lacks_slot();
-    window_turn.device_waits = lacked_slot;
+    if (!is_full() && has_turn(&window_turn, DEVICE))
+        return true;
+    lacked_slot = true;
+    return false;
+}
+
+/* `is_lacked`: by the device, still. */
+static bool library_has_slot(bool is_lacked)
+{
+    lacked_slot = is_lacked;
+    window_turn.device_waits = is_lacked;
+    window_turn.is_devices = window_turn.is_devices && is_lacked;
     if (!is_full() && has_turn(&window_turn, LIBRARY))
         return true;
     library_waits(&window_turn);
@@ -81,22 +87,10 @@ static bool has_credit(const struct peer *peer, enum side side)
     return peer->sent - peer->credited != credit && has_turn(&peer->turn, side);
 }
 
-/* There is a place for a packet of the library's to the process, and it has it. */
-static __attribute__((noinline)) bool library_has_place(struct peer *peer)
-{
-    if (!has_credit(peer, LIBRARY) || !has_slot(LIBRARY)) {
-        library_waits(&peer->turn);
-        return false;
-    }
-    went(&peer->turn, LIBRARY);
-    went(&window_turn, LIBRARY);
-    return true;
-}
-
-/* ... of the device's. */
+/* There is a place for a packet of the device's to the process. */
 static bool device_has_place(struct peer *peer, uint8_t wanted)
 {
-    if (unlikely(!has_credit(peer, DEVICE) || !has_slot(DEVICE))) {
+    if (unlikely(!has_credit(peer, DEVICE) || !device_has_slot())) {
         device_waits(&peer->turn, wanted);
         return false;
     }

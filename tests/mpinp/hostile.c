@@ -107,6 +107,8 @@ static bool do_wrong_at_length(const char *what, int device)
         other.fragment = 4097;
     if (strcmp(what, "fragments") == 0)
         other.fragment = 0;
+    if (strcmp(what, "small") == 0)
+        other.fragment = CHASQUI_MPINP_FRAGMENT_MIN - 1;
     if (strcmp(what, "twice") == 0)
         send_long(puts, mine);
     if (strcmp(what, "again") == 0) {

@@ -306,9 +306,12 @@ fn verdict(
         return match how {
             chasqui_node::Ended::Fault { text, .. } => {
                 // The others went on, perhaps until they waited for it.
-                let waiting =
-                    if job_end.stopped { String::new() } else { waiting(processes, messages, job_end.time) };
-                let text = [text.as_str(), &waiting].join("\n");
+                let others = match (job_end.stopped, ended_from_outside(processes, job_end, end)) {
+                    (true, _) => String::new(),
+                    (false, Some((.., text))) => text,
+                    (false, None) => waiting(processes, messages, job_end.time),
+                };
+                let text = [text.as_str(), &others].join("\n");
                 (Outcome::Fault, status_of(how), text.trim_end().to_string())
             }
             chasqui_node::Ended::TooMuchOutput => {
@@ -325,25 +328,8 @@ fn verdict(
             chasqui_node::Ended::Exit(_) => unreachable!("it breaks no job"),
         };
     }
-    if let Some((status, text)) = limit_reached(processes, job_end, end) {
-        return (Outcome::Aborted, status, text);
-    }
-    if let Some(text) = stopped(processes, job_end, end) {
-        return (Outcome::Stopped, largest_status(processes), text);
-    }
-    // A job that had ended before that, or before a limit was reached, knows nothing of it.
-    if end.ended == Ended::Interrupted && end.reached.is_none() && !all_ended(processes) {
-        let signal = end.signal.unwrap_or(SIGINT);
-        let by = match signal {
-            SIGINT => "the user".to_string(),
-            SIGTERM => "SIGTERM".to_string(),
-            SIGHUP => "SIGHUP".to_string(),
-            SIGPIPE => "the end of what reads its output".to_string(),
-            other => format!("signal {other}"),
-        };
-        let text = format!("stopped by {by} at {}{}", job_end.time, places(processes));
-        // As shells have it for a command that a signal ended.
-        return (Outcome::Interrupted, 128 + signal, text);
+    if let Some(found) = ended_from_outside(processes, job_end, end) {
+        return found;
     }
     let status = largest_status(processes);
     let waiting = waiting(processes, messages, job_end.time);
@@ -359,6 +345,35 @@ fn verdict(
         // A process that leaves without goodbye takes the job with it, as MPI launchers have it.
         (Some(Left { text, .. }), false) => (Outcome::Aborted, status.max(1), format!("{text}\n{waiting}")),
     }
+}
+
+/// How the job ended, if a limit, a time that was set, or a signal ended it.
+fn ended_from_outside(
+    processes: &[ProcessView<'_>],
+    job_end: &JobEnd,
+    end: End,
+) -> Option<(Outcome, i32, String)> {
+    if let Some((status, text)) = limit_reached(processes, job_end, end) {
+        return Some((Outcome::Aborted, status, text));
+    }
+    if let Some(text) = stopped(processes, job_end, end) {
+        return Some((Outcome::Stopped, largest_status(processes), text));
+    }
+    // A job that had ended before that, or before a limit was reached, knows nothing of it.
+    if end.ended != Ended::Interrupted || end.reached.is_some() || all_ended(processes) {
+        return None;
+    }
+    let signal = end.signal.unwrap_or(SIGINT);
+    let by = match signal {
+        SIGINT => "the user".to_string(),
+        SIGTERM => "SIGTERM".to_string(),
+        SIGHUP => "SIGHUP".to_string(),
+        SIGPIPE => "the end of what reads its output".to_string(),
+        other => format!("signal {other}"),
+    };
+    let text = format!("stopped by {by} at {}{}", job_end.time, places(processes));
+    // As shells have it for a command that a signal ended.
+    Some((Outcome::Interrupted, 128 + signal, text))
 }
 
 /// The largest exit status of the ranks that have ended.

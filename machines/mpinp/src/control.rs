@@ -61,6 +61,9 @@ chasqui_config::parameters! {
         dma: Flag = true, source "MPI-NP, section 3.5: BIP stores short messages and fetches long ones";
         /// Longest fragment of such a message; those of shorter ones are shorter. Powers of two (`bip`, `tags`).
         fragment: Bytes = "4 KiB", range "512 B" ..= "4 KiB", source "assumption: a page";
+        /// What the card could move in the time that its processor takes for a fragment: by it those of shorter messages are shorter
+        /// (`bip`, `tags`).
+        overhead: Bytes = "512 B", range "0 B" ..= "1 MiB", source "assumption: some 5 us, at 100 MB/s";
         /// Longest message that goes without credit when there is none (`mcp`).
         eager: Bytes = "64 B", range "0 B" ..= "4 KiB", source "assumption";
         /// Channels of the card. Of `channels`, which has a record of each that there is: send rings, and message tables with their
@@ -182,14 +185,15 @@ impl Program {
         } as u32;
         if self.control.image.is_thin() {
             page.settings[registers::SETTING_FRAGMENT as usize] = self.control.fragment.bytes();
+            page.settings[registers::SETTING_OVERHEAD as usize] = self.control.overhead.bytes();
         } else {
             page.settings[requests::SETTING_PIO_BYTES as usize] = self.control.pio.bytes();
+            page.settings[requests::SETTING_COLLECTIVES as usize] = self.collectives.into();
         }
         page.settings[requests::SETTING_ENTRY_PAGES as usize] = self.entry_pages;
         page.settings[requests::SETTING_KEPT as usize] = self.kept;
         page.settings[requests::SETTING_TLB as usize] = self.control.tlb;
         page.settings[registers::SETTING_CREDIT as usize] = self.credit;
-        page.settings[requests::SETTING_COLLECTIVES as usize] = self.collectives.into();
         page.settings[requests::SETTING_POLLS as usize] = self.polls.unwrap_or(0);
     }
 }
@@ -376,6 +380,8 @@ impl Control {
 
 #[cfg(test)]
 mod tests {
+    use chasqui_config::{Parameters, Quantity};
+
     use super::*;
     use crate::parameters::Wait;
 
@@ -446,6 +452,14 @@ mod tests {
             odd.mistakes(&Shared::default()),
             ["mpinp.control.fragment = 1000 B: powers of two are allowed"]
         );
+    }
+
+    #[test]
+    fn the_firmware_takes_the_fragments_that_may_be_set() {
+        let declarations = Control::declarations();
+        let fragment = declarations.iter().find(|each| each.name == "fragment").expect("it is declared");
+        let (least, _) = fragment.range.as_ref().expect("it has a range");
+        assert_eq!(Bytes::parse(least).map(Bytes::bytes), Ok(registers::FRAGMENT_MIN));
     }
 
     #[test]

@@ -26,6 +26,10 @@ chasqui_abi::guest_constants! {
 
     /// Setting: longest fragment of a long message [bytes].
     pub const SETTING_FRAGMENT: u64 = 3;
+    /// Setting: what the card could move in the time that it takes for a fragment besides [bytes].
+    pub const SETTING_OVERHEAD: u64 = 8;
+    /// Least length of a fragment that is not the rest of a page or of a message [bytes].
+    pub const FRAGMENT_MIN: u64 = 512;
     /// Setting: entries of the list of tags that the process may have.
     pub const SETTING_TAGS: u64 = 13;
 

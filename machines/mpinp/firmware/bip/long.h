@@ -198,7 +198,7 @@ static ALWAYS bool long_put(uint32_t sender, uint16_t node, struct chasqui_mpinp
     const volatile char *from = processes[sender].slot + sizeof slot;
     struct chasqui_mpinp_long what = long_of(from);
     struct put *put = &longs[sender].puts[what.name % LONG];
-    if (what.name >= LONG || put->is_used || what.fragment == 0 || what.fragment > FRAGMENT ||
+    if (what.name >= LONG || put->is_used || what.fragment < CHASQUI_MPINP_FRAGMENT_MIN || what.fragment > FRAGMENT ||
         !take_memory(sender, &put->memory, &what, false))
         return false;
     put->is_used = true;
@@ -257,14 +257,16 @@ static enum moved fetch_fragment(struct put *put)
     return FETCH;
 }
 
-/* The same, if there is one and a place for it. It is asked before and behind what has come. */
+/* The same, if there is one and a place for it. It is asked before and behind what has come: that may move on once before each
+ * fragment for which there is a place. */
 static ALWAYS enum moved long_fetch(bool is_before)
 {
     struct put *put = first_put;
-    if (!put || fetched - left == FRAGMENTS || (is_before && !has_waited))
+    if (!put || fetched - left == FRAGMENTS)
         return NOTHING;
+    bool goes = has_waited || !is_before;
     has_waited = true;
-    return fetch_fragment(put);
+    return goes ? fetch_fragment(put) : NOTHING;
 }
 
 /* A fragment leaves, if one was fetched. */

@@ -249,7 +249,7 @@ static ALWAYS void block_sent(struct card *card, bool is_long)
 {
     if (is_long && long_is_sent()) {
         card->sends = long_sent();
-        card->tells |= !card->sends;
+        card->tells |= untold > 0;
         return;
     }
     struct process *process = &processes[card->sender];
@@ -407,6 +407,9 @@ static ALWAYS void hear(struct card *card, bool is_long)
 /* All that can be done. */
 static ALWAYS void work(struct card *card, bool is_long)
 {
+    /* Of what has left processes hear first: fragments want the DMA without end. */
+    if (is_long && card->moves == NOTHING && card->tells)
+        move_count(card, is_long);
     if (is_long && card->moves == NOTHING)
         card->moves = long_fetch(true);
     while (card->moves == NOTHING && tags_are_ready(card)) {
@@ -418,7 +421,7 @@ static ALWAYS void work(struct card *card, bool is_long)
         send_next(card, is_long);
     if (is_long && card->moves == NOTHING)
         card->moves = long_fetch(false);
-    if (card->moves == NOTHING && card->tells)
+    if (!is_long && card->moves == NOTHING && card->tells)
         move_count(card, is_long);
 }
 
