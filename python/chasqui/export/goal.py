@@ -2,7 +2,7 @@
 Operation Assembly Language, ICPP 2009; the grammar is that of LogGOPSim's `txt2bin`.
 
 A block for each rank: `calc` [ns], `send` and `recv` with bytes and tag, each with a label, on
-`cpu` the hart. `a requires b`: after b is complete; `a irequires b`: after b has begun.
+`cpu` the thread. `a requires b`: after b is complete; `a irequires b`: after b has begun.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class _Rank:
                 case Do.SENT:
                     done.add(self.sent[step.number])
                 case _:
-                    label = self._operation(step, thread.hart)
+                    label = self._operation(step, thread.number)
                     self.dependencies += [f"{label} requires {each}" for each in sorted(done)]
                     left = sorted(begun - done)
                     self.dependencies += [f"{label} irequires {each}" for each in left]

@@ -50,7 +50,7 @@ def write(trace: Trace, path: Path) -> str:
 def is_own(path: Path) -> bool:
     """Whether this wrote the archive in the folder."""
     text = (path / ANCHOR).read_bytes()
-    return b"[OTF2]" in text[:64] and CREATOR.encode() in text
+    return b"OTF2" in text[:16] and CREATOR.encode() in text
 
 
 class _Archive:
@@ -69,7 +69,7 @@ class _Archive:
             archive.description = f"{self.trace.program(0)} on {self.trace.run.machine}, simulated"
             self.definitions = archive.definitions
             locations = self._locations()
-            self._communicators([each for each, thread in locations if thread.hart == 0])
+            self._communicators([each for each, thread in locations if thread.number == 0])
             for location, thread in locations:
                 self._thread(archive.event_writer_from_location(location), thread)
         return f"{self.events:,} events, {len(locations)} locations"
@@ -135,7 +135,7 @@ class _Archive:
 
     def _thread(self, out: Any, thread: Thread) -> None:
         program = self._region(self.trace.program(thread.rank), is_mpi=False)
-        first = thread.calls[0].enter_ps if thread.hart and thread.calls else 0
+        first = thread.calls[0].enter_ps if thread.number else 0
         out.enter(first, program)
         for call, events in thread.parts():
             if call is not None:
@@ -172,4 +172,4 @@ def role_of(name: str) -> str:
 
 
 def _name(thread: Thread) -> str:
-    return f"rank {thread.rank}" + (f", hart {thread.hart}" if thread.hart else "")
+    return f"rank {thread.rank}" + (f", thread {thread.number}" if thread.number else "")

@@ -1,6 +1,6 @@
-"""Perfetto's own format, by its own library (PyPI's `perfetto`): what timeline.json shows, and what
-it has no room for: the ends of messages in the calls, with peer, tag, bytes and all stages, every
-message, and counts of messages and bytes under way.
+"""Perfetto's own format, by its own library (PyPI's `perfetto`): what timeline.json shows, and the
+ends of all messages in the calls, with peer, tag, bytes and all stages, and how many messages and
+bytes are under way.
 
 Its times are whole nanoseconds; an event's `ps` is its time.
 """
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from chasqui import timeline
 from chasqui.errors import InputError
 from chasqui.export import trace as traces
 from chasqui.export.trace import Thread, Trace
@@ -20,7 +21,7 @@ SEQUENCE = 1  # of packets: there is one writer
 # Numbers of tracks: a process a rank, then its threads, and the counters of the whole run.
 COUNTERS = {"messages under way": 1, "bytes under way": 2}
 FIRST_TRACK = 16
-HARTS = 1 << 10  # a rank's tracks have so many numbers, of which the first is the process's
+THREADS = 1 << 10  # a rank's tracks have so many numbers, of which the first is the process's
 
 
 class Mark(NamedTuple):
@@ -55,12 +56,16 @@ def write(trace: Trace, path: Path) -> str:
     with path.open("wb") as out:
         pen = _Pen(protocol, builder.StreamingTraceProtoBuilder(out))
         for rank in range(trace.ranks):
-            pen.process(rank, trace.program(rank))
+            pen.process(rank)
         for thread in trace.threads:
             pen.thread(thread)
-        for name, track in COUNTERS.items():
-            pen.counter(track, name)
-        marks = sorted(_marks(trace))
+        for name, counter in COUNTERS.items():
+            pen.counter(counter, name)
+        marks = list(_marks(trace))
+        for number, track in enumerate(trace.others, _track(trace.ranks)):
+            pen.other(number, track)
+            marks += _of_slices(number, track)
+        marks.sort(key=lambda mark: (mark.ps, mark.order))
         for mark in marks:
             pen.event(mark, trace)
     return f"{len(marks):,} events, {len(trace.messages):,} messages"
@@ -72,14 +77,14 @@ def is_own(path: Path) -> bool:
 
     protocol, builder = library()
     begins = io.BytesIO()
-    _Pen(protocol, builder.StreamingTraceProtoBuilder(begins)).process(0, "")
+    _Pen(protocol, builder.StreamingTraceProtoBuilder(begins)).process(0)
     expected = begins.getvalue()
     with path.open("rb") as file:
         return file.read(len(expected)) == expected
 
 
-def _track(rank: int, hart: int | None = None) -> int:
-    return FIRST_TRACK + rank * HARTS + (0 if hart is None else hart + 1)
+def _track(rank: int, thread: int | None = None) -> int:
+    return FIRST_TRACK + rank * THREADS + (0 if thread is None else thread + 1)
 
 
 def _marks(trace: Trace) -> Iterator[Mark]:
@@ -98,7 +103,7 @@ def _marks(trace: Trace) -> Iterator[Mark]:
 
 
 def _of_thread(trace: Trace, thread: Thread) -> Iterator[Mark]:
-    track, order = _track(thread.rank, thread.hart), 0
+    track, order = _track(thread.rank, thread.number), 0
     for call, events in thread.parts():
         if call is not None:
             order += 1
@@ -122,6 +127,14 @@ def _of_thread(trace: Trace, thread: Thread) -> Iterator[Mark]:
             yield Mark(call.leave_ps, order, track, "TYPE_SLICE_END", "", None, False, None, None)
 
 
+def _of_slices(number: int, track: timeline.Track) -> Iterator[Mark]:
+    for order, each in enumerate(track.slices):
+        begin = (each.start_ps, 2 * order, number, "TYPE_SLICE_BEGIN", each.name)
+        yield Mark(*begin, None, False, None, None)
+        end = (each.end_ps, 2 * order + 1, number, "TYPE_SLICE_END", "")
+        yield Mark(*end, None, False, None, None)
+
+
 class _Pen:
     """Writes packets."""
 
@@ -135,19 +148,28 @@ class _Pen:
         packet.track_descriptor.uuid = uuid
         return packet
 
-    def process(self, rank: int, program: str) -> None:
+    def process(self, rank: int) -> None:
         packet = self._descriptor(_track(rank))
         packet.track_descriptor.process.pid = _track(rank)
         packet.track_descriptor.process.process_name = f"rank {rank}"
-        if program:
-            packet.track_descriptor.process.cmdline.append(program)
         self.builder.write_packet(packet)
 
     def thread(self, thread: Thread) -> None:
-        packet = self._descriptor(_track(thread.rank, thread.hart))
+        packet = self._descriptor(_track(thread.rank, thread.number))
         found = packet.track_descriptor.thread
-        found.pid, found.tid = _track(thread.rank), _track(thread.rank, thread.hart)
+        found.pid, found.tid = _track(thread.rank), _track(thread.rank, thread.number)
         found.thread_name = "MPI calls" + (f", hart {thread.hart}" if thread.hart else "")
+        self.builder.write_packet(packet)
+
+    def other(self, number: int, track: timeline.Track) -> None:
+        """A track of an NI's or a link's."""
+        packet = self._descriptor(number)
+        packet.track_descriptor.name = track.name
+        rank = traces.RANK.fullmatch(track.process)
+        if rank is not None:
+            packet.track_descriptor.parent_uuid = _track(int(rank[1]))
+        else:
+            packet.track_descriptor.name = f"{track.process}: {track.name}"
         self.builder.write_packet(packet)
 
     def counter(self, uuid: int, name: str) -> None:
@@ -169,7 +191,10 @@ class _Pen:
             event.name = mark.name
             event.debug_annotations.add(name="ps", uint_value=mark.ps)
         if mark.flow is not None:
-            (event.flow_ids if mark.starts else event.terminating_flow_ids).append(mark.flow)
+            # Older trace processors know the first of these alone; today's take the second.
+            name = "flow_ids" if mark.starts else "terminating_flow_ids"
+            for each in (f"{name}_old", name):
+                getattr(event, each).append(mark.flow)
         if mark.message is not None:
             _annotate(event, trace.messages[mark.message])
         self.builder.write_packet(packet)

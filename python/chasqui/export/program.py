@@ -88,9 +88,9 @@ def _without_messages(trace: Trace) -> str | None:
 
 
 def steps(trace: Trace, thread: Thread) -> Iterator[Step]:
-    """What a thread does, in its order. Those of a rank's first hart begin with the run, and end
-    with the rank; others begin and end with MPI calls."""
-    is_first = thread.hart == 0
+    """What a thread does, in its order. A rank's first begins with the run, and ends with the rank;
+    others begin and end with MPI calls."""
+    is_first = thread.number == 0
     computed_ps = written_ns = 0
     before_ps = 0 if is_first or not thread.calls else thread.calls[0].enter_ps
     for call, events in thread.parts():

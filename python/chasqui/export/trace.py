@@ -13,6 +13,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 from chasqui import messages, timeline
@@ -58,11 +59,12 @@ class Event(NamedTuple):
 
 @dataclass
 class Thread:
-    """A hart's part of a rank."""
+    """A rank's thread that calls MPI: the calls that were made on one hart of its node."""
 
     rank: int
     hart: int
     end_ps: int  # of its rank
+    number: int = 0  # among the rank's, by their first calls
     calls: list[Call] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     enters_ps: list[int] = field(default_factory=list)  # of its calls
@@ -97,8 +99,9 @@ class Trace:
     """The calls and messages of a run directory."""
 
     run: Run
-    threads: list[Thread]
+    threads: list[Thread]  # by rank and number
     messages: list[Message]
+    others: list[timeline.Track]  # what NIs and links did
 
     @property
     def ranks(self) -> int:
@@ -115,9 +118,9 @@ class Trace:
 def read(run: Run) -> Trace:
     """The run's trace. Raises InputError where timeline.json does not hold all calls."""
     _check_run(run)
-    threads = _threads(run)
+    threads, others = _threads(run)
     _check_complete(run, threads)
-    trace = Trace(run, threads, read_messages(run))
+    trace = Trace(run, threads, read_messages(run), others)
     _Events(trace).add()
     for thread in threads:
         thread.events.sort()
@@ -125,15 +128,12 @@ def read(run: Run) -> Trace:
 
 
 def read_messages(run: Run) -> list[Message]:
-    """All messages of which is known where they went, and from a rank to a rank of the job."""
+    """All messages of which is known where they went. Raises InputError where that is no rank."""
     path = run.directory / "messages.parquet"
     found = [each for each in messages.read(path) if each.destination is not None]
     for each in found:
         assert each.destination is not None
-        if (
-            max(each.source, each.destination) >= run.ranks
-            or min(each.source, each.destination) < 0
-        ):
+        if max(each.source, each.destination) >= run.ranks:
             raise damaged(str(path), f"a message of a rank beyond {run.ranks - 1}")
     return found
 
@@ -163,34 +163,43 @@ def send_ps(message: Message) -> int | None:
     return _either(message.ready_ps, message.call_ps)
 
 
-def _threads(run: Run) -> list[Thread]:
+def _threads(run: Run) -> tuple[list[Thread], list[timeline.Track]]:
+    """The ranks' threads, at least one of each, and the tracks of what has none."""
     path = run.directory / timeline.FILE
-    found = {
-        (rank, 0): Thread(rank, 0, each["time_ps"])
-        for rank, each in enumerate(run.summary["ranks"])
-    }
+    ends_ps = [each["time_ps"] for each in run.summary["ranks"]]
+    found: list[list[Thread]] = [[] for _ in ends_ps]
+    others = []
     for track in timeline.read(run.directory).tracks.values():
         process, calls = RANK.fullmatch(track.process), CALLS.fullmatch(track.name)
-        if process is None or calls is None:
-            continue
-        rank = int(process[1])
+        rank = int(process[1]) if process else 0
         if rank >= run.ranks:
             raise damaged(str(path), f"{track.process} is none of the {run.ranks} ranks")
-        end_ps = run.summary["ranks"][rank]["time_ps"]
-        place = (rank, int(calls[1] or 0))
-        thread = found.setdefault(place, Thread(*place, end_ps))
-        thread.calls += [Call(e.name, e.start_ps, e.end_ps, e.returned) for e in track.slices]
-    threads = [found[place] for place in sorted(found)]
-    for thread in threads:
-        thread.calls.sort(key=lambda call: (call.enter_ps, call.leave_ps))
-        thread.enters_ps = [call.enter_ps for call in thread.calls]
-        for before, after in zip(thread.calls, thread.calls[1:], strict=False):
-            if after.enter_ps < before.leave_ps:
-                what = f"{after.name} of rank {thread.rank} begins in its {before.name}"
-                raise damaged(str(path), what)
-        if thread.calls:
-            thread.end_ps = max(thread.end_ps, thread.calls[-1].leave_ps)
-    return threads
+        if process is None or calls is None:
+            others.append(track)
+        elif track.slices:
+            thread = Thread(rank, int(calls[1] or 0), ends_ps[rank])
+            thread.calls = [Call(e.name, e.start_ps, e.end_ps, e.returned) for e in track.slices]
+            found[rank].append(thread)
+    for rank, threads in enumerate(found):
+        for thread in threads:
+            _order(thread, str(path))
+        threads.sort(key=lambda each: (each.enters_ps, each.hart))
+        for number, thread in enumerate(threads):
+            thread.number = number
+        if not threads:
+            threads.append(Thread(rank, 0, ends_ps[rank]))
+    return [thread for threads in found for thread in threads], others
+
+
+def _order(thread: Thread, place: str) -> None:
+    """Puts its calls in the order of time. Raises InputError where one begins in another."""
+    thread.calls.sort(key=lambda call: (call.enter_ps, call.leave_ps))
+    thread.enters_ps = [call.enter_ps for call in thread.calls]
+    for before, after in pairwise(thread.calls):
+        if after.enter_ps < before.leave_ps:
+            what = f"{after.name} of rank {thread.rank} begins in its {before.name}"
+            raise damaged(place, what)
+    thread.end_ps = max(thread.end_ps, thread.calls[-1].leave_ps)
 
 
 def _made(run: Run) -> list[int]:
@@ -245,7 +254,7 @@ class _Events:
         self.left: list[dict[int, tuple[Thread, int]]] = [{} for _ in range(trace.ranks)]
         self.first: list[Thread] = []
         for thread in trace.threads:
-            if thread.hart == 0:
+            if thread.number == 0:
                 self.first.append(thread)
             for number, call in enumerate(thread.calls):
                 self.entered[thread.rank].setdefault(call.enter_ps, (thread, number))
