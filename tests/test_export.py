@@ -238,7 +238,7 @@ def known(place: Path) -> Path:
         [("MPI_Init", 1000, 2000), ("MPI_Recv", 3000, 9000), ("MPI_Send", 10000, 11000),
          ("MPI_Finalize", 13000, 14000)],
     ]  # fmt: skip
-    stages = {
+    stages: dict[str, list[int | None]] = {
         "call_ps": [5000, 10000], "ready_ps": [5500, 10400], "send_return_ps": [6000, 11000],
         "inject_ps": [5600, 10500], "arrive_ps": [6600, 11200], "land_ps": [6700, 11300],
         "receive_call_ps": [3000, 7000], "post_ps": [3100, 7050], "wait_call_ps": [None, 8000],
@@ -391,10 +391,10 @@ def test_an_archive_has_all_calls_and_messages(
     assert all(before <= after for of in times.values() for before, after in pairwise(of))
     assert max(max(of) for of in times.values()) == found["time_ps"]
     for each in found["ranks"]:
-        rank = f"rank {each['rank']}"
-        assert times[rank][0] == 0
-        assert times[rank][-1] == each["time_ps"]
-        made = {name: number for (of, name), number in calls.items() if of == rank}
+        process = f"rank {each['rank']}"
+        assert times[process][0] == 0
+        assert times[process][-1] == each["time_ps"]
+        made = {name: number for (of, name), number in calls.items() if of == process}
         assert made.pop(found["program"]) in (1, 2)
         assert made == {every["name"]: every["count"] for every in each["calls"]}
     assert sends == sent(run)
@@ -475,8 +475,8 @@ def test_a_capture_has_a_packet_a_message(
 def test_tcpdump_reads_a_capture(tmp_path: Path) -> None:
     path, said = export.export(known(tmp_path / "run"), "pcap", None)
     assert said == "2 packets"
-    command = ["tcpdump", "-n", "-e", "--time-stamp-precision=nano", "-tt", "-r", path]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    command = ["tcpdump", "-n", "-e", "--time-stamp-precision=nano", "-tt", "-r"]
+    done = subprocess.run([*command, path], capture_output=True, text=True, check=True)
     first, second = [line for line in done.stdout.splitlines() if "ethertype" in line]
     assert first.startswith("0.000005600 02:00:00:00:00:00 > 02:00:00:00:00:01")
     assert second.startswith("0.000010500 02:00:00:00:00:01 > 02:00:00:00:00:00")

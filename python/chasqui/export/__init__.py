@@ -6,7 +6,6 @@ which messages stand in the calls that send and receive them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,33 +37,20 @@ class Format:
     write: Callable[[Run, Path, Path], str]  # to the second; it will be at the third
 
 
-def _smpi_ti_is_own(path: Path) -> bool:
-    names = [each.name for each in path.iterdir()]
-    files = [name for name in names if re.fullmatch(r"rank-\d+\.txt", name)]
-    own = place.begins((smpi_ti.LIST, b""), *((name, smpi_ti.BEGINNING) for name in files))
-    return bool(files) and own(path)
-
-
-def _otf2_is_own(path: Path) -> bool:
-    names = {each.name for each in path.iterdir()}
-    of_archive = {otf2_archive.ANCHOR, f"{otf2_archive.NAME}.def", otf2_archive.NAME}
-    return otf2_archive.ANCHOR in names <= of_archive and otf2_archive.is_own(path)
-
-
 FORMATS = {
     "otf2": Format(
-        "for Vampir, Scalasca, Score-P's tools: a folder; needs the package otf2",
-        "export-otf2", True, _otf2_is_own,
+        "for Vampir, Scalasca, Score-P's tools: a folder (package otf2)",
+        "export-otf2", True, otf2_archive.is_own,
         lambda run, path, _: otf2_archive.write(trace.read(run), path),
     ),
     "goal": Format(
         "for LogGOPSim: a schedule of computation and messages",
-        "export.goal", False, place.begins(("", goal.BEGINNING)),
+        "export.goal", False, goal.is_own,
         lambda run, path, _: goal.write(trace.read(run), path),
     ),
     "smpi-ti": Format(
         "for `smpirun -replay` of SimGrid: a folder with a file a rank",
-        "export-smpi-ti", True, _smpi_ti_is_own,
+        "export-smpi-ti", True, smpi_ti.is_own,
         lambda run, path, at: smpi_ti.write(trace.read(run), path, at),
     ),
     "pcap": Format(
@@ -73,13 +59,13 @@ FORMATS = {
         lambda run, path, _: pcap.write(run, path),
     ),
     "perfetto": Format(
-        "for ui.perfetto.dev: more than timeline.json has; needs the package perfetto",
+        "for ui.perfetto.dev: more than timeline.json (package perfetto)",
         "export.pftrace", False, perfetto_trace.is_own,
         lambda run, path, _: perfetto_trace.write(trace.read(run), path),
     ),
     "csv": Format(
         "tables of messages and calls: a folder",
-        "export-csv", True, place.begins(*tables.BEGINNINGS.items()),
+        "export-csv", True, tables.is_own,
         lambda run, path, _: tables.write(trace.read(run), path),
     ),
 }  # fmt: skip

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TextIO
 
-from chasqui.export import program
+from chasqui.export import place, program
 from chasqui.export.program import Do, Step, Tags
 from chasqui.export.trace import Thread, Trace
 
@@ -31,6 +31,11 @@ def write(trace: Trace, path: Path) -> str:
             block.finish()
             out.write("}\n")
     return f"{trace.ranks} ranks, {len(trace.messages):,} messages"
+
+
+def is_own(path: Path) -> bool:
+    """Whether this wrote the file."""
+    return place.begins(path, BEGINNING)
 
 
 class _Rank:

@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from chasqui.errors import InputError
+from chasqui.errors import InputError, LostError
 from chasqui.export import trace as traces
 from chasqui.export.trace import Event, Thread, Trace
 
@@ -43,12 +43,20 @@ def library() -> Any:
 
 
 def write(trace: Trace, path: Path) -> str:
-    archive = _Archive(library(), trace, path)
-    return archive.write()
+    otf2 = library()
+    from _otf2.ErrorCodes import Error
+
+    try:
+        return _Archive(otf2, trace, path).write()
+    except Error as error:
+        raise LostError(f"the archive could not be written: {error}") from None
 
 
 def is_own(path: Path) -> bool:
-    """Whether this wrote the archive in the folder."""
+    """Whether this wrote the archive in the folder, and there is nothing else."""
+    names = {each.name for each in path.iterdir()}
+    if not ANCHOR in names <= {ANCHOR, f"{NAME}.def", NAME}:
+        return False
     text = (path / ANCHOR).read_bytes()
     return b"OTF2" in text[:16] and CREATOR.encode() in text
 

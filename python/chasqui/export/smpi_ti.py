@@ -7,11 +7,12 @@ MPI_BYTE, which is datatype 6 there.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from chasqui.errors import InputError
-from chasqui.export import program
+from chasqui.export import place, program
 from chasqui.export.program import Do, Step, Tags
 from chasqui.export.trace import Thread, Trace
 
@@ -20,8 +21,8 @@ LIST = "trace.txt"
 BYTE = 6
 
 
-def write(trace: Trace, path: Path, place: Path) -> str:
-    """Into the folder `path`, which will be at `place`: the list has absolute names, because
+def write(trace: Trace, path: Path, at: Path) -> str:
+    """Into the folder `path`, which will be at `at`: the list has absolute names, because
     `smpirun` takes others from where it is called."""
     program.check(trace)
     tags = Tags(trace)
@@ -35,8 +36,14 @@ def write(trace: Trace, path: Path, place: Path) -> str:
         with (path / name(rank)).open("w", encoding="ascii") as out:
             out.write(BEGINNING.decode())
             out.writelines(f"{rank} {line}\n" for line in _actions(trace, tags, threads[0]))
-    (path / LIST).write_text("".join(f"{place / name(rank)}\n" for rank in range(trace.ranks)))
+    (path / LIST).write_text("".join(f"{at / name(rank)}\n" for rank in range(trace.ranks)))
     return f"{trace.ranks} ranks, {len(trace.messages):,} messages"
+
+
+def is_own(path: Path) -> bool:
+    """Whether this wrote the folder."""
+    of_ranks = {each.name for each in path.iterdir() if re.fullmatch(r"rank-\d+\.txt", each.name)}
+    return bool(of_ranks) and place.holds(path, {LIST: b"", **dict.fromkeys(of_ranks, BEGINNING)})
 
 
 def name(rank: int) -> str:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+from chasqui.export import place
 from chasqui.export import trace as traces
 from chasqui.export.trace import Trace
 from chasqui.messages import NAMES, STAGES
@@ -26,6 +27,11 @@ def write(trace: Trace, path: Path) -> str:
     calls = _calls(trace)
     _write(calls, path / CALLS)
     return f"{len(trace.messages):,} messages, {len(calls['rank']):,} calls"
+
+
+def is_own(path: Path) -> bool:
+    """Whether this wrote the folder."""
+    return place.holds(path, BEGINNINGS)
 
 
 def header(names: tuple[str, ...]) -> bytes:
