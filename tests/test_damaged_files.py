@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from conftest import Compiler, Run
 
-from chasqui import files, messages, profile, timeline
+from chasqui import export, files, messages, profile, timeline
 from chasqui.errors import InputError
 
 pytestmark = pytest.mark.core
@@ -141,6 +141,29 @@ def test_random_damage_is_said_or_shown(
     assert len(said) > CASES / 10
     places = (str(tmp_path), "rank 0: ", "the timeline is empty", "--window")
     assert [each for each in said if not each.startswith(places) or "\n" in each] == []
+
+
+def test_exports_of_random_damage_are_said_or_made(directory: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(directory, run)
+    said: list[str] = []
+    for name in (timeline.FILE, "summary.json"):
+        whole = (directory / name).read_text()
+        for case in range(CASES // 10):
+            dice = random.Random(SEED * CASES + case)
+            (run / name).write_text(json.dumps(damaged_value(dice, json.loads(whole))))
+            try:
+                export.export(
+                    run, dice.choice(("goal", "smpi-ti", "csv")), tmp_path / f"{name}-{case}"
+                )
+            except InputError as error:
+                said.append(str(error))
+            except BaseException:
+                print(f"SEED={SEED}, case {case} of {name}")
+                raise
+        (run / name).write_text(whole)
+    assert said
+    assert not [each for each in said if "\n" in each]
 
 
 def test_damaged_messages_are_said(directory: Path, tmp_path: Path) -> None:

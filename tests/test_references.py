@@ -19,6 +19,7 @@ IMPLEMENTED = re.compile(r"\bimpl\b[^{;]*?\b([A-Z]\w*)(?:<[^{]*>)?\s*(?:where[^{
 FOREIGN = ("runs/", "build/", "results/", "target/")
 FOREIGN_FILES = {
     "resolved.toml", "histogram.csv", "results.csv", "picture.svg", "report.txt",
+    "calls.csv", "messages.csv", "trace.txt",
     "mpif.h", "omp.h", "dtpoolsconf.h", "mpitestconf.h", "IMB_reduce_scatter.c",
 }  # fmt: skip
 # A function, constant or type; a field or a macro's parameter; a variant of an enum.

@@ -30,6 +30,7 @@ COMMANDS = {
     "profile": ("profile", "Show where the cycles of a run went (run --profile)."),
     "timeline": ("timeline", "Draw the timeline of a run."),
     "report": ("report", "Make one HTML file that shows runs, an experiment, or a sweep."),
+    "export": ("export", "Write a run as a trace for another tool: OTF2, GOAL, pcap and others."),
     "logp": ("logp", "Measure a machine's LogGP figures: L, o, g, G."),
     "experiment": ("experiment", "Carry out experiments about the machines: tables, pictures."),
     "fidelity": ("fidelity", "Lay the documents' figures beside ours: ratio, verdict, reason."),
