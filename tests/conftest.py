@@ -32,6 +32,11 @@ NEEDS = {
     ),
     "browser": ("no Chromium or no playwright", browser.IS_HERE),
     "perfetto": ("no trace processor of Perfetto: make perfetto", trace_processor.IS_HERE),
+    # What reads exported traces.
+    "otf2_print": ("no otf2-print", shutil.which("otf2-print") is not None),
+    "smpirun": ("no smpirun", shutil.which("smpirun") is not None),
+    "tcpdump": ("no tcpdump", shutil.which("tcpdump") is not None),
+    "loggopsim": ("no LogGOPSim", shutil.which("txt2bin") is not None),
 }
 _left_out: dict[str, int] = {}
 

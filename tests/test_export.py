@@ -8,7 +8,6 @@ Use this when a format, or what a trace is made of, changes. Who repeats a run n
 from __future__ import annotations
 
 import csv
-import importlib.util
 import json
 import re
 import shutil
@@ -50,15 +49,6 @@ WHOLE = ("voyager", "loggp", "netcache", "shared", "threads")  # which others ca
 ANY = (*WHOLE, "deadlock")
 FILES = ("goal", "pcap", "perfetto")
 LIBRARIES = {"otf2": "otf2", "perfetto": "perfetto"}  # a format's package
-
-needs_otf2 = pytest.mark.skipif(
-    importlib.util.find_spec("otf2") is None, reason="no package otf2: pip install otf2"
-)
-
-
-def needs(tool: str, package: str) -> pytest.MarkDecorator:
-    return pytest.mark.skipif(shutil.which(tool) is None, reason=f"no {tool} ({package})")
-
 
 def run_of(place: Path, compile_c: Compiler, name: str) -> Path:
     machine, ranks, more, words = RUNS[name]
@@ -128,7 +118,7 @@ def test_a_schedule_has_all_messages_and_all_computation(
 
 
 @pytest.mark.core
-@needs("txt2bin", "LogGOPSim")
+@pytest.mark.loggopsim
 @pytest.mark.parametrize("name", WHOLE)
 def test_loggopsim_carries_a_schedule_out(
     runs: Callable[[str], Path], tmp_path: Path, name: str
@@ -144,7 +134,7 @@ def test_loggopsim_carries_a_schedule_out(
 
 
 @pytest.mark.core
-@needs("txt2bin", "LogGOPSim")
+@pytest.mark.loggopsim
 @pytest.mark.parametrize("name", ["ring", "heat -n 16 -t 2", "cg -g 8 -i 3"])
 def test_loggopsim_takes_as_long_as_loggp(
     chasqui: Run, examples: Path, tmp_path: Path, name: str
@@ -202,7 +192,7 @@ PLATFORM = """\
 
 
 @pytest.mark.core
-@needs("smpirun", "Debian: libsimgrid-dev")
+@pytest.mark.smpirun
 @pytest.mark.parametrize("name", [each for each in WHOLE if each != "threads"])
 def test_smpi_replays_a_trace(runs: Callable[[str], Path], tmp_path: Path, name: str) -> None:
     run = runs(name)
@@ -345,7 +335,6 @@ def test_an_interpreter_that_finds_nothing_is_no_test(tmp_path: Path) -> None:
 
 
 @pytest.mark.core
-@needs_otf2
 @pytest.mark.parametrize("name", ANY)
 def test_an_archive_has_all_calls_and_messages(
     runs: Callable[[str], Path], tmp_path: Path, name: str
@@ -402,8 +391,7 @@ def test_an_archive_has_all_calls_and_messages(
 
 
 @pytest.mark.core
-@needs_otf2
-@needs("otf2-print", "Debian: otf2-tools")
+@pytest.mark.otf2_print
 def test_otf2_print_reads_an_archive(runs: Callable[[str], Path], tmp_path: Path) -> None:
     run = runs("voyager")
     folder, _ = export.export(run, "otf2", tmp_path / "archive")
@@ -416,7 +404,6 @@ def test_otf2_print_reads_an_archive(runs: Callable[[str], Path], tmp_path: Path
     assert {"MPI_COMM_WORLD", "MPI_COMM_WORLD: collectives"} < set(of_communicators)
 
 
-@needs_otf2
 def test_calls_have_the_roles_that_tools_show() -> None:
     from chasqui.export.otf2_archive import role_of
 
@@ -449,7 +436,8 @@ def packets(path: Path) -> Iterator[tuple[int, int, bytes]]:
 def test_a_capture_has_a_packet_a_message(
     runs: Callable[[str], Path], tmp_path: Path, name: str
 ) -> None:
-    dpkt = pytest.importorskip("dpkt", reason="no package dpkt")
+    import dpkt
+
     run = runs(name)
     path, _ = export.export(run, "pcap", tmp_path / "a.pcap")
     with path.open("rb") as file:
@@ -471,7 +459,7 @@ def test_a_capture_has_a_packet_a_message(
     assert pairs == sent(run)
 
 
-@needs("tcpdump", "Debian: tcpdump")
+@pytest.mark.tcpdump
 def test_tcpdump_reads_a_capture(tmp_path: Path) -> None:
     path, said = export.export(known(tmp_path / "run"), "pcap", None)
     assert said == "2 packets"
@@ -627,8 +615,6 @@ def test_collectives_of_the_nis_are_not_left_out_silently(
 
 @pytest.mark.parametrize("to", list(export.FORMATS))
 def test_only_an_export_is_replaced(tmp_path: Path, to: str) -> None:
-    if to in LIBRARIES:
-        pytest.importorskip(LIBRARIES[to])
     run = known(tmp_path / "run")
     for other in ("notes.txt", "empty", "folder"):
         (tmp_path / "folder").mkdir(exist_ok=True)

@@ -383,7 +383,8 @@ def test_two_commands_do_not_work_on_one_sweep(tmp_path: Path) -> None:
 
 
 def test_another_table_reader_has_the_same(fake_core: FakeCore, tmp_path: Path) -> None:
-    duckdb = pytest.importorskip("duckdb")
+    import duckdb
+
     every = found(Axes(["loggp"], [2, 4], {"ni.L": ["1 us"]}))
     table = store.table(every, {each.key: Row(FIGURES, "runs/r") for each in every})
     store.write_table(tmp_path / store.RESULTS, table)

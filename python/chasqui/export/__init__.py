@@ -71,10 +71,10 @@ FORMATS = {
 }  # fmt: skip
 
 
-# Those whose library need not be there.
-LIBRARIES: dict[str, Callable[[], object]] = {
-    "otf2": otf2_archive.library,
-    "perfetto": perfetto_trace.library,
+# Those whose package need not be there.
+PACKAGES: dict[str, Callable[[], object]] = {
+    "otf2": otf2_archive.package,
+    "perfetto": perfetto_trace.package,
 }
 
 
@@ -83,8 +83,8 @@ def export(directory: Path, to: str, out: Path | None) -> tuple[Path, str]:
     what it needs is missing, or something else is there."""
     from chasqui.report import data
 
-    if to in LIBRARIES:
-        LIBRARIES[to]()
+    if to in PACKAGES:
+        PACKAGES[to]()
     form = FORMATS[to]
     run = data.read(directory)
     path = directory / form.default if out is None else out

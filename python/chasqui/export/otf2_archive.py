@@ -31,7 +31,7 @@ ROLES = (
 )
 
 
-def library() -> Any:
+def package() -> Any:
     try:
         import otf2
     except ImportError:
@@ -43,7 +43,7 @@ def library() -> Any:
 
 
 def write(trace: Trace, path: Path) -> str:
-    otf2 = library()
+    otf2 = package()
     from _otf2.ErrorCodes import Error
 
     try:

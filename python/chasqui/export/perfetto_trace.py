@@ -38,7 +38,7 @@ class Mark(NamedTuple):
     value: int | None  # of a counter
 
 
-def library() -> Any:
+def package() -> Any:
     try:
         from perfetto.protos.perfetto.trace import perfetto_trace_pb2
         from perfetto.trace_builder import proto_builder
@@ -52,7 +52,7 @@ def library() -> Any:
 
 
 def write(trace: Trace, path: Path) -> str:
-    protocol, builder = library()
+    protocol, builder = package()
     with path.open("wb") as out:
         pen = _Pen(protocol, builder.StreamingTraceProtoBuilder(out))
         for rank in range(trace.ranks):
@@ -75,7 +75,7 @@ def is_own(path: Path) -> bool:
     """Whether this wrote the file: it begins as no other trace does."""
     import io
 
-    protocol, builder = library()
+    protocol, builder = package()
     begins = io.BytesIO()
     _Pen(protocol, builder.StreamingTraceProtoBuilder(begins)).process(0)
     expected = begins.getvalue()
