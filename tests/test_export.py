@@ -50,6 +50,7 @@ ANY = (*WHOLE, "deadlock")
 FILES = ("goal", "pcap", "perfetto")
 LIBRARIES = {"otf2": "otf2", "perfetto": "perfetto"}  # a format's package
 
+
 def run_of(place: Path, compile_c: Compiler, name: str) -> Path:
     machine, ranks, more, words = RUNS[name]
     text, flags = (THREADS, ["-pthread"]) if name == "threads" else (TEXT, [])
