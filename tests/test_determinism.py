@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
@@ -147,6 +147,29 @@ def differences(one: Path, other: Path, options: list[str]) -> list[str]:
     assert starts == {start for start in starts for name in others if name.startswith(start)}
     names = (a.keys() | b.keys()) - others
     return sorted(name for name in names if a.get(name) != b.get(name))
+
+
+# How a run is simulated otherwise: with what is to make no difference.
+OTHERWISE = {
+    "two": ["--threads", "2"],
+    "windows": ["--set", "check.window=1 us"],
+    "spinning": ["--set", "check.spin_skip=false"],
+}
+
+
+def check_same(
+    directory: Path,
+    options: Sequence[str],
+    program: Sequence[str | Path],
+    otherwise: Mapping[str, list[str]] = OTHERWISE,
+) -> None:
+    """A program's results are the same bits on one host thread and in each of these ways."""
+    for name, how in {"one": ["--threads", "1"], **otherwise}.items():
+        words = [*options, *how, "--", *map(str, program)]
+        done = command("run", "-q", "--out", name, *words, directory=directory)
+        assert done.returncode == 0, done.stdout + done.stderr
+        found = differences(directory / "one", directory / name, [*how, "--threads"])
+        assert found in ([], ["resolved.toml"]), name
 
 
 def check(

@@ -13,7 +13,7 @@ import pages
 import pytest
 from conftest import ROOT, Compiler, Run
 from simulated import SWEEP, command, in_turn
-from test_determinism import differences
+from test_determinism import check_same
 
 from chasqui.experiment import running
 
@@ -181,19 +181,8 @@ def test_windows_of_any_length_turn(chasqui: Run, examples: Path, window: str, s
 def test_results_do_not_depend_on_how_it_is_simulated(compile_c: Compiler, tmp_path: Path) -> None:
     """As of other machines, among which `make sweep` has this one."""
     program = compile_c("schedule", (ROOT / "tests" / "mpinp" / "schedule.c").read_text())
-    variations = {
-        "one": ["--threads", "1"],
-        "two": ["--threads", "2"],
-        "windows": ["--set", "check.window=1 us"],
-        "spinning": ["--set", "check.spin_skip=false"],
-    }
-    for name, options in variations.items():
-        words = ["-np", "4", "--machine", "mpinp/bip", *SHARED, *options, "--", str(program)]
-        done = command("run", "-q", "--out", name, *words, "21", "30", "20000", directory=tmp_path)
-        assert done.returncode == 0, done.stderr
-    for name, options in variations.items():
-        found = differences(tmp_path / "one", tmp_path / name, [*options, "--threads"])
-        assert found in ([], ["resolved.toml"]), name
+    options = ["-np", "4", "--machine", "mpinp/bip", *SHARED]
+    check_same(tmp_path, options, [program, "21", "30", "20000"])
 
 
 WHOLE = ("mpinp/latency", "mpinp/life")  # they take seconds

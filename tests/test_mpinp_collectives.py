@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Compiler
 from simulated import SWEEP, command, in_turn
-from test_determinism import differences
+from test_determinism import check_same
 from test_mpinp_mcp import MACHINE, TINY, shared
 
 pytestmark = pytest.mark.core
@@ -305,20 +305,13 @@ def test_results_do_not_depend_on_how_it_is_simulated(
     compile_c: Compiler, mixture: Path, tmp_path: Path
 ) -> None:
     variations = {
-        "one": ["--threads", "1"],
         "two": ["--threads", "2"],
         "four": ["--threads", "4"],
         "windows": ["--set", "check.window=200 ns"],
         "spinning": ["--set", "check.spin_skip=false"],
     }
     program = [mixture, str(SEED + 3), "12"] if SWEEP else [compile_c("which", WHICH)]
-    for name, options in variations.items():
-        words = ["-np", "3", *MACHINE, *options, "--", *map(str, program)]
-        done = command("run", "-q", "--out", name, *words, directory=tmp_path)
-        assert done.returncode == 0, done.stdout + done.stderr
-    for name, options in variations.items():
-        found = differences(tmp_path / "one", tmp_path / name, [*options, "--threads"])
-        assert found in ([], ["resolved.toml"]), name
+    check_same(tmp_path, ["-np", "3", *MACHINE], program, variations)
 
 
 # What rank 2 of 4 does, while the others are in a reduction; and what is said.

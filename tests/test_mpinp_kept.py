@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Compiler, Run
 from simulated import SWEEP, command, in_turn
-from test_determinism import differences
+from test_determinism import check_same
 from test_mpinp_mcp import INCLUDE, PLACE, SEED, shared
 
 pytestmark = pytest.mark.core
@@ -142,19 +142,7 @@ def test_results_do_not_depend_on_how_it_is_simulated(compile_c: Compiler, tmp_p
     program = compile_c("schedule", (PLACE / "schedule.c").read_text())
     common = ["-np", "4", "--machine", "mpinp/nic-tlb", *shared(2), *FEW]
     common += ["--set", "mpinp.shared.entry_pages=2"]
-    variations = {
-        "one": ["--threads", "1"],
-        "two": ["--threads", "2"],
-        "windows": ["--set", "check.window=1 us"],
-        "spinning": ["--set", "check.spin_skip=false"],
-    }
-    for name, options in variations.items():
-        words = [*common, *options, "--", str(program), str(SEED + 23), "30", "20000"]
-        done = command("run", "-q", "--out", name, *words, directory=tmp_path)
-        assert done.returncode == 0, done.stdout + done.stderr
-    for name, options in variations.items():
-        found = differences(tmp_path / "one", tmp_path / name, [*options, "--threads"])
-        assert found in ([], ["resolved.toml"]), name
+    check_same(tmp_path, common, [program, str(SEED + 23), "30", "20000"])
 
 
 @pytest.mark.parametrize("machine", VARIANTS if SWEEP else VARIANTS[:1])

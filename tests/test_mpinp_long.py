@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Compiler
 from simulated import SWEEP, command, in_turn
-from test_determinism import differences
+from test_determinism import check_same
 from test_mpinp_mcp import PLACE, shared
 
 pytestmark = pytest.mark.core
@@ -237,25 +237,11 @@ def test_what_is_not_to_be_written_is_not(
     assert "received" not in done.stdout
 
 
-VARIATIONS = {
-    "two": ["--threads", "2"],
-    "windows": ["--set", "check.window=1 us"],
-    "spinning": ["--set", "check.spin_skip=false"],
-}
-
-
 def test_results_do_not_depend_on_how_it_is_simulated(compile_c: Compiler, tmp_path: Path) -> None:
     program = compile_c("long", (PLACE / "long.c").read_text())
     common = ["-np", "4", "--machine", "mpinp/bip", *shared(2)]
     common += ["--set", "mpinp.shared.pages=256", "--set", "mpinp.shared.entry_pages=1"]
-    variations = {"one": ["--threads", "1"]} | VARIATIONS
-    for name, options in variations.items():
-        words = [*common, *options, "--", str(program), "many", "2", "9000"]
-        done = command("run", "-q", "--out", name, *words, directory=tmp_path)
-        assert done.returncode == 0, done.stderr
-    for name, options in variations.items():
-        found = differences(tmp_path / "one", tmp_path / name, [*options, "--threads"])
-        assert found in ([], ["resolved.toml"]), name
+    check_same(tmp_path, common, [program, "many", "2", "9000"])
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Compiler
 from simulated import EXAMPLES, SWEEP, WORKLOADS, command, in_turn
-from test_determinism import differences
+from test_determinism import check_same
 
 from chasqui import messages
 
@@ -201,14 +201,8 @@ def test_results_do_not_depend_on_how_it_is_simulated(
     machine = MACHINE if image == "mcp" else ["--machine", "mpinp/bip"]
     common = ["-np", "4", *machine, *shared(2)]
     names = [name for each, name in in_turn(["mcp", "bip"], VARIATIONS) if each == image]
-    variations = {"one": ["--threads", "1"]} | {name: VARIATIONS[name] for name in names}
-    for name, options in variations.items():
-        words = [*common, *options, "--", str(program), str(SEED + 21), "30", "20000"]
-        done = command("run", "-q", "--out", name, *words, directory=tmp_path)
-        assert done.returncode == 0, done.stdout + done.stderr
-    for name, options in variations.items():
-        found = differences(tmp_path / "one", tmp_path / name, [*options, "--threads"])
-        assert found in ([], ["resolved.toml"]), name
+    variations = {name: VARIATIONS[name] for name in names}
+    check_same(tmp_path, common, [program, str(SEED + 21), "30", "20000"], variations)
 
 
 @pytest.mark.parametrize(

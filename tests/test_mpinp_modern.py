@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Compiler, Run
 from simulated import EXAMPLES, SHORTER, SWEEP, command
-from test_determinism import differences
+from test_determinism import check_same
 
 pytestmark = pytest.mark.core
 
@@ -64,19 +64,8 @@ def test_results_do_not_depend_on_how_it_is_simulated(
     compile_c: Compiler, tmp_path: Path, column: str
 ) -> None:
     program = compile_c("schedule", SCHEDULE)
-    variations = {
-        "one": ["--threads", "1"],
-        "two": ["--threads", "2"],
-        "windows": ["--set", "check.window=1 us"],
-        "spinning": ["--set", "check.spin_skip=false"],
-    }
-    for name, options in variations.items():
-        words = ["-np", "4", "-m", f"mpinp-modern/{column}", *SHARED, *options, "--", str(program)]
-        done = command("run", "-q", "--out", name, *words, "21", "20", "20000", directory=tmp_path)
-        assert done.returncode == 0, done.stderr
-    for name, options in variations.items():
-        found = differences(tmp_path / "one", tmp_path / name, [*options, "--threads"])
-        assert found in ([], ["resolved.toml"]), name
+    options = ["-np", "4", "-m", f"mpinp-modern/{column}", *SHARED]
+    check_same(tmp_path, options, [program, "21", "20", "20000"])
 
 
 MIXED = (ROOT / "tests" / "mpinp" / "mixed.c").read_text()

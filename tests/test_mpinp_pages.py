@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import Compiler
 from simulated import SWEEP, command, in_turn
-from test_determinism import differences
+from test_determinism import check_same
 from test_mpinp_mcp import INCLUDE, MACHINE, PLACE, shared
 
 pytestmark = pytest.mark.core
@@ -86,15 +86,9 @@ def test_results_do_not_depend_on_how_it_is_simulated(
     common = ["-np", "4", *MACHINE, *shared(2), "--set", f"mpinp.shared.entry_pages={entry}"]
     common += ["--set", "mpinp.shared.pages=256"]
     names = [name for each, name in in_turn(["1", "4"], VARIATIONS) if each == entry]
-    variations = {"one": ["--threads", "1"]} | {name: VARIATIONS[name] for name in names}
+    variations = {name: VARIATIONS[name] for name in names}
     longest = "20000" if SWEEP else "5001"
-    for name, options in variations.items():
-        words = [*common, *options, "--", str(program), longest]
-        done = command("run", "-q", "--out", name, *words, directory=tmp_path)
-        assert done.returncode == 0, done.stderr
-    for name, options in variations.items():
-        found = differences(tmp_path / "one", tmp_path / name, [*options, "--threads"])
-        assert found in ([], ["resolved.toml"]), name
+    check_same(tmp_path, common, [program, longest], variations)
 
 
 @pytest.mark.parametrize(
