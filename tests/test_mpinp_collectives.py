@@ -310,7 +310,8 @@ def test_results_do_not_depend_on_how_it_is_simulated(
         "windows": ["--set", "check.window=200 ns"],
         "spinning": ["--set", "check.spin_skip=false"],
     }
-    program = [mixture, str(SEED + 3), "12"] if SWEEP else [compile_c("which", WHICH)]
+    swept: list[str | Path] = [mixture, str(SEED + 3), "12"]
+    program = swept if SWEEP else [compile_c("which", WHICH)]
     check_same(tmp_path, ["-np", "3", *MACHINE], program, variations)
 
 

@@ -379,7 +379,14 @@ def test_two_commands_do_not_work_on_one_sweep(tmp_path: Path) -> None:
         ):
             pass
         assert (tmp_path / store.AT_WORK).exists()
-    assert not (tmp_path / store.AT_WORK).exists()
+        # A command that was told to stop has its runs see it, and waits for them.
+        (tmp_path / store.AT_WORK).unlink()
+        with pytest.raises(InputError, match="another"), store.at_work(tmp_path):
+            pass
+        assert not (tmp_path / store.AT_WORK).exists()
+    with store.at_work(tmp_path) as marker:
+        assert marker.exists()
+    assert not marker.exists()
 
 
 def test_another_table_reader_has_the_same(fake_core: FakeCore, tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ pub(crate) fn quantity<T: Quantity>(
 }
 
 /// Half of what the disks have free on which results and the programs' files are, and no more than
-/// [`OUTPUT_BYTES_MAX`]. A disk that is full, or can't be written to, is filled by nobody.
+/// [`OUTPUT_BYTES_MAX`]. A disk that is full, or can't be written to, is not filled by a run.
 fn output_bytes_allowed(results: &Path) -> u64 {
     let there = results.ancestors().find(|above| above.exists());
     let free = [there, Some(Path::new("."))].into_iter().flatten().filter_map(free_bytes);

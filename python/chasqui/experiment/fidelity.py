@@ -462,8 +462,8 @@ letter alone came later. |
 ordering: the share of the points at which it must hold, where the document says "nearly"; *-*: \
 all. |
 | ours | What we measured; a second figure, and when, where the document's own was measured on \
-something else; of an ordering, at how many of the points (sizes, programs or settings) that show \
-a difference it holds. |
+something else, or at another pace; of an ordering, at how many of the points (sizes, programs or \
+settings) that show a difference it holds. |
 | ratio | Ours divided by the document's; *within*: ours lies in the document's range; \
 if it lies outside, the nearer end is what it is divided by. |
 | verdict | *agrees*: within the tolerance. *given*: by what the program, or a parameter, is: no \

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 SPEC, RUNS, RESULTS, AT_WORK = "sweep.json", "runs", "results.parquet", ".running"
+LOCK = ".lock"  # stays: who has opened a file that is removed would hold the lock of none
 SWEEP = "`chasqui sweep`"
 # Of a point: its name, and a number where that was taken.
 RUN_NAME = re.compile(rf".*-[0-9a-f]{{{KEY_SHOWN}}}(-\d+)?")
@@ -134,13 +135,13 @@ def remove_unfinished(directory: Path, rows_of_now: Iterable[Row] = ()) -> None:
 
 @contextlib.contextmanager
 def at_work(directory: Path) -> Iterator[Path]:
-    """A file that is there as long as the command is: workers look at it. Raises InputError where
-    another command is at work on the sweep."""
-    path = directory / AT_WORK
+    """A file that is there as long as runs may go on: workers look at it. Raises InputError where
+    another command is at work on the sweep, if only until its runs have stopped."""
+    path, lock = directory / AT_WORK, directory / LOCK
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o666)
+        descriptor = os.open(lock, os.O_WRONLY | os.O_CREAT, 0o666)
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from None
+        raise InputError(f"{lock}: {error.strerror}") from None
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -149,6 +150,7 @@ def at_work(directory: Path) -> Iterator[Path]:
                 raise
             raise InputError(f"{directory}: another `chasqui sweep` is at work there") from None
         try:
+            path.touch()
             yield path
         finally:
             path.unlink(missing_ok=True)

@@ -283,8 +283,11 @@ impl Call<'_> {
             return Err(Errno::EINVAL.into());
         }
         let spot = self.changeable(AT_FDCWD as u64, path, true)?;
-        if spot.metadata()?.is_dir() {
-            return Err(Errno::EISDIR.into());
+        // What is opened may hear of it, even if it is no file.
+        match spot.metadata()? {
+            metadata if metadata.is_dir() => return Err(Errno::EISDIR.into()),
+            metadata if !metadata.is_file() => return Err(Errno::EACCES.into()),
+            _ => (),
         }
         open_file(&self.process.paths.mounts, &spot, options(0).write(true))?.set_len(bytes)?;
         Ok(0)
