@@ -613,9 +613,9 @@ CLAIMS = (
         points=rises,
         reason="With a small r messages come long before their receives, and the library must keep "
         "and find them, which may take longer than to wait for them a little. And `spectral`'s run "
-        "time moves by some per cent, either way, from one r to the next. (Each has a knee: "
+        "time moves by some per cent, either way, from one r to the next. Each has a knee: "
         "`netcache/ratio` finds it as the r at which the last message comes as late as the "
-        "shortest run ends.)",
+        "shortest run ends.",
     ),
     Open(
         row="D",
