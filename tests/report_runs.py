@@ -13,7 +13,7 @@ import pyarrow
 import pyarrow.parquet
 
 from chasqui.messages import STAGES
-from chasqui.sweep import store
+from chasqui.sweeping import store
 
 # From each stage to the next that a message has, at most [ps]: as random as times can be.
 STEPS_PS = {

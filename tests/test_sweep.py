@@ -27,9 +27,9 @@ from simulated import command
 from chasqui import report, simulation
 from chasqui.cli import invoke
 from chasqui.errors import InputError
-from chasqui.sweep import points, store, whole
-from chasqui.sweep.points import Axes, Point
-from chasqui.sweep.store import Row
+from chasqui.sweeping import points, store, whole
+from chasqui.sweeping.points import Axes, Point
+from chasqui.sweeping.store import Row
 
 LIMIT_S = 200
 

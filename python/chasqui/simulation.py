@@ -103,6 +103,7 @@ class Job:
     ranks_per_node: int | None = None  # None: as the machine has it, which is 1 but on cell
     map_by: str = "slot"  # how ranks come to nodes: slot or node
     sandbox: Sandbox = SANDBOX
+    is_command: bool = True  # a command's: it ends when nothing reads what that prints any more
 
 
 @dataclass
@@ -207,8 +208,9 @@ class Watch:
     to a thread, which runs as long as the core doesn't hold the interpreter's lock.
     """
 
-    def __init__(self, show: bool) -> None:
+    def __init__(self, show: bool, is_command: bool = True) -> None:
         self.show = show and terminal_width() > 0
+        self.is_command = is_command
         self.signal: int | None = None  # that asked to stop
         self.started = time.monotonic()
         self.shown = False
@@ -221,7 +223,7 @@ class Watch:
             now = json.loads(report)
             if not now["within_line"]:
                 self._print(now)
-        return self.signal or unread()
+        return self.signal or (unread() if self.is_command else None)
 
     def _print(self, now: Mapping[str, Any]) -> None:
         note = "  stopping" if self.signal else ""
@@ -260,9 +262,12 @@ class Watch:
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
-        """Takes signals while the core runs."""
+        """Takes signals while the core runs: in the main thread, which alone gets them."""
         import _thread
 
+        if not stopping.is_heard():
+            yield
+            return
         read_end, write_end = os.pipe()
         os.set_blocking(write_end, False)
         handlers = {
@@ -305,7 +310,7 @@ def execute(job: Job) -> Result:
 
 
 def _execute(job: Job, directory: Path) -> Result:
-    watch = Watch(job.progress)
+    watch = Watch(job.progress, job.is_command)
     request = _request(job, directory, clear_line=watch.show)
     sys.stdout.flush()
     with watch.listening():

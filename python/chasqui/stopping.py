@@ -78,11 +78,16 @@ def begin() -> None:
         signal.signal(number, _raise)
 
 
+def is_heard() -> bool:
+    """This is the main thread: no other hears signals."""
+    return threading.current_thread() is threading.main_thread()
+
+
 @contextlib.contextmanager
 def told(tell: Callable[[int], None]) -> Iterator[None]:
     """Meanwhile they end nothing by an exception, wherever that would be: `tell` gets the number.
-    In other threads than the main one nothing is done: none hears signals."""
-    if threading.current_thread() is not threading.main_thread():
+    In other threads than the main one nothing is done."""
+    if not is_heard():
         yield
         return
     before = {number: signal.getsignal(number) for number in wanted()}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from chasqui import defaults
 from chasqui.errors import InputError, check_text
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ SETTINGS: dict[str, Any] = {
 }
 # For commands without a program.
 SETTINGS_AFTER = {**SETTINGS, "allow_interspersed_args": True}
-DEFAULT_MACHINE = "loggp"
-TIMELINE_CALLS = 1000
 THREADS_MAX = 256
 COUNT_MAX = (1 << 63) - 1
 CALLED = "'[-np RANKS] PROGRAM [ARGS]...'"  # as a further program is named
@@ -75,7 +74,7 @@ def _map_by() -> Decorator:
 
 def machine() -> Decorator:
     option = click.option(
-        "--machine", "-m", "machine", metavar="MACHINE", default=DEFAULT_MACHINE,
+        "--machine", "-m", "machine", metavar="MACHINE", default=defaults.MACHINE,
         envvar="CHASQUI_MACHINE",
         help="NAME, NAME/VARIANT, or a .toml file (default: $CHASQUI_MACHINE, else loggp). "
         "`chasqui machines` lists them.",
@@ -124,8 +123,8 @@ def _environment() -> Decorator:
 
 def _timeline() -> Decorator:
     return click.option(
-        "--timeline", type=click.IntRange(0, 1 << 40), default=TIMELINE_CALLS, show_default=True,
-        metavar="CALLS",
+        "--timeline", type=click.IntRange(0, 1 << 40), default=defaults.TIMELINE_CALLS,
+        show_default=True, metavar="CALLS",
         help="MPI calls of each rank that timeline.json holds; 0: no such file.",
     )  # fmt: skip
 

@@ -13,12 +13,13 @@ import click
 
 from chasqui.cli import options
 from chasqui.cli.compare import BeforeTheDashes
+from chasqui.defaults import MACHINE
 from chasqui.errors import InputError
 
 if TYPE_CHECKING:
     from chasqui.simulation import Job
-    from chasqui.sweep.points import Axes, Point
-    from chasqui.sweep.store import Row
+    from chasqui.sweeping.points import Axes, Point
+    from chasqui.sweeping.store import Row
 
 HELP = """Runs PROGRAM at every point of a sweep: the product of machines, values of parameters,
 numbers of ranks, values of arguments, repetitions. Each run has a directory and a row of one table,
@@ -167,7 +168,7 @@ def spec_of(given: Mapping[str, Any]) -> tuple[Path | None, dict[str, Any]]:
     if isinstance(file, str) and file.endswith(".toml"):
         return Path(file), read_toml(Path(file))
     if isinstance(resume, str):
-        from chasqui.sweep import store
+        from chasqui.sweeping import store
 
         found = store.read_spec(Path(resume))
         check_spec(Path(resume) / store.SPEC, found)
@@ -280,7 +281,7 @@ def axes(function: Callable[..., Any]) -> Callable[..., Any]:
         repeat: int,
         **others: Any,
     ) -> Any:
-        from chasqui.sweep.points import Axes
+        from chasqui.sweeping.points import Axes
 
         check_once("--machine", machines)
         check_once("-np", ranks)
@@ -297,7 +298,7 @@ def axes(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def check_axes(option: str, found: Sequence[Axis]) -> dict[str, tuple[str, ...]]:
-    from chasqui.sweep.store import is_taken
+    from chasqui.sweeping.store import is_taken
 
     for name, values in found:
         check_once(f"{option} {name}", values)
@@ -319,7 +320,7 @@ def _axes() -> list[options.Decorator]:
     return [
         click.option(
             "--machine", "-m", "machines", type=List(), metavar="MACHINE,…",
-            default=options.DEFAULT_MACHINE, show_default=True,
+            default=MACHINE, show_default=True,
             help="Machines: NAME, NAME/VARIANT, or .toml files.",
         ),
         click.option(
@@ -404,7 +405,7 @@ def sweep(
     jitter: str | None,
     quiet: bool,
 ) -> int:
-    from chasqui.sweep import points, whole
+    from chasqui.sweeping import points, whole
 
     check_options(file, directory, resume, workers, scheduler)
     if jitter is not None and axes.repeat == 1:
@@ -481,7 +482,7 @@ def kept(
 
 def show(found: Sequence[Point], rows: Mapping[str, Row], place: Path) -> None:
     """The table for people, as far as it is short; what failed; where all of it is."""
-    from chasqui.sweep import store, whole
+    from chasqui.sweeping import store, whole
     from chasqui.text import simulated_time, stdout_columns, table
 
     varied = whole.varied(found)

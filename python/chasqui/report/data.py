@@ -205,21 +205,31 @@ def is_run(directory: Path) -> bool:
 
 def read(directory: Path) -> Run:
     """A run directory. Raises InputError where it is none, or a file of it is damaged."""
-    path = directory / SUMMARY
-    if not path.exists():
-        raise missing(path, "`chasqui run`")
-    summary = read_json(path, "`chasqui run`")
-    check_shape(summary, SHAPE, str(path))
-    _check_parts(summary, str(path))
-    _check_numbers(summary, str(path))
     return Run(
         directory,
-        summary,
+        read_summary(directory),
         _object(directory / HOST),
-        _object(directory / STATS),
+        read_stats(directory),
         parameters(directory / RESOLVED),
         Messages(*messages.columns(directory / "messages.parquet")),
     )
+
+
+def read_summary(directory: Path) -> dict[str, Any]:
+    """What summary.json of a run directory has. Raises InputError as `read` does."""
+    path = directory / SUMMARY
+    if not path.exists():
+        raise missing(path, "`chasqui run`")
+    summary: dict[str, Any] = read_json(path, "`chasqui run`")
+    check_shape(summary, SHAPE, str(path))
+    _check_parts(summary, str(path))
+    _check_numbers(summary, str(path))
+    return summary
+
+
+def read_stats(directory: Path) -> dict[str, Any]:
+    """The same of stats.json."""
+    return _object(directory / STATS)
 
 
 def _check_parts(summary: Mapping[str, Any], place: str) -> None:

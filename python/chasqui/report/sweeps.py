@@ -12,7 +12,7 @@ from chasqui.errors import InputError
 from chasqui.files import check_shape
 from chasqui.report import palette
 from chasqui.report.frame import Page, Raw, join, note, table, tag
-from chasqui.sweep import store, whole
+from chasqui.sweeping import store, whole
 from chasqui.text import number
 
 PS_PER_US = 10**6

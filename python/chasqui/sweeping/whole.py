@@ -9,9 +9,9 @@ from typing import Any
 
 from chasqui import simulation, stopping
 from chasqui.errors import InputError
-from chasqui.sweep import store
-from chasqui.sweep.points import Point
-from chasqui.sweep.store import Row
+from chasqui.sweeping import store
+from chasqui.sweeping.points import Point
+from chasqui.sweeping.store import Row
 from chasqui.text import Counter, say, terminal_width
 
 # Of a table's inputs those that tell no two points apart that others do not.
@@ -68,7 +68,7 @@ def _run(
     scheduler: str | None,
     quiet: bool,
 ) -> dict[str, Row]:
-    from chasqui.sweep import running
+    from chasqui.sweeping import running
 
     count = min(workers or simulation.host_processors(), len(todo))
     with running.workers(count, scheduler) as client:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from chasqui import files
 from chasqui.errors import InputError
-from chasqui.sweep.points import KEY_SHOWN, Cell, Point
+from chasqui.sweeping.points import KEY_SHOWN, Cell, Point
 
 if TYPE_CHECKING:
     import pyarrow

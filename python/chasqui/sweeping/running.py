@@ -26,9 +26,9 @@ from distributed.scheduler import KilledWorker
 import chasqui
 from chasqui import comparison, simulation, stopping
 from chasqui.errors import STATUS_LOST, InputError, LostError
-from chasqui.sweep import store
-from chasqui.sweep.points import Point
-from chasqui.sweep.store import Row
+from chasqui.sweeping import store
+from chasqui.sweeping.points import Point
+from chasqui.sweeping.store import Row
 from chasqui.text import broken_pipe
 
 CONNECT_S = 20

@@ -1,0 +1,244 @@
+"""`import chasqui`: what the functions return is what the commands print and the files have.
+
+Use this when what Python programs are offered changes. The manual's notebook is executed whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import notebook
+import pyarrow.parquet
+import pytest
+from conftest import Compiler
+
+import chasqui
+from chasqui import api
+
+pytestmark = pytest.mark.core
+
+LIMIT_S = 100
+# Exits with the status that it is told; with none, ranks send their number round.
+PROGRAM = r"""
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int count, char **words)
+{
+    int rank, size, got;
+    MPI_Init(&count, &words);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 0,
+                 &got, 1, MPI_INT, (rank + size - 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    printf("%d got %d\n", rank, got);
+    fprintf(stderr, "%s\n", getenv("WORD") ? getenv("WORD") : "none");
+    MPI_Finalize();
+    return count > 1 ? atoi(words[1]) : 0;
+}
+"""
+ENDLESS = "int main(void) { for (volatile int i = 0;; i++) ; }"
+
+
+@pytest.fixture
+def program(compile_c: Compiler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return compile_c("numbers", PROGRAM)
+
+
+def test_what_is_offered_is_what_the_package_says() -> None:
+    assert set(chasqui.__all__) == set(api.__all__) <= set(dir(chasqui))
+    for name in chasqui.__all__:
+        each = getattr(chasqui, name)
+        assert each is getattr(api, name)
+        assert each.__doc__
+    with pytest.raises(AttributeError, match="no attribute 'walk'"):
+        chasqui.walk  # noqa: B018
+
+
+def test_a_command_loads_nothing_of_it() -> None:
+    """The start of a command is short."""
+    text = (
+        "import sys, chasqui.cli.run, chasqui; "
+        "print([n for n in sys.modules if 'pandas' in n or 'chasqui.api' in n])"
+    )
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_a_run_is_what_its_directory_has(program: Path) -> None:
+    run = chasqui.run(
+        program, machine="voyager", ranks=3, parameters={"node.core.clock": "100 MHz"},
+        env={"WORD": 7}, directory="here",
+    )  # fmt: skip
+    assert (run.directory, run.outcome, run.status) == (Path("here"), "finished", 0)
+    summary = json.loads(Path("here/summary.json").read_text())
+    assert (run.time_ps, len(run.ranks)) == (summary["time_ps"], 3)
+    assert "100 MHz" in Path("here/resolved.toml").read_text()
+    assert [run.output(rank) for rank in range(3)] == ["0 got 2\n", "1 got 0\n", "2 got 1\n"]
+    assert run.errors(2) == "7\n"
+    table = pyarrow.parquet.read_table("here/messages.parquet")
+    assert run.messages.to_dict("list").keys() <= set(table.column_names)
+    assert run.messages["land_ps"].tolist() == table["land_ps"].to_pylist()
+    assert "int" in str(run.messages["first_access_ps"].dtype), "null, and still of whole numbers"
+    stats = json.loads(Path("here/stats.json").read_text())
+    assert run.stats.loc["network.delivered", "value"] == stats["network"]["delivered"]["value"]
+    parts = [name for name in run.ranks.columns if name.startswith("share_")]
+    assert run.ranks[parts].sum(axis=1).tolist() == pytest.approx([1] * 3)
+    assert sum(run.shares.values()) == pytest.approx(1)
+    assert {"MPI_Init", "MPI_Sendrecv", "MPI_Finalize"} <= set(run.calls["name"])
+    assert {"latency", "end_to_end"} <= set(run.stages.index)
+    again = chasqui.Run("here")
+    assert again.summary.items() <= run.summary.items()
+    assert again.messages.equals(run.messages)
+
+
+def test_views_show_texts_and_nothing_of_what_is_in_them(program: Path) -> None:
+    run = chasqui.run(program, ranks=2, directory="<b>&")
+    assert "&lt;b&gt;&amp;" in run._repr_html_()
+    assert "<b>&" not in run._repr_html_()
+    assert repr(run) == "<Run <b>&: finished>"
+
+
+def test_a_program_that_fails_is_an_error_with_its_run(program: Path) -> None:
+    with pytest.raises(chasqui.RunError, match="exit status 3") as raised:
+        chasqui.run(program, 3, ranks=2)
+    assert raised.value.run.status == 3
+    assert chasqui.run(program, 3, ranks=2, check=False).status == 3
+    with pytest.raises(chasqui.RunError, match="limit-time"):
+        chasqui.run(program, ranks=2, limit_time="1 us")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "said"),
+    [
+        ({"ranks": 0}, chasqui.InputError, "ranks=0: at least 1"),
+        ({"machine": "nowhere"}, chasqui.InputError, "there is no such machine"),
+        ({"parameters": {"node.core.clock": "2 bananas"}}, chasqui.InputError, "not a unit"),
+        ({"map_by": "luck"}, chasqui.InputError, "slot and node are allowed"),
+        ({"rank": 2}, TypeError, "'rank' is no setting; there are: env, "),
+    ],
+)
+def test_bad_arguments_write_nothing(
+    program: Path, tmp_path: Path, arguments: dict[str, Any], error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error, match=said):
+        chasqui.run(program, **arguments)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_no_run_is_said(tmp_path: Path, program: Path) -> None:
+    with pytest.raises(chasqui.InputError, match="no such file"):
+        chasqui.Run(tmp_path)
+    run = chasqui.run(program)
+    with pytest.raises(chasqui.InputError, match=r"rank 1: .* has 0 to 0"):
+        run.output(1)
+
+
+def test_a_comparison_has_a_row_a_machine(program: Path) -> None:
+    found = chasqui.compare(program, machines=["loggp", "voyager/flush"], ranks=2, directory="both")
+    assert list(found.table.index) == list(found.runs) == ["loggp", "voyager/flush"]
+    assert found["loggp"].directory == Path("both/loggp")
+    first, second = found.table["init_to_finalize_ps"]
+    assert found.table["speed_up"].tolist() == [1, pytest.approx(first / second)]
+    assert found.shares.sum().tolist() == pytest.approx([1, 1])
+    assert found.stages.loc["latency", "loggp"] == found.table.loc["loggp", "latency_ns"]
+    assert "voyager/flush" in found._repr_html_()
+    with pytest.raises(chasqui.InputError, match="each once"):
+        chasqui.compare(program, machines=["loggp", "loggp"])
+
+
+def test_figures_of_loggp_are_its_parameters() -> None:
+    found = chasqui.logp("loggp", sizes=[1024, 1], parameters={"loggp.latency": "3 us"})
+    assert found.figures["value_ns"].to_dict() == {
+        "L": 3000, "o_send": 1000, "o_recv": 1000, "g": 2000, "G": 1,
+    }  # fmt: skip
+    assert set(found.figures["sign"]) == {"="}
+    assert list(found.sizes.index) == [1, 1024]
+    assert found.sizes.loc[1, "latency_ns"] == 5000
+    assert repr(found).startswith("<LogP of loggp [ns]: L = 3000.0, ")
+    assert "L" in found._repr_html_()
+
+
+def test_a_sweep_is_gone_on_with_from_either_side(
+    program: Path, chasqui: Callable[..., Any], tmp_path: Path
+) -> None:
+    import chasqui as package
+
+    def swept(**more: Any) -> package.Sweep:
+        return package.sweep(
+            program, "{n}", ranks=[1, 2], values={"n": [0, 4]}, directory="all", workers=1, **more
+        )  # fmt: skip
+
+    found = swept()
+    assert found.table[["np", "n", "exit_status"]].values.tolist() == [
+        [1, 0, 0], [1, 4, 4], [2, 0, 0], [2, 4, 4],
+    ]  # fmt: skip
+    assert found.run(2).output() == "0 got 1\n"
+    times = {path: path.stat().st_mtime_ns for path in Path("all/runs").glob("*/summary.json")}
+    assert swept(resume=True).table.equals(found.table)
+    assert chasqui("sweep", "--resume", "all").returncode == 4
+    after = {path: path.stat().st_mtime_ns for path in Path("all/runs").glob("*/summary.json")}
+    assert after == times, "nothing has run again"
+    with pytest.raises(package.InputError, match="a list of values"):
+        package.sweep(program, parameters={"node.core.clock": "1 GHz"})
+    with pytest.raises(package.InputError, match="`directory` names"):
+        package.sweep(program, resume=True)
+
+
+def test_machines_and_parameters_are_tables() -> None:
+    found = chasqui.machines()
+    assert {"loggp", "voyager/flush", "netcache/ldtct"} <= set(found.index)
+    assert found.loc["loggp", "nodes_max"] >= 1024
+    changed = chasqui.parameters("voyager", parameters={"node.core.clock": "100 MHz"})
+    assert changed.loc["node.core.clock", "value"] == "100 MHz"
+    assert chasqui.parameters("voyager").loc["node.core.clock", "source"]
+
+
+def test_any_thread_may_call(program: Path) -> None:
+    """Signals' handlers stay the program's own, and runs at the same time have a directory each."""
+    handler = signal.getsignal(signal.SIGINT)
+    found: list[chasqui.Run] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(chasqui.run(program, ranks=2, threads=1)))
+        for _ in range(3)
+    ]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert len({run.directory for run in found}) == 3
+    assert len({run.time_ps for run in found}) == 1
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+def test_ctrl_c_keeps_the_results_so_far(compile_c: Compiler, tmp_path: Path) -> None:
+    text = (
+        "import sys, chasqui\n"
+        "try: chasqui.run(sys.argv[1], directory='it')\n"
+        "except KeyboardInterrupt: print('stopped', chasqui.Run('it').outcome)\n"
+    )
+    words = [sys.executable, "-c", text, str(compile_c("endless", ENDLESS))]
+    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+        until = time.monotonic() + LIMIT_S
+        while not (tmp_path / "it" / "stdout.0").exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        os.kill(process.pid, signal.SIGINT)
+        said, _ = process.communicate(timeout=LIMIT_S)
+    assert said == "stopped interrupted\n"
+
+
+def test_the_notebook_shows_what_its_cells_do(tmp_path: Path) -> None:
+    """If not: `python tests/notebook.py`, and read what has changed."""
+    kept = nbformat.read(notebook.NOTEBOOK, as_version=4)
+    assert notebook.texts(notebook.executed(tmp_path)) == notebook.texts(kept)
