@@ -1,4 +1,4 @@
-"""`chasqui export`: a run as a trace for another tool."""
+"""`chasqui export`: a run as a trace for another tool, a machine as input of another simulator."""
 
 from __future__ import annotations
 
@@ -8,21 +8,35 @@ import click
 
 from chasqui import export as exports
 from chasqui.cli import options
+from chasqui.cli.logp import check_sizes
+from chasqui.errors import InputError
+from chasqui.export import models
 
-HELP = """Writes a run as a trace for another tool.
+HELP = """Writes a run as a trace for another tool, or a machine as input of another simulator.
 
 RUNDIR is a run directory. All formats but pcap need all calls of the run: `chasqui run --timeline
 CALLS` sets how many of each rank are kept, and a message says how many there are.
 
+MACHINE is one of `chasqui machines`, or a .toml file. Its LogGP figures are measured, as by
+`chasqui logp`, and written as the other simulator takes them.
+
 \b
-FORMAT is
+FORMAT of a run is
 {formats}
+
+\b
+FORMAT of a machine is
+{models}
 
 \b
 Examples:
   chasqui export runs/ring-voyager-1 --to otf2
   chasqui export runs/ring-voyager-1 --to goal --out ring.goal
-""".format(formats="\n".join(f"  {name:9} {each.doc}" for name, each in exports.FORMATS.items()))
+  chasqui export voyager --to simgrid
+""".format(
+    formats="\n".join(f"  {name:9} {each.doc}" for name, each in exports.FORMATS.items()),
+    models="\n".join(f"  {name:9} {each.doc}" for name, each in models.MODELS.items()),
+)
 
 
 def commands() -> dict[str, click.Command]:
@@ -30,13 +44,23 @@ def commands() -> dict[str, click.Command]:
 
 
 @click.command("export", help=HELP, context_settings=options.SETTINGS_AFTER)
-@click.argument("directory", metavar="RUNDIR", type=click.Path(path_type=Path))
-@click.option("--to", metavar="FORMAT", required=True, type=click.Choice(tuple(exports.FORMATS)))
+@click.argument("what", metavar="RUNDIR|MACHINE")
+@click.option(
+    "--to", metavar="FORMAT", required=True,
+    type=click.Choice((*exports.FORMATS, *models.MODELS)),
+)  # fmt: skip
 @click.option(
     "--out", metavar="PATH", type=click.Path(path_type=Path),
-    help="Write PATH (default: export.FORMAT, or a folder export-FORMAT, in RUNDIR). Another such "
-    "export there is replaced, nothing else.",
+    help="Write PATH (default: export.FORMAT, or a folder export-FORMAT, in RUNDIR; "
+    "MACHINE.FORMAT). Another such export there is replaced, nothing else.",
 )  # fmt: skip
-def export(directory: Path, to: str, out: Path | None) -> None:
-    path, said = exports.export(directory, to, out)
+@options.sets()
+@options.sizes()
+def export(what: str, to: str, out: Path | None, sets: tuple[str, ...], sizes: str | None) -> None:
+    if to in models.MODELS:
+        path, said = models.export(what, to, out, check_sizes(sizes), options.check_sets(sets))
+    elif sets or sizes is not None:
+        raise InputError(f"--set and --sizes are for a machine; --to {to} is of a run")
+    else:
+        path, said = exports.export(Path(what), to, out)
     print(f"{path}: {said}")

@@ -65,10 +65,7 @@ def commands() -> dict[str, click.Command]:
 @click.command("logp", help=HELP, context_settings=options.SETTINGS)
 @options.machine()
 @options.sets()
-@click.option(
-    "--sizes", metavar="BYTES,...",
-    help="Message sizes [bytes] (default: 1,8,64,512,4096,16384,32768,65536).",
-)  # fmt: skip
+@options.sizes()
 @click.option(
     "--out", "directory", metavar="DIR",
     help="Keep the run directories, one a size, in DIR; must be new or empty.",
@@ -91,7 +88,7 @@ def logp(
         raise InputError(
             f"logp {words[0]}: a machine is named by an option: chasqui logp --machine {words[0]}"
         )
-    chosen = parse_sizes(sizes) if sizes is not None else list(measurement.DEFAULT_SIZES)
+    chosen = check_sizes(sizes)
     job = replace(measurement.job(machine, options.check_sets(sets)), sandbox=sandbox)
     simulation.check(job)
     with _place(directory) as place:
@@ -172,8 +169,12 @@ def _of(machine: str, done: Sequence[SizeFigures], directory: Path) -> Measureme
     return measurement.Measurement(machine, loggp.summarise(done), clock, directory)
 
 
-def parse_sizes(text: str) -> list[int]:
-    """`1,8,64` as numbers, in order, each once."""
+def check_sizes(text: str | None) -> list[int]:
+    """`1,8,64` as numbers, in order, each once; those that are measured if none are said."""
+    from chasqui import measurement
+
+    if text is None:
+        return list(measurement.DEFAULT_SIZES)
     sizes = []
     for part in text.replace(",", " ").split():
         if not part.isdecimal() or int(part) > BYTES_MAX:

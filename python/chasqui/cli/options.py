@@ -105,6 +105,13 @@ def sets() -> Decorator:
     )  # fmt: skip
 
 
+def sizes() -> Decorator:
+    return click.option(
+        "--sizes", metavar="BYTES,...",
+        help="Message sizes [bytes] (default: 1,8,64,512,4096,16384,32768,65536).",
+    )  # fmt: skip
+
+
 def _mpi() -> Decorator:
     return click.option(
         "--mpi", "mpi", multiple=True, metavar="KEY=VALUE",

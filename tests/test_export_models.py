@@ -1,0 +1,194 @@
+"""`chasqui export MACHINE`: what another simulator makes of the figures is what was measured.
+
+Use this when what is written for one changes. The models are carried out here from what their
+manuals say; SMPI also carries them out itself, where it is installed.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from conftest import ROOT, Compiler, Run
+
+from chasqui import measurement
+from chasqui.export import models
+from chasqui.loggp import Sample, SizeFigures, summarise
+from chasqui.measurement import Measurement
+
+PROGRAM = ROOT / "tests" / "export" / "trips.c"
+PAGE = ROOT / "docs" / "profiling.md"
+ROW = re.compile(r"\| `?([\w/-]+)`? \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \|")
+MACHINES = ("loggp", "voyager", "netcache/ldtct")
+SMPI_CFG = ["--log=root.thresh:error", "--cfg=smpi/simulate-computation:no"]
+
+
+def size(count: int, o_send: int, o_recv: int, latency: int, gap: int) -> SizeFigures:
+    def steady(ps: int) -> Sample:
+        return Sample.of([ps, ps])
+
+    return SizeFigures(
+        bytes=count, o_send=steady(o_send), o_recv=steady(o_recv), latency=steady(latency),
+        l=steady(latency - o_send - o_recv), gap=steady(gap), limited_by="ni",
+        mechanisms=frozenset({"it"}), overlaps=False, arrives_early=False,
+    )  # fmt: skip
+
+
+def measured(*sizes: SizeFigures) -> Measurement:
+    return Measurement("m", summarise(sizes), Fraction(1000), None)
+
+
+def options_of(text: str) -> tuple[dict[str, str], ElementTree.Element]:
+    root = ElementTree.fromstring(text)
+    props = {each.attrib["id"]: each.attrib["value"] for each in root.iter("prop")}
+    cluster = root.find("cluster")
+    assert cluster is not None
+    return props, cluster
+
+
+def piece(option: str, count: int) -> list[float]:
+    """The values of the last piece above whose size a message is; else of the first."""
+    pieces = [list(map(float, each.split(":"))) for each in option.split(";")]
+    return [each for each in pieces if count > each[0] or each is pieces[0]][-1][1:]
+
+
+def smpi_ps(text: str, count: int) -> list[float]:
+    """A message's time at the sender, of its transfer, and at the receiver, as SMPI adds them."""
+    props, cluster = options_of(text)
+    latency = 2 * float(cluster.attrib["lat"].removesuffix("s"))
+    rate = float(cluster.attrib["bw"].removesuffix("Bps"))
+    [(sending, a_byte), (receiving, another)] = [
+        piece(props[f"smpi/{n}"], count) for n in ("os", "or")
+    ]
+    ((lat,), (bw,)) = [piece(props[f"smpi/{n}-factor"], count) for n in ("lat", "bw")]
+    parts = (
+        sending + a_byte * count, latency * lat + count / (rate * bw), receiving + another * count
+    )  # fmt: skip
+    return [1e12 * each for each in parts]
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("machine", ["loggp", "voyager"])
+def test_smpi_adds_up_to_what_was_measured(machine: str) -> None:
+    found = measurement.measure(machine, [1, 8, 512, 4096])
+    text, _ = models.MODELS["simgrid"].write(found)
+    for each in found.figures.sizes:
+        sending, moving, receiving = smpi_ps(text, each.bytes)
+        assert sending == pytest.approx(float(each.o_send.mean), rel=1e-6)
+        assert moving <= float(each.l.mean) * 1.0001
+        assert sending + moving + receiving == pytest.approx(float(each.latency.mean), rel=1e-6)
+    for one, other in pairwise(found.figures.sizes):
+        middle = (one.bytes + other.bytes) // 2
+        part = Fraction(middle - one.bytes, other.bytes - one.bytes)
+        between = one.latency.mean + part * (other.latency.mean - one.latency.mean)
+        assert sum(smpi_ps(text, middle)) == pytest.approx(float(between), rel=1e-3)
+
+
+def test_a_time_that_overlaps_is_not_counted_twice() -> None:
+    """The receiver has a long message before its send returns."""
+    found = measured(size(1, 100, 100, 1200, 300), size(1001, 3000, 200, 2800, 2300))
+    text, _ = models.MODELS["simgrid"].write(found)
+    sending, moving, receiving = smpi_ps(text, 1001)
+    assert sending == pytest.approx(3000)
+    assert receiving == 0
+    assert 0 < moving < 10
+    assert sum(smpi_ps(text, 1)) == pytest.approx(1200)
+
+
+@pytest.mark.core
+def test_figures_of_loggopsim_are_those_of_loggp(chasqui: Run, tmp_path: Path) -> None:
+    done = chasqui("export", "loggp", "--to", "loggopsim", "--set", "loggp.latency=3 us")
+    assert done.returncode == 0
+    words = "-L 3000 -o 1000 -g 2000 -G 1 -O 0 -S 1073741824"
+    assert done.stdout == f"loggp.loggopsim: options of LogGOPSim, {words}\n"
+    assert (tmp_path / "loggp.loggopsim").read_text() == f"{words}\n"
+
+
+@pytest.mark.core
+def test_what_rounding_loses_is_said() -> None:
+    found = measurement.measure("netcache-modern", [1, 4096, 65536])
+    assert re.search(
+        r"G is 0\.0\d+ ns, .*it takes whole ones$", models.MODELS["loggopsim"].write(found)[1]
+    )
+
+
+@pytest.mark.core
+def test_only_another_such_file_is_replaced(chasqui: Run, tmp_path: Path) -> None:
+    words = ["export", "loggp", "--to", "simgrid", "--sizes", "1,1024"]
+    assert [chasqui(*words).returncode for _ in range(2)] == [0, 0]
+    other = tmp_path / "other.xml"
+    other.write_text("<platform/>")
+    done = chasqui(*words, "--out", "other.xml")
+    assert (done.returncode, other.read_text()) == (2, "<platform/>")
+    assert "no export to simgrid" in done.stderr
+
+
+@pytest.mark.core
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nowhere", "--to", "simgrid"], 'machine "nowhere"'),
+        (["loggp", "--to", "simgrid", "--sizes", "0"], "G is not known"),
+        (["loggp", "--to", "simgrid", "--sizes", "x"], "is not a number of bytes"),
+        (["runs/it", "--to", "goal", "--sizes", "1"], "--set and --sizes are for a machine"),
+        (["loggp", "--to", "sst"], "'sst' is not one of"),
+    ],
+)
+def test_bad_input_writes_nothing(
+    chasqui: Run, tmp_path: Path, words: list[str], said: str
+) -> None:
+    done = chasqui("export", *words)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def printed(text: str) -> list[list[int]]:
+    return [list(map(int, line.split())) for line in text.splitlines() if re.match(r"\d+ ", line)]
+
+
+@pytest.mark.core
+@pytest.mark.smpirun
+@pytest.mark.parametrize("machine", MACHINES)
+def test_the_pages_table_is_what_smpi_and_we_find(
+    chasqui: Run, compile_c: Compiler, tmp_path: Path, machine: str
+) -> None:
+    """If not, the rows that it prints are those of today."""
+    rows = [list(match.groups()) for match in ROW.finditer(PAGE.read_text())]
+    kept = [[int(cell.replace(",", "")) for cell in row[1:]] for row in rows if row[0] == machine]
+    assert kept
+    sizes = [str(row[0]) for row in kept]
+    ours = chasqui(
+        "run",
+        "-q",
+        "-np",
+        "2",
+        "-m",
+        machine,
+        "--",
+        compile_c("trips", PROGRAM.read_text()),
+        *sizes,
+    )
+    assert chasqui("export", machine, "--to", "simgrid", "--out", "it.xml").returncode == 0
+    subprocess.run(["smpicc", "-O2", str(PROGRAM), "-o", "trips"], cwd=tmp_path, check=True)
+    (tmp_path / "hosts").write_text("node0\nnode1\n")
+    command = ["smpirun", "-np", "2", "-platform", "it.xml", "-hostfile", "hosts", *SMPI_CFG]
+    theirs = subprocess.run(
+        [*command, "./trips", *sizes], cwd=tmp_path, check=True, capture_output=True, text=True
+    )
+    now = [
+        [size, trip, their_trip, stream, their_stream]
+        for (size, trip, stream), (_, their_trip, their_stream) in zip(
+            printed(ours.stdout), printed(theirs.stdout), strict=True
+        )
+    ]
+    for row in now:
+        print(f"| `{machine}` | {' | '.join(f'{cell:,}' for cell in row)} |")
+    assert [row[0] for row in now] == [row[0] for row in kept]
+    for row, before in zip(now, kept, strict=True):
+        assert row == pytest.approx(before, rel=0.01)
