@@ -5,6 +5,7 @@ Use this when what Python programs are offered changes. The manual's notebook is
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -64,6 +65,13 @@ def test_what_is_offered_is_what_the_package_says() -> None:
         assert each.__doc__
     with pytest.raises(AttributeError, match="no attribute 'walk'"):
         chasqui.walk  # noqa: B018
+
+
+def test_experiments_take_no_name() -> None:
+    """The folder of machines is a package, too."""
+    importlib.import_module("chasqui.machines.voyager.experiments.am")
+    assert callable(chasqui.machines)
+    assert len(chasqui.machines()) > 1
 
 
 def test_a_command_loads_nothing_of_it() -> None:

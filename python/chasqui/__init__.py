@@ -14,6 +14,8 @@ Invariant: nothing in this package is imported at start-up that the command at h
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -48,6 +50,17 @@ __all__ = [
     "run",
     "sweep",
 ]
+
+
+class _Package(ModuleType):
+    """`chasqui.machines` stays the function when experiments of the folder machines are loaded."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in __all__ and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:
