@@ -69,7 +69,7 @@ def commands() -> dict[str, click.Command]:
     options_metavar="MACHINE... [OPTIONS] -- PROGRAM [ARGS]...",
     context_settings=options.SETTINGS_AFTER,
 )  # fmt: skip
-@click.argument("machines", nargs=-1, metavar="")
+@click.argument("machines", nargs=-1, metavar="", shell_complete=options.offer("machines"))
 @options.job
 @click.option(
     "--out", "directory", metavar="DIR",

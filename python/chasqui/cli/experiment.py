@@ -53,7 +53,9 @@ def commands() -> dict[str, click.Command]:
     help=HELP,
     context_settings=options.SETTINGS_AFTER,
 )
-@click.argument("names", nargs=-1, metavar="[list | NAME...]")
+@click.argument(
+    "names", nargs=-1, metavar="[list | NAME...]", shell_complete=options.offer("experiments")
+)
 @click.option(
     "--out", "directory", metavar="DIR",
     help="Put results into DIR/MACHINE-NAME; that must not exist (default: runs/, numbered).",

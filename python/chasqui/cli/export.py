@@ -44,7 +44,7 @@ def commands() -> dict[str, click.Command]:
 
 
 @click.command("export", help=HELP, context_settings=options.SETTINGS_AFTER)
-@click.argument("what", metavar="RUNDIR|MACHINE")
+@click.argument("what", metavar="RUNDIR|MACHINE", shell_complete=options.offer("machines"))
 @click.option(
     "--to", metavar="FORMAT", required=True,
     type=click.Choice((*exports.FORMATS, *models.MODELS)),

@@ -39,8 +39,8 @@ def commands() -> dict[str, click.Command]:
 
 
 @click.command("info", help=HELP, context_settings=options.SETTINGS_AFTER)
-@click.argument("machine", required=False)
-@click.argument("parameter", required=False)
+@click.argument("machine", required=False, shell_complete=options.offer("machines"))
+@click.argument("parameter", required=False, shell_complete=options.offer("parameters"))
 @options.sets()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option(

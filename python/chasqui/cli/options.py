@@ -33,6 +33,17 @@ CALLED = "'[-np RANKS] PROGRAM [ARGS]...'"  # as a further program is named
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
+def offer(what: str) -> Callable[[click.Context, click.Parameter, str], Any]:
+    """What a shell completes, by a function of completion.py, which is loaded when one asks."""
+
+    def complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> Any:
+        from chasqui.cli import completion
+
+        return getattr(completion, what)(ctx, parameter, incomplete)
+
+    return complete
+
+
 class Count(click.types.IntParamType):
     """A number that the simulator can be asked; what it allows, it says itself."""
 
@@ -75,6 +86,7 @@ def _map_by() -> Decorator:
 def machine() -> Decorator:
     option = click.option(
         "--machine", "-m", "machine", metavar="MACHINE", default=defaults.MACHINE,
+        shell_complete=offer("machines"),
         envvar="CHASQUI_MACHINE",
         help="NAME, NAME/VARIANT, or a .toml file (default: $CHASQUI_MACHINE, else loggp). "
         "`chasqui machines` lists them.",
@@ -99,7 +111,7 @@ def machine() -> Decorator:
 
 def sets() -> Decorator:
     return click.option(
-        "--set", "sets", multiple=True, metavar="KEY=VALUE",
+        "--set", "sets", multiple=True, metavar="KEY=VALUE", shell_complete=offer("sets"),
         help="Change a parameter, with its unit: --set node.core.clock='2 GHz'. Repeatable. "
         "`chasqui info MACHINE` lists them.",
     )  # fmt: skip
@@ -114,7 +126,7 @@ def sizes() -> Decorator:
 
 def _mpi() -> Decorator:
     return click.option(
-        "--mpi", "mpi", multiple=True, metavar="KEY=VALUE",
+        "--mpi", "mpi", multiple=True, metavar="KEY=VALUE", shell_complete=offer("mpi"),
         help="Change what the MPI library does: --mpi coll.allreduce=ring forces an algorithm. "
         "Short for --set mpi.KEY=VALUE. Repeatable. `chasqui info MACHINE mpi` lists them.",
     )  # fmt: skip

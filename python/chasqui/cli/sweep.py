@@ -320,6 +320,7 @@ def _axes() -> list[options.Decorator]:
     return [
         click.option(
             "--machine", "-m", "machines", type=List(), metavar="MACHINE,…",
+            shell_complete=options.offer("machines"),
             default=MACHINE, show_default=True,
             help="Machines: NAME, NAME/VARIANT, or .toml files.",
         ),
