@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -19,12 +20,13 @@ from typing import Any
 
 import nbformat
 import notebook
+import numpy
 import pyarrow.parquet
 import pytest
 from conftest import Compiler
 
 import chasqui
-from chasqui import api
+from chasqui import api, stopping
 
 pytestmark = pytest.mark.core
 
@@ -64,7 +66,7 @@ def test_what_is_offered_is_what_the_package_says() -> None:
         assert each is getattr(api, name)
         assert each.__doc__
     with pytest.raises(AttributeError, match="no attribute 'walk'"):
-        chasqui.walk  # noqa: B018
+        getattr(chasqui, "walk")  # noqa: B009
 
 
 def test_experiments_take_no_name() -> None:
@@ -130,7 +132,15 @@ def test_a_program_that_fails_is_an_error_with_its_run(program: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "said"),
     [
-        ({"ranks": 0}, chasqui.InputError, "ranks=0: at least 1"),
+        ({"ranks": 0}, chasqui.InputError, "ranks=0: a whole number is expected, 1 or more"),
+        ({"ranks": 2.0}, chasqui.InputError, "ranks=2.0: a whole number"),
+        ({"threads": 1000}, chasqui.InputError, "threads=1000: .* 0 to 256"),
+        ({"timeline": -1}, chasqui.InputError, "timeline=-1: a whole number"),
+        ({"limit_time": 1}, chasqui.InputError, "limit_time=1: a text with a unit"),
+        ({"host_files": "yes"}, chasqui.InputError, "host_files='yes': True or False"),
+        ({"bind": "/etc"}, chasqui.InputError, "bind='/etc': a list is expected"),
+        ({"parameters": ["a=b"]}, chasqui.InputError, "a dictionary of names and values"),
+        ({"env": {"A=B": 1}}, chasqui.InputError, "'A=B' is no name of a variable"),
         ({"machine": "nowhere"}, chasqui.InputError, "there is no such machine"),
         ({"parameters": {"node.core.clock": "2 bananas"}}, chasqui.InputError, "not a unit"),
         ({"map_by": "luck"}, chasqui.InputError, "slot and node are allowed"),
@@ -143,6 +153,45 @@ def test_bad_arguments_write_nothing(
     with pytest.raises(error, match=said):
         chasqui.run(program, **arguments)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("word", ["a\0b", None, [1, 2], b"7"])
+def test_words_of_the_program_are_texts_numbers_and_paths(program: Path, word: Any) -> None:
+    with pytest.raises(chasqui.InputError, match="argument="):
+        chasqui.run(program, word)
+
+
+def test_numbers_of_numpy_and_paths_are_taken(program: Path, tmp_path: Path) -> None:
+    words = [numpy.int64(0), Path("it"), 1.5]
+    run = chasqui.run(program, *words, ranks=numpy.int32(2), bind=[tmp_path])
+    assert run.summary["inputs"]["programs"][0]["arguments"] == ["0", "it", "1.5"]
+
+
+def test_an_end_that_was_asked_for_is_none_that_raises(program: Path) -> None:
+    assert chasqui.run(program, ranks=2, stop_at="1 us").outcome == "stopped"
+    assert chasqui.run(program, ranks=2, fast_forward=True).status == 0
+
+
+def test_results_are_read_where_they_were_left(
+    program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another folder may have a run of the same name."""
+    first = chasqui.run(program, ranks=3, directory="it")
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    second = chasqui.run(program, ranks=2, directory="it")
+    assert [len(first.messages), len(second.messages)] == [
+        first.summary["messages"], second.summary["messages"],
+    ]  # fmt: skip
+    assert first.output(2) == "2 got 1\n"
+
+
+def test_errors_come_through_processes(program: Path) -> None:
+    with pytest.raises(chasqui.RunError) as raised:
+        chasqui.run(program, 3)
+    again = pickle.loads(pickle.dumps(raised.value))
+    assert (str(again), again.run.status) == (str(raised.value), 3)
+    assert pickle.loads(pickle.dumps(stopping.Interrupted(143))).status == 143
 
 
 def test_what_is_no_run_is_said(tmp_path: Path, program: Path) -> None:
@@ -185,7 +234,8 @@ def test_a_sweep_is_gone_on_with_from_either_side(
 
     def swept(**more: Any) -> package.Sweep:
         return package.sweep(
-            program, "{n}", ranks=[1, 2], values={"n": [0, 4]}, directory="all", workers=1, **more
+            program, "{n}", ranks=[1, 2], values={"n": [0, 4]}, directory="all", workers=1,
+            timeline=0, **more
         )  # fmt: skip
 
     found = swept()
@@ -198,10 +248,37 @@ def test_a_sweep_is_gone_on_with_from_either_side(
     assert chasqui("sweep", "--resume", "all").returncode == 4
     after = {path: path.stat().st_mtime_ns for path in Path("all/runs").glob("*/summary.json")}
     assert after == times, "nothing has run again"
-    with pytest.raises(package.InputError, match="a list of values"):
+    with pytest.raises(package.InputError, match="a list is expected"):
         package.sweep(program, parameters={"node.core.clock": "1 GHz"})
-    with pytest.raises(package.InputError, match="`directory` names"):
-        package.sweep(program, resume=True)
+    for more, said in REFUSED:
+        with pytest.raises(package.InputError, match=said):
+            package.sweep(program, "{n}", **{"values": {"n": [1]}, **more})
+    assert not list(Path("runs").glob("sweep*"))
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"resume": True}, "`directory` names"),
+    ({"workers": -1}, "workers=-1: a whole number"),
+    ({"workers": 1, "scheduler": "tcp://a:1"}, "the scheduler has workers"),
+    ({"repeat": 0}, "repeat=0: a whole number"),
+    ({"ranks": []}, "ranks: no value"),
+    ({"ranks": 2}, "ranks=2: a list"),
+    ({"machines": "loggp"}, "machines='loggp': a list"),
+    ({"values": {"n": []}}, "n: no value"),
+    ({"values": {"n": [1, 1]}}, "named more than once"),
+    ({"values": {"n": [1], "messages": [1]}}, "columns of such names"),
+]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [([], "1 to 4000 sizes"), ([-1], "is not a number"), ([1.5], "is not"), ("1", "a list")],
+)
+def test_sizes_are_numbers_of_bytes(sizes: Any, said: str) -> None:
+    with pytest.raises(chasqui.InputError, match=said):
+        chasqui.logp("loggp", sizes=sizes)
+    with pytest.raises(TypeError, match="'env' is no setting"):
+        chasqui.logp("loggp", sizes=[1], env={"A": 1})
 
 
 def test_machines_and_parameters_are_tables() -> None:

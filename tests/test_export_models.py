@@ -18,6 +18,7 @@ from conftest import ROOT, Compiler, Run
 
 from chasqui import measurement
 from chasqui.export import models
+from chasqui.export.models.simgrid import ENVELOPE
 from chasqui.loggp import Sample, SizeFigures, summarise
 from chasqui.measurement import Measurement
 
@@ -65,9 +66,12 @@ def smpi_ps(text: str, count: int) -> list[float]:
     [(sending, a_byte), (receiving, another)] = [
         piece(props[f"smpi/{n}"], count) for n in ("os", "or")
     ]
-    ((lat,), (bw,)) = [piece(props[f"smpi/{n}-factor"], count) for n in ("lat", "bw")]
+    moved = count + ENVELOPE
+    ((lat,), (bw,)) = [piece(props[f"smpi/{n}-factor"], moved) for n in ("lat", "bw")]
     parts = (
-        sending + a_byte * count, latency * lat + count / (rate * bw), receiving + another * count
+        sending + a_byte * count,
+        latency * lat + (count + ENVELOPE) / (rate * bw),
+        receiving + another * count,
     )  # fmt: skip
     return [1e12 * each for each in parts]
 
@@ -174,7 +178,8 @@ def test_the_pages_table_is_what_smpi_and_we_find(
         compile_c("trips", PROGRAM.read_text()),
         *sizes,
     )
-    assert chasqui("export", machine, "--to", "simgrid", "--out", "it.xml").returncode == 0
+    found = measurement.measure(machine)
+    (tmp_path / "it.xml").write_text(models.MODELS["simgrid"].write(found)[0])
     subprocess.run(["smpicc", "-O2", str(PROGRAM), "-o", "trips"], cwd=tmp_path, check=True)
     (tmp_path / "hosts").write_text("node0\nnode1\n")
     command = ["smpirun", "-np", "2", "-platform", "it.xml", "-hostfile", "hosts", *SMPI_CFG]
@@ -189,6 +194,9 @@ def test_the_pages_table_is_what_smpi_and_we_find(
     ]
     for row in now:
         print(f"| `{machine}` | {' | '.join(f'{cell:,}' for cell in row)} |")
+    latencies = {each.bytes: float(each.latency.mean) / 1000 for each in found.figures.sizes}
+    for size, _, by_smpi, *_ in now:
+        assert by_smpi == pytest.approx(latencies[size], rel=0.01)
     assert [row[0] for row in now] == [row[0] for row in kept]
     for row, before in zip(now, kept, strict=True):
         assert row == pytest.approx(before, rel=0.01)

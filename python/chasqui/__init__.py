@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    __version__: str
     from chasqui.api import (
         Comparison,
         InputError,
@@ -63,16 +64,18 @@ class _Package(ModuleType):
 sys.modules[__name__].__class__ = _Package
 
 
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from importlib.metadata import version
+if not TYPE_CHECKING:  # a checker of types would take any name for one that there is
 
-        return version("chasqui-sim")
-    if name in __all__:
-        from chasqui import api
+    def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            from importlib.metadata import version
 
-        return getattr(api, name)
-    raise AttributeError(f"module 'chasqui' has no attribute {name!r}")
+            return version("chasqui-sim")
+        if name in __all__:
+            from chasqui import api
+
+            return getattr(api, name)
+        raise AttributeError(f"module 'chasqui' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -31,8 +31,11 @@ class RunError(Exception):
     """A program did not end well; the text says how, `run` is its run (chasqui.api)."""
 
     def __init__(self, text: str, run: Run) -> None:
-        super().__init__(text)
+        super().__init__(text, run)  # as pickle makes it again
         self.run = run
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 STATUS_LOST = 74  # of a command whose results could not be written: EX_IOERR of sysexits.h

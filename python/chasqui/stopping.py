@@ -19,7 +19,7 @@ class Interrupted(KeyboardInterrupt):
     """A signal asked to stop. What there was to keep has been kept."""
 
     def __init__(self, status: int) -> None:
-        super().__init__()
+        super().__init__(status)  # as pickle makes it again
         self.status = status
 
 

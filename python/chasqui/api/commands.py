@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from chasqui import core, defaults, simulation, stopping
 from chasqui.api import results
 from chasqui.api.settings import (
+    SANDBOX,
     Settings,
     Word,
     check_names,
+    flag,
     job_of,
+    optional_text,
+    pairs_of,
     path_of,
     sandbox_of,
     sets_of,
     text_of,
+    texts_of,
+    whole,
+    wholes,
 )
 from chasqui.errors import InputError
 
@@ -24,7 +32,10 @@ if TYPE_CHECKING:
     import pandas
     from typing_extensions import Unpack
 
+    from chasqui.sweeping.points import Axes
+
 Name = str | os.PathLike[str]
+THREADS_MAX = 256
 
 
 def run(
@@ -50,13 +61,16 @@ def run(
     runs/). `echo`: the ranks' output appears as it comes; it is kept in any case. `threads`: of the
     host, 0: as many as are of use. `settings`: see Settings.
 
-    Raises InputError if the run can't start, and RunError, where `check` is set, if it does not end
-    well with exit status 0.
+    Raises InputError if the run can't start, and RunError, where `check` is set, if `chasqui run`
+    would end with another exit status than 0.
     """
     job = job_of(
         machine, program, arguments, ranks, parameters, settings,
-        directory=path_of(directory), echo=echo, threads=threads, profile=profile,
-        access_times=access_times, fast_forward=fast_forward, stop_at=stop_at,
+        directory=path_of(directory), echo=flag(echo, "echo"),
+        threads=whole(threads, "threads", 0, THREADS_MAX), profile=flag(profile, "profile"),
+        access_times=flag(access_times, "access_times"),
+        fast_forward=flag(fast_forward, "fast_forward"),
+        stop_at=optional_text({"stop_at": stop_at}, "stop_at"),
     )  # fmt: skip
     found = results.Run.of(simulation.execute(job))
     if found.outcome == "interrupted":
@@ -86,9 +100,10 @@ def compare(
     """
     from chasqui import comparison
 
-    names = [os.fspath(name) for name in machines]
+    names = texts_of(machines, "machines")
     if not names or len(set(names)) < len(names):
         raise InputError(f"machines={names}: one or more are expected, each once")
+    threads = whole(threads, "threads", 0, THREADS_MAX)
     place = path_of(directory)
     jobs = [
         job_of(
@@ -118,11 +133,12 @@ def logp(
     [bytes]. `directory`: where the run directories are kept, one a size. Of `settings` those that
     limit what runs take count."""
     from chasqui import measurement
+    from chasqui.cli.logp import check_sizes
 
-    check_names(settings)
+    check_names(settings, SANDBOX)
     found = measurement.measure(
-        os.fspath(machine),
-        sorted(set(measurement.DEFAULT_SIZES if sizes is None else sizes)),
+        text_of(machine, "machine"),
+        check_sizes(None if sizes is None else ",".join(texts_of(sizes, "sizes"))),
         sets_of(parameters),
         path_of(directory),
         sandbox=sandbox_of(settings),
@@ -154,41 +170,62 @@ def sweep(
 
     A point that fails is a row of the table with its message.
     """
-    from chasqui.sweeping import points, whole
+    from chasqui.sweeping import points
+    from chasqui.sweeping import whole as sweeps
 
+    repeat = whole(repeat, "repeat", 1)
     if jitter is not None and repeat == 1:
         raise InputError(f"jitter={jitter!r}: one run has no spread; repeat=2 or more is expected")
-    job = job_of("", program, arguments, 1, None, settings, threads=1, jitter=jitter)
-    axes = points.Axes(
-        [os.fspath(name) for name in machines],
-        list(ranks),
-        texts_of(parameters),
-        texts_of(values),
-        repeat,
-    )
-    place = None if directory is None else os.fspath(directory)
-    if resume and place is None:
+    if workers is not None and scheduler is not None:
+        raise InputError("workers and scheduler: the scheduler has workers of its own")
+    if flag(resume, "resume") and directory is None:
         raise InputError("resume: `directory` names the sweep to go on with")
+    job = job_of("", program, arguments, 1, None, settings, threads=1, jitter=jitter)
+    axes = axes_of(machines, ranks, parameters, values, repeat)
+    place = None if directory is None else text_of(directory, "directory")
     found = points.product(axes, job)
     spec = spec_of(job, axes, settings)
+    count = None if workers is None else whole(workers, "workers", 1)
     where = (None, place) if resume else (place, None)
-    with whole.place_of(job, *where) as at:
-        whole.carry_out(found, at, spec, workers=workers, scheduler=scheduler, quiet=True)
+    with sweeps.place_of(job, *where) as at:
+        sweeps.carry_out(found, at, spec, workers=count, scheduler=scheduler, quiet=True)
     return results.Sweep(at)
 
 
-def texts_of(values: Mapping[str, Sequence[object]] | None) -> dict[str, tuple[str, ...]]:
-    """The values of each name as texts."""
-    found = {}
-    for name, each in (values or {}).items():
-        if isinstance(each, str) or not isinstance(each, Sequence):
-            raise InputError(f"{name}={each!r}: a list of values is expected")
-        found[name] = tuple(map(text_of, each))
-    return found
+def axes_of(
+    machines: Sequence[Name],
+    ranks: Sequence[int],
+    parameters: Mapping[str, Sequence[object]] | None,
+    values: Mapping[str, Sequence[object]] | None,
+    repeat: int,
+) -> Axes:
+    """What is swept over, as the command checks it."""
+    from chasqui.cli.sweep import check_axes, check_once
+    from chasqui.sweeping.points import Axes
+
+    def named(of: Mapping[str, Any] | None, name: str) -> list[tuple[str, tuple[str, ...]]]:
+        found = pairs_of(of, name)
+        return [(each, tuple(texts_of(values, each))) for each, values in found.items()]
+
+    sets, arguments = named(parameters, "parameters"), named(values, "values")
+    axes: list[tuple[str, Sequence[Any]]] = [
+        ("machines", texts_of(machines, "machines")), ("ranks", wholes(ranks, "ranks", 1)),
+        *sets, *arguments,
+    ]  # fmt: skip
+    for name, each in axes:
+        if not each:
+            raise InputError(f"{name}: no value; one or more are expected")
+        check_once(name, each)
+    return Axes(
+        axes[0][1], axes[1][1], check_axes("--set", sets), check_axes("--arg", arguments), repeat
+    )
 
 
-def spec_of(job: simulation.Job, axes: Any, settings: Settings) -> dict[str, Any]:
+def spec_of(job: simulation.Job, axes: Axes, settings: Settings) -> dict[str, Any]:
     """The sweep as `chasqui sweep --resume` reads it, to go on with."""
+    for word, after in pairwise([*job.arguments, ""]):
+        if word == ":" and after in ("-n", "-np"):
+            raise InputError(f"argument ': {after}': `chasqui sweep` has several programs of a job")
     found: dict[str, Any] = {
         "program": [job.program, *job.arguments],
         "machine": axes.machines,
@@ -200,7 +237,10 @@ def spec_of(job: simulation.Job, axes: Any, settings: Settings) -> dict[str, Any
         **{name.replace("_", "-"): value for name, value in settings.items()},
         "env": dict(job.environment),
     }
-    return {name: value for name, value in found.items() if value}
+    left_out: tuple[Any, ...] = (None, [], {})
+    return {
+        name: value for name, value in found.items() if value not in left_out and value is not False
+    }
 
 
 def machines() -> pandas.DataFrame:
@@ -228,5 +268,5 @@ def parameters(
     range, meaning, source. `parameters`: values that are other."""
     import pandas
 
-    found = core.parameters(os.fspath(machine), sets_of(parameters))
+    found = core.parameters(text_of(machine, "machine"), sets_of(parameters))
     return pandas.DataFrame(found).set_index("name")

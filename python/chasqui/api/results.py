@@ -42,6 +42,7 @@ class Run:
     def __init__(self, directory: str | Path) -> None:
         """Of a run that is there. Raises InputError where none is."""
         self.directory = Path(directory)
+        self._place = self.directory.absolute()  # what is read later is this run's still
         self.summary: dict[str, Any] = data.read_summary(self.directory)
 
     @classmethod
@@ -49,6 +50,7 @@ class Run:
         """Of one that has just ended."""
         found = cls.__new__(cls)
         found.directory, found.summary = result.directory, result.summary
+        found._place = result.directory.absolute()
         return found
 
     def __repr__(self) -> str:
@@ -65,12 +67,13 @@ class Run:
         return simulation.Result(self.directory, self.summary).status
 
     def check(self) -> None:
-        """Raises RunError if it did not end well, with exit status 0."""
+        """Raises RunError where `chasqui run` would end with another status than 0."""
+        if not self.status:
+            return
         if not simulation.went_well(self.summary):
             raise RunError(f"{self.directory}: {simulation.ending(self.summary)}", self)
-        if self.status:
-            lost = "".join(f"; {each}" for each in self.summary.get("lost", []))
-            raise RunError(f"{self.directory}: exit status {self.status}{lost}", self)
+        lost = "".join(f"; {each}" for each in self.summary.get("lost", []))
+        raise RunError(f"{self.directory}: exit status {self.status}{lost}", self)
 
     @property
     def time_ps(self) -> int:
@@ -87,14 +90,14 @@ class Run:
         """messages.parquet: a row a message, with its stages."""
         from chasqui import messages
 
-        return frame(messages.table(self.directory / "messages.parquet"))
+        return frame(messages.table(self._place / "messages.parquet"))
 
     @cached_property
     def stats(self) -> pandas.DataFrame:
         """stats.json: the counters of all parts, by name: value, unit, meaning."""
         import pandas
 
-        found = list(_counters(data.read_stats(self.directory)))
+        found = list(_counters(data.read_stats(self._place)))
         columns = ["name", "value", "unit", "doc"]
         return pandas.DataFrame(found, columns=columns).set_index("name")
 
@@ -147,9 +150,9 @@ class Run:
 
     def _text(self, stream: str, rank: int) -> str:
         ranks = len(self.summary["ranks"])
-        if not 0 <= rank < ranks:
+        if rank not in range(ranks):
             raise InputError(f"rank {rank}: {self.directory} has 0 to {ranks - 1}")
-        path = self.directory / f"{stream}.{rank}"
+        path = self._place / f"{stream}.{rank}"
         try:
             return path.read_text(errors="replace")
         except OSError as error:
@@ -286,6 +289,7 @@ class Sweep:
         from chasqui.sweeping import store
 
         self.directory = Path(directory)
+        self._place = self.directory.absolute()
         self.table = frame(store.read_table(self.directory))
 
     def __repr__(self) -> str:
@@ -296,7 +300,9 @@ class Sweep:
         name = self.table.iloc[row]["directory"]
         if not isinstance(name, str) or not name:
             raise InputError(f"row {row} of {self.directory}: {self.table.iloc[row]['message']}")
-        return Run(self.directory / name)
+        found = Run(self._place / name)
+        found.directory = self.directory / name
+        return found
 
     def _repr_html_(self) -> str:
         return str(self.table.to_html())

@@ -9,6 +9,7 @@ import click
 from chasqui import export as exports
 from chasqui.cli import options
 from chasqui.cli.logp import check_sizes
+from chasqui.core import machines
 from chasqui.errors import InputError
 from chasqui.export import models
 
@@ -57,6 +58,11 @@ def commands() -> dict[str, click.Command]:
 @options.sets()
 @options.sizes()
 def export(what: str, to: str, out: Path | None, sets: tuple[str, ...], sizes: str | None) -> None:
+    is_run = (Path(what) / "summary.json").exists()
+    if is_run and to in models.MODELS:
+        raise InputError(f"{what}: a run; --to {to} is of a machine, as in: voyager --to {to}")
+    if not is_run and to in exports.FORMATS and any(each["name"] == what for each in machines()):
+        raise InputError(f"{what}: a machine; --to {to} is of a run, whose directory is named")
     if to in models.MODELS:
         path, said = models.export(what, to, out, check_sizes(sizes), options.check_sets(sets))
     elif sets or sizes is not None:

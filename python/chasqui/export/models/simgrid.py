@@ -7,7 +7,8 @@ option says; the times at both ends are lines between them.
 
 So are they here, through what was measured. The transfer between two sizes is as long as L allows
 at both; what L has besides goes to `or`. The times of a single message are then those that were
-measured. What SMPI has not is a gap between messages that is neither overhead nor the link's.
+measured. The transfer is of the message and its envelope: factors change at a size with that. What
+SMPI has not is a gap between messages that is neither overhead nor the link's.
 """
 
 from __future__ import annotations
@@ -28,7 +29,11 @@ PS_PER_S = 10**12
 EAGER = 1 << 30
 # Where the sender's time has L in it the transfer takes next to nothing: this part of G.
 LEAST = Fraction(1, 1000)
-LATENCY_MIN_PS = Fraction(1)
+ENVELOPE = 16  # bytes that SMPI adds to a message that it transfers (3.32)
+# Of two links, each of which SimGrid tells from 0.
+LATENCY_MIN_PS = Fraction(2000)
+# What asking costs (smpi/test, smpi/iprobe): a short call, an assumption. SimGrid has 100 us.
+ASKING_PS = Fraction(100_000)
 HOSTS = 1024
 BEGINNING = b"<?xml version='1.0'?>\n<!-- chasqui export"
 
@@ -50,15 +55,16 @@ def line(above: int, ends: Sequence[tuple[int, Fraction]]) -> Line:
 
 def transfer(above: int, ends: Sequence[SizeFigures], per_byte: Fraction) -> Line:
     """The transfer between two sizes: for a byte `per_byte` [ps] at most, and no longer than L."""
-    bounds = [each.l.mean / each.bytes for each in ends if each.bytes > 0]
+    bounds = [each.l.mean / (each.bytes + ENVELOPE) for each in ends]
     slope = max(min(per_byte, *bounds), LEAST * per_byte)
-    constant = min(each.l.mean - slope * each.bytes for each in ends)
+    constant = min(each.l.mean - slope * (each.bytes + ENVELOPE) for each in ends)
     return Line(above, max(constant, Fraction(0)), slope)
 
 
 def rest(transfer: Line, size: SizeFigures) -> Fraction:
     """What is left of a message's time for its receiver."""
-    taken = size.o_send.mean + transfer.constant + transfer.slope * size.bytes
+    moved = transfer.constant + transfer.slope * (size.bytes + ENVELOPE)
+    taken = size.o_send.mean + moved
     return max(size.latency.mean - taken, Fraction(0))
 
 
@@ -72,9 +78,9 @@ def overheads(lines: Sequence[Line]) -> str:
 
 
 def factors(lines: Sequence[Line], values: Sequence[Fraction]) -> str:
-    return ";".join(
-        f"{each.above}:{float(value):.9g}" for each, value in zip(lines, values, strict=True)
-    )
+    """As the factors have it, which change at sizes of messages with their envelopes."""
+    above = [each.above and each.above + ENVELOPE for each in lines]
+    return ";".join(f"{at}:{float(each):.9g}" for at, each in zip(above, values, strict=True))
 
 
 def write(found: Measurement) -> tuple[str, str]:
@@ -100,6 +106,8 @@ def write(found: Measurement) -> tuple[str, str]:
         "smpi/or": overheads(receives),
         "smpi/lat-factor": factors(transfers, [each.constant / latency for each in transfers]),
         "smpi/bw-factor": factors(transfers, [least / each.slope for each in transfers]),
+        "smpi/test": in_s(ASKING_PS),
+        "smpi/iprobe": in_s(ASKING_PS),
         "smpi/async-small-thresh": str(EAGER),
         "smpi/send-is-detached-thresh": str(EAGER),
         "network/TCP-gamma": "0",
