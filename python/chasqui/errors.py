@@ -1,12 +1,6 @@
 """What ends a command: the user's mistakes, with status 2, and results that can't be written."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from chasqui.api.results import Run
 
 
 class InputError(Exception):
@@ -25,17 +19,6 @@ def check_text(name: str, value: str) -> None:
 
 class LostError(Exception):
     """Results that are read again could not be written; the text has a line for each reason."""
-
-
-class RunError(Exception):
-    """A program did not end well; the text says how, `run` is its run (chasqui.api)."""
-
-    def __init__(self, text: str, run: Run) -> None:
-        super().__init__(text, run)  # as pickle makes it again
-        self.run = run
-
-    def __str__(self) -> str:
-        return str(self.args[0])
 
 
 STATUS_LOST = 74  # of a command whose results could not be written: EX_IOERR of sysexits.h

@@ -60,12 +60,6 @@ def read(path: Path) -> list[Message]:
         raise damaged(str(path), "it lacks source or sequence") from None
 
 
-def table(path: Path) -> Any:
-    """The same as a table of Arrow's, with the columns that are known."""
-    found, present = _table(path)
-    return found.select(present)
-
-
 def columns(path: Path) -> tuple[dict[str, Any], list[str]]:
     """The same as arrays of 64-bit integers with ABSENT for null, and the mechanisms' names, by
     which that column is numbers: for those who look at a hundred thousand messages at a time."""

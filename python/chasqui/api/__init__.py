@@ -8,9 +8,10 @@ are kept, and KeyboardInterrupt is raised.
 """
 
 from chasqui.api.commands import compare, logp, machines, parameters, run, sweep
+from chasqui.api.errors import RunError
 from chasqui.api.results import Comparison, LogP, Run, Sweep
 from chasqui.api.settings import Settings
-from chasqui.errors import InputError, RunError
+from chasqui.errors import InputError
 
 __all__ = [
     "Comparison",

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chasqui import shares, simulation
-from chasqui.errors import InputError, RunError
+from chasqui.api.errors import RunError
+from chasqui.errors import InputError
 from chasqui.report import data
 from chasqui.text import simulated_time
 
@@ -88,9 +89,9 @@ class Run:
     @cached_property
     def messages(self) -> pandas.DataFrame:
         """messages.parquet: a row a message, with its stages."""
-        from chasqui import messages
+        from chasqui.api import records
 
-        return frame(messages.table(self._place / "messages.parquet"))
+        return frame(records.table(self._place / "messages.parquet"))
 
     @cached_property
     def stats(self) -> pandas.DataFrame:
