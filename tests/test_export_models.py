@@ -167,17 +167,8 @@ def test_the_pages_table_is_what_smpi_and_we_find(
     kept = [[int(cell.replace(",", "")) for cell in row[1:]] for row in rows if row[0] == machine]
     assert kept
     sizes = [str(row[0]) for row in kept]
-    ours = chasqui(
-        "run",
-        "-q",
-        "-np",
-        "2",
-        "-m",
-        machine,
-        "--",
-        compile_c("trips", PROGRAM.read_text()),
-        *sizes,
-    )
+    trips = compile_c("trips", PROGRAM.read_text())
+    ours = chasqui("run", "-q", "-np", "2", "-m", machine, "--", trips, *sizes)
     found = measurement.measure(machine)
     (tmp_path / "it.xml").write_text(models.MODELS["simgrid"].write(found)[0])
     subprocess.run(["smpicc", "-O2", str(PROGRAM), "-o", "trips"], cwd=tmp_path, check=True)

@@ -14,50 +14,45 @@ Invariant: nothing in this package is imported at start-up that the command at h
 
 from __future__ import annotations
 
+import importlib
 import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    __version__: str
-    from chasqui.api import (
-        Comparison,
-        InputError,
-        LogP,
-        Run,
-        RunError,
-        Settings,
-        Sweep,
-        compare,
-        logp,
-        machines,
-        parameters,
-        run,
-        sweep,
-    )
+    from chasqui.api.commands import compare as compare
+    from chasqui.api.commands import logp as logp
+    from chasqui.api.commands import machines as machines
+    from chasqui.api.commands import parameters as parameters
+    from chasqui.api.commands import run as run
+    from chasqui.api.commands import sweep as sweep
+    from chasqui.api.errors import RunError as RunError
+    from chasqui.api.results import Comparison as Comparison
+    from chasqui.api.results import LogP as LogP
+    from chasqui.api.results import Run as Run
+    from chasqui.api.results import Sweep as Sweep
+    from chasqui.api.settings import Settings as Settings
+    from chasqui.errors import InputError as InputError
 
-__all__ = [
-    "Comparison",
-    "InputError",
-    "LogP",
-    "Run",
-    "RunError",
-    "Settings",
-    "Sweep",
-    "compare",
-    "logp",
-    "machines",
-    "parameters",
-    "run",
-    "sweep",
-]
+    __version__: str
+
+# Where the same names are, for when one is asked for.
+_OFFERED = {
+    **dict.fromkeys(
+        ("compare", "logp", "machines", "parameters", "run", "sweep"), "chasqui.api.commands"
+    ),
+    **dict.fromkeys(("Comparison", "LogP", "Run", "Sweep"), "chasqui.api.results"),
+    "RunError": "chasqui.api.errors",
+    "Settings": "chasqui.api.settings",
+    "InputError": "chasqui.errors",
+}
 
 
 class _Package(ModuleType):
     """`chasqui.machines` stays the function when experiments of the folder machines are loaded."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in __all__ and isinstance(value, ModuleType)):
+        if not (name in _OFFERED and isinstance(value, ModuleType)):
             super().__setattr__(name, value)
 
 
@@ -71,12 +66,10 @@ if not TYPE_CHECKING:  # a checker of types would take any name for one that the
             from importlib.metadata import version
 
             return version("chasqui-sim")
-        if name in __all__:
-            from chasqui import api
-
-            return getattr(api, name)
+        if name in _OFFERED:
+            return getattr(importlib.import_module(_OFFERED[name]), name)
         raise AttributeError(f"module 'chasqui' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*_OFFERED, "__version__"]

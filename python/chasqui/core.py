@@ -44,6 +44,20 @@ def machines() -> list[dict[str, Any]]:
     return found
 
 
+def variants() -> list[tuple[str, str, dict[str, Any]]]:
+    """Machines and their variants by the names that --machine takes: what each is, and its machine
+    as `machines` has it."""
+    return [
+        (
+            "/".join([machine["name"], *([each["name"]] if each else [])]),
+            (each or machine)["summary"],
+            machine,
+        )
+        for machine in machines()
+        for each in [None, *machine["variants"]]
+    ]
+
+
 def parameters(machine: str, sets: Sequence[str] = ()) -> list[dict[str, Any]]:
     """[{name, type, unit, default, value, range, plausible, doc, source}] of one machine. `range`
     is what is allowed, `plausible` the least and the greatest that the machine file gives."""

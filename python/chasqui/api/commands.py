@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from chasqui.sweeping.points import Axes
 
 Name = str | os.PathLike[str]
-THREADS_MAX = 256
 
 
 def run(
@@ -67,7 +66,8 @@ def run(
     job = job_of(
         machine, program, arguments, ranks, parameters, settings,
         directory=path_of(directory), echo=flag(echo, "echo"),
-        threads=whole(threads, "threads", 0, THREADS_MAX), profile=flag(profile, "profile"),
+        threads=whole(threads, "threads", 0, defaults.THREADS_MAX),
+        profile=flag(profile, "profile"),
         access_times=flag(access_times, "access_times"),
         fast_forward=flag(fast_forward, "fast_forward"),
         stop_at=optional_text({"stop_at": stop_at}, "stop_at"),
@@ -103,7 +103,7 @@ def compare(
     names = texts_of(machines, "machines")
     if not names or len(set(names)) < len(names):
         raise InputError(f"machines={names}: one or more are expected, each once")
-    threads = whole(threads, "threads", 0, THREADS_MAX)
+    threads = whole(threads, "threads", 0, defaults.THREADS_MAX)
     place = path_of(directory)
     jobs = [
         job_of(
@@ -250,13 +250,12 @@ def machines() -> pandas.DataFrame:
 
     rows = [
         {
-            "machine": "/".join([machine["name"], *([each["name"]] if each else [])]),
-            "summary": (each or machine)["summary"],
+            "machine": name,
+            "summary": summary,
             "nodes_max": machine["nodes_max"],
             "ranks_per_node_max": machine["ranks_per_node_max"],
         }
-        for machine in core.machines()
-        for each in [None, *machine["variants"]]
+        for name, summary, machine in core.variants()
     ]
     return pandas.DataFrame(rows).set_index("machine")
 

@@ -158,7 +158,7 @@ def job_of(
         environment=environment_of(settings),
         ranks_per_node=None if per_node is None else whole(per_node, "ranks_per_node", 1),
         map_by=text_of(settings.get("map_by", "slot"), "map_by"),
-        timeline=whole(timeline, "timeline", 0, 1 << 40),
+        timeline=whole(timeline, "timeline", 0, defaults.TIMELINE_MAX),
         sandbox=sandbox_of(settings),
         is_command=False,
         **more,

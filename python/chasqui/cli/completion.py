@@ -22,22 +22,11 @@ def _of(names: Iterable[tuple[str, str]], incomplete: str) -> Items:
     return [CompletionItem(name, help=doc) for name, doc in names if name.startswith(incomplete)]
 
 
-def _all_machines() -> list[tuple[str, str]]:
-    from chasqui import core
-
-    return [
-        (
-            "/".join([machine["name"], *([each["name"]] if each else [])]),
-            (each or machine)["summary"],
-        )
-        for machine in core.machines()
-        for each in [None, *machine["variants"]]
-    ]
-
-
 def machines(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
     """Machines and their variants, or a file of one."""
-    found = _of(_all_machines(), incomplete)
+    from chasqui import core
+
+    found = _of(((name, summary) for name, summary, _ in core.variants()), incomplete)
     return found or [CompletionItem(incomplete, type="file")]
 
 

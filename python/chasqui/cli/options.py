@@ -26,7 +26,6 @@ SETTINGS: dict[str, Any] = {
 }
 # For commands without a program.
 SETTINGS_AFTER = {**SETTINGS, "allow_interspersed_args": True}
-THREADS_MAX = 256
 COUNT_MAX = (1 << 63) - 1
 CALLED = "'[-np RANKS] PROGRAM [ARGS]...'"  # as a further program is named
 
@@ -142,8 +141,8 @@ def _environment() -> Decorator:
 
 def _timeline() -> Decorator:
     return click.option(
-        "--timeline", type=click.IntRange(0, 1 << 40), default=defaults.TIMELINE_CALLS,
-        show_default=True, metavar="CALLS",
+        "--timeline", type=click.IntRange(0, defaults.TIMELINE_MAX),
+        default=defaults.TIMELINE_CALLS, show_default=True, metavar="CALLS",
         help="MPI calls of each rank that timeline.json holds; 0: no such file.",
     )  # fmt: skip
 
@@ -225,8 +224,10 @@ class Threads(click.ParamType[int]):
     def convert(self, value: Any, parameter: Any, context: Any) -> int:
         if value == "auto" or isinstance(value, int):
             return 0 if value == "auto" else value
-        if not value.isdecimal() or not 1 <= int(value) <= THREADS_MAX:
-            self.fail(f"{value!r} is neither auto nor 1 to {THREADS_MAX}", parameter, context)
+        if not value.isdecimal() or not 1 <= int(value) <= defaults.THREADS_MAX:
+            self.fail(
+                f"{value!r} is neither auto nor 1 to {defaults.THREADS_MAX}", parameter, context
+            )
         return int(value)
 
 
