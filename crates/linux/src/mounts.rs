@@ -86,7 +86,7 @@ impl Target {
         let metadata = path.metadata()?;
         let folder = |path: &Path| {
             let folder = Dir::open_ambient_dir(path, ambient_authority())?;
-            if shows_the_kernel(&folder) {
+            if shows_the_kernel(&folder)? {
                 return Err(io::Error::other(
                     "what the host's kernel has there is no file that a program may see",
                 ));
@@ -135,15 +135,19 @@ const OF_THE_KERNEL: &[u32] = &[
     0xabba_1974, // xenfs
 ];
 
-/// Whether what is open lies in such a file system, as far as can be told.
+/// Whether what is open lies in such a file system.
+///
+/// # Errors
+/// It can't be told: what the host said when it was asked.
 #[cfg(target_os = "linux")]
-fn shows_the_kernel(opened: impl AsFd) -> bool {
-    rustix::fs::fstatfs(opened).map_or(true, |found| OF_THE_KERNEL.contains(&(found.f_type as u32)))
+fn shows_the_kernel(opened: impl AsFd) -> io::Result<bool> {
+    let found = rustix::io::retry_on_intr(|| rustix::fs::fstatfs(&opened))?;
+    Ok(OF_THE_KERNEL.contains(&(found.f_type as u32)))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn shows_the_kernel(_: impl AsFd) -> bool {
-    false
+fn shows_the_kernel(_: impl AsFd) -> io::Result<bool> {
+    Ok(false)
 }
 
 /// The tree of files that a process sees: folders and files of the host at places with names of their own, and the
@@ -266,7 +270,7 @@ impl Mounts {
         let descriptor = opened.as_fd().as_raw_fd();
         if self.descriptors_end.is_some_and(|end| descriptor >= end) {
             Err(Errno::ENFILE)
-        } else if shows_the_kernel(&opened) {
+        } else if shows_the_kernel(&opened)? {
             Err(Errno::EACCES)
         } else {
             Ok(opened)
