@@ -88,8 +88,8 @@ def rows(results: Path, name: str, table: str = "results") -> list[dict[str, str
 def test_an_experiment_leaves_its_files(results: Path, name: str) -> None:
     files = {path.name for path in (results / f"netcache-{name}").iterdir()}
     assert {"results.csv", "picture.svg", "picture.png", "report.txt"} <= files
-    # Lengths of messages are the same whatever is assumed; spread varies what is assumed itself.
-    assert ("sensitivity.csv" in files) == (name not in ("message-sizes", "spread"))
+    # Lengths of messages are the same whatever is assumed; two vary what is assumed themselves.
+    assert ("sensitivity.csv" in files) == (name not in ("message-sizes", "spread", "first-access"))
     if "sensitivity.csv" in files:
         assert rows(results, name, "sensitivity")[0]["parameter"] == "as assumed"
 
@@ -204,6 +204,21 @@ def test_small_delays_move_run_times_a_little(results: Path) -> None:
         assert least <= greatest <= 1.001 * times[program, other][1] / times[program, policy][0]
         back = by[program, other, policy]
         assert least * float(back["greatest_ratio"]) == pytest.approx(1, abs=2e-3)
+
+
+def test_first_accesses_move_with_small_delays(results: Path) -> None:
+    found = {row["policy"]: row for row in rows(results, "first-access")}
+    assert len(found) == 4
+    reach = {
+        policy: [float(row[f"{end}_ns"]) for end in ("least", "greatest")]
+        for policy, row in found.items()
+    }
+    own, copies = reach.pop("ldtct"), reach.values()
+    (ratio,) = rows(results, "first-access", "ratios")
+    least, greatest = (float(ratio[f"{end}_ratio"]) for end in ("least", "greatest"))
+    # With the same change: within what any two changes would have.
+    assert own[0] / min(each[1] for each in copies) <= 1.001 * least <= 1.002 * greatest
+    assert greatest <= 1.001 * own[1] / min(each[0] for each in copies)
 
 
 def test_the_same_bits_with_injection(examples: Path, tmp_path: Path) -> None:
