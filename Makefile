@@ -122,7 +122,7 @@ $(STAMPS)/install: $(PACKAGE_SOURCES) $(STAMPS)/lock $(STAMPS)/compiler
 	$(PACKAGED) install -q --no-build-isolation .
 	@touch $@
 
-$(STAMPS)/dev: $(STAMPS)/install $(STAMPS)/toolchain
+$(STAMPS)/dev: $(STAMPS)/install $(STAMPS)/toolchain $(STAMPS)/auditwheel
 	@# pytest-xdist 3.8 keeps tests of one fixture together by what pytest 9.2 no longer has.
 	$(BIN)/python -m pip install -q 'clang-format==23.1.*' 'clang-tidy==23.1.*' 'cmake>=3.20' 'dpkt>=1.9' 'duckdb>=1' 'ipykernel>=6' 'mypy>=1.10' 'nbclient>=0.10' 'nbformat>=5.10' 'otf2>=3.1,<4' 'perfetto>=0.59,<1' 'playwright>=1.50' 'pytest>=8,<9.2' 'pytest-xdist>=3.8,<4' 'ruff>=0.6'
 	@touch $@
@@ -159,7 +159,7 @@ check-python: examples $(STAMPS)/dev
 # themselves: their ranks poll, each in a process, and would take the processors from the compilers.
 test:
 	$(MAKE) -j$$(($$(getconf _NPROCESSORS_ONLN) + 1)) \
-	  $(STAMPS)/toolchain test-rust build-guest examples $(STAMPS)/dev $(if $(shell command -v npm),perfetto)
+	  $(STAMPS)/toolchain test-rust build-guest examples $(STAMPS)/dev wheel $(if $(shell command -v npm),perfetto)
 	$(MAKE) test-guest
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
@@ -226,10 +226,11 @@ results: $(STAMPS)/dev
 
 # --- what one takes elsewhere -------------------------------------------------------------------
 
-$(STAMPS)/auditwheel: | $(STAMPS)/venv
+$(STAMPS)/auditwheel: | $(STAMPS)/install
 	$(BIN)/python -m pip install -q 'auditwheel>=6.8,<7'
 	@touch $@
 
+# Nothing is compiled: cargo has what is installed.
 wheel: $(STAMPS)/install $(STAMPS)/auditwheel
 	rm -rf dist
 	$(PACKAGED) wheel -q --no-build-isolation --no-deps -w dist .

@@ -82,7 +82,8 @@ def newcomer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Newcomer]:
         (place / folder).mkdir()
     made = Newcomer(place)
     subprocess.run([sys.executable, "-m", "venv", made.prefix], check=True)
-    install = [made.prefix / "bin" / "pip", "install", "-q", built_wheel.find()]
+    # Python compiles what is loaded; all of it takes as long as the rest.
+    install = [made.prefix / "bin" / "pip", "install", "-q", "--no-compile", built_wheel.find()]
     subprocess.run(install, cwd=place / "work", check=True)
     (place / "work" / "program.c").write_text(PROGRAM)
     yield made
