@@ -81,9 +81,10 @@ def newcomer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Newcomer]:
     for folder in ("home", "work"):
         (place / folder).mkdir()
     made = Newcomer(place)
-    subprocess.run([sys.executable, "-m", "venv", made.prefix], check=True)
+    subprocess.run([sys.executable, "-m", "venv", str(made.prefix)], check=True)
     # Python compiles what is loaded; all of it takes as long as the rest.
-    install = [made.prefix / "bin" / "pip", "install", "-q", "--no-compile", built_wheel.find()]
+    pip = str(made.prefix / "bin" / "pip")
+    install = [pip, "install", "-q", "--no-compile", str(built_wheel.find())]
     subprocess.run(install, cwd=place / "work", check=True)
     (place / "work" / "program.c").write_text(PROGRAM)
     yield made
@@ -168,7 +169,7 @@ def test_uninstalling_leaves_the_cache_alone(newcomer: Newcomer, program: str) -
 
 
 def audit(wheel: Path) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, ROOT / "distribution" / "audit.py", wheel]
+    words = [sys.executable, str(ROOT / "distribution" / "audit.py"), str(wheel)]
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
@@ -204,8 +205,9 @@ def test_what_needs_a_younger_glibc_is_refused(tmp_path: Path) -> None:
     )
     module = tmp_path / "_core.abi3.so"
     target = f"{os.uname().machine}-linux-gnu.2.34"
+    options = ["-target", target, "-shared", "-O2", "-o", module.name]
     subprocess.run(
-        [toolchain.zig(), "cc", "-target", target, "-shared", "-O2", "-o", module, "thread.c"],
+        [str(toolchain.zig()), "cc", *options, "thread.c"],
         cwd=tmp_path, env=toolchain.zig_environment(), check=True,
     )  # fmt: skip
     wheel = tmp_path / built_wheel.find().name

@@ -421,7 +421,7 @@ def test_shims(shim_directory: Path, hello: Path) -> None:
 def test_without_the_guest_s_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The message has the version that the package asks for."""
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
-    monkeypatch.setattr(toolchain.sysconfig, "get_path", lambda _: str(tmp_path))
+    monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path))
     monkeypatch.setattr(toolchain, "_requirement", lambda: "ziglang==1.2.3")
     with pytest.raises(InputError) as error:
         toolchain.zig()

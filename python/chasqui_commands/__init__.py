@@ -5,7 +5,7 @@ Not in the package `chasqui`: Ctrl-C ends a command without a traceback from her
 that one is loaded.
 """
 
-import _signal
+import _signal  # type: ignore[import-not-found]
 
 _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
 
