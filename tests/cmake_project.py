@@ -33,7 +33,8 @@ def build(source: Path, language: str, way: str, shims: Path) -> Path:
     environment, options = {**os.environ, variable: str(shims / wrapper)}, []
     if way == "toolchain":
         environment = dict(os.environ)
-        options = [f"-DCMAKE_TOOLCHAIN_FILE={shims.parent / 'toolchain.cmake'}"]
+        file = shims.parent / "share" / "chasqui" / "toolchain.cmake"
+        options = [f"-DCMAKE_TOOLCHAIN_FILE={file}"]
     steps = [[CMAKE, "-S", ".", "-B", "build", *options], [CMAKE, "--build", "build"]]
     if way == "toolchain":
         steps.append([str(Path(CMAKE).with_name("ctest")), "--test-dir", "build"])

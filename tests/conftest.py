@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import browser
+import built_wheel
 import command_line
 import pytest
 import trace_processor
@@ -32,6 +33,7 @@ NEEDS = {
     ),
     "browser": ("no Chromium or no playwright", browser.IS_HERE),
     "perfetto": ("no trace processor of Perfetto: make perfetto", trace_processor.IS_HERE),
+    "wheel": ("no wheel of what is installed: make test-wheel", built_wheel.IS_HERE),
     # What reads exported traces.
     "otf2_print": ("no otf2-print", shutil.which("otf2-print") is not None),
     "smpirun": ("no smpirun", shutil.which("smpirun") is not None),
@@ -95,7 +97,7 @@ def chasqui(tmp_path: Path) -> Run:
 @pytest.fixture(scope="session")
 def shim_directory() -> Path:
     """Where the installed package has mpicc and the others."""
-    return Path(sys.prefix) / "libexec" / "chasqui" / "bin"
+    return Path(sys.prefix) / "bin"
 
 
 def shared_place(factory: pytest.TempPathFactory, name: str) -> Path:

@@ -24,7 +24,8 @@ pytestmark = pytest.mark.core
 # Set-up, builds of other projects, measurements that have tests of their own and take long, and
 # files that a reader has elsewhere.
 NOT_TYPED = re.compile(
-    r"export |make|\./configure|cmake|.*bcsstk15|chasqui (experiment|fidelity|logp .*voyager)\b"
+    r"export |make|python3 -m venv|pip install|\./configure|cmake|.*bcsstk15|"
+    r"chasqui (experiment|fidelity|logp .*voyager)\b"
 )
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 

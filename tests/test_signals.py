@@ -32,8 +32,8 @@ sys.meta_path.insert(0, Finder())
 import runpy
 runpy.run_path(sys.argv.pop(1), run_name="__main__")
 """
-# As it is installed.
-COMMAND = Path(sys.prefix) / "bin" / "chasqui"
+# Commands as they are installed.
+PLACE = Path(sys.prefix) / "bin"
 
 # In the place of a compiler: it has a program of its own that works.
 COMPILER = """\
@@ -58,6 +58,7 @@ def default_signals() -> Iterator[None]:
     ("module", "command"),
     [
         ("chasqui", "machines"),
+        ("chasqui", "mpicc"),
         ("chasqui.cli", "machines"),
         ("chasqui.stopping", "machines"),
         ("chasqui.text", "machines"),
@@ -69,11 +70,13 @@ def default_signals() -> Iterator[None]:
         ("chasqui.compiler", "cc"),
         ("subprocess", "cc"),
         ("chasqui.linked", "cc"),
+        ("chasqui.linked", "mpicc"),
     ],
 )
 def test_ctrl_c_while_modules_are_loaded(module: str, command: str, tmp_path: Path) -> None:
+    words = [PLACE / command] if command.startswith("mpi") else [PLACE / "chasqui", command]
     done = subprocess.run(
-        [sys.executable, "-c", AT_IMPORT, module, COMMAND, command, "--help"],
+        [sys.executable, "-c", AT_IMPORT, module, *words, "--help"],
         cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
     assert done.stdout == "loaded\n"

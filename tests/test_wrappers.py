@@ -18,7 +18,7 @@ from pathlib import Path
 import cmake_project
 import elf
 import pytest
-from conftest import ROOT, Run
+from conftest import Run
 
 from chasqui import compiler, layout, toolchain
 from chasqui.errors import InputError
@@ -392,14 +392,24 @@ def test_show(chasqui: Run, hello: Path, shim_directory: Path) -> None:
     assert elf.is_static(hello.with_name("shown"))
 
 
+COMMANDS = {
+    "mpicc": "cc",
+    **dict.fromkeys(("mpicxx", "mpic++", "mpiCC"), "c++"),
+    **dict.fromkeys(("mpifort", "mpif77", "mpif90"), "fc"),
+    **dict.fromkeys(("mpiexec", "mpirun"), "run"),
+}
+
+
 def test_shims(shim_directory: Path, hello: Path) -> None:
-    """The wheel brings them, and pip puts them there."""
-    names = {path.name for path in shim_directory.iterdir()}
-    compilers = {"mpicc", "mpicxx", "mpic++", "mpiCC", "mpifort", "mpif77", "mpif90"}
-    assert names == compilers | {"mpiexec", "mpirun"}
-    assert all(os.access(path, os.X_OK) for path in shim_directory.iterdir())
-    installed = {str(each) for each in metadata.files("chasqui-sim") or ()}
-    assert all(any(each.endswith(f"libexec/chasqui/bin/{n}") for each in installed) for n in names)
+    """The wheel names them, and pip makes them: in `bin`, and nowhere else."""
+    installed = metadata.entry_points(group="console_scripts")
+    ours = {each.name for each in installed if each.value.startswith("chasqui_commands:")}
+    assert ours == {*COMMANDS, "chasqui"}
+    for name, command in COMMANDS.items():
+        done = subprocess.run(
+            [shim_directory / name, "--help"], capture_output=True, text=True, check=True
+        )
+        assert done.stdout.startswith(f"Usage: chasqui {command} "), name
     subprocess.run([shim_directory / "mpicc", "hello.c", "-lm"], cwd=hello.parent, check=True)
     assert elf.is_static(hello.with_name("a.out"))
     done = subprocess.run(
@@ -408,19 +418,17 @@ def test_shims(shim_directory: Path, hello: Path) -> None:
     assert (done.returncode, done.stderr) == (2, "chasqui: -np 0: at least 1 rank is needed\n")
 
 
-def test_shims_from_a_source_distribution_can_be_executed(tmp_path: Path) -> None:
-    """It forgets who may execute a file; what builds the wheel sets that right."""
-    if not (ROOT / "distribution").is_dir():
-        pytest.skip("not a clone")
-    shutil.copytree(ROOT / "distribution", tmp_path / "distribution")
-    commands = list(tmp_path.glob("distribution/wrappers/data/libexec/chasqui/bin/*"))
-    for command in commands:
-        command.chmod(0o644)
-    text = "import backend; backend._make_executable()"
-    path = {**os.environ, "PYTHONPATH": str(tmp_path / "distribution")}
-    subprocess.run([sys.executable, "-c", text], env=path, check=True)
-    assert len(commands) == 9
-    assert all(os.access(command, os.X_OK) for command in commands)
+def test_without_the_guest_s_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The message has the version that the package asks for."""
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path))
+    monkeypatch.setattr(toolchain, "_requirement", lambda: "ziglang==1.2.3")
+    with pytest.raises(InputError) as error:
+        toolchain.zig()
+    assert str(error.value) == "the guest toolchain is missing: pip install ziglang==1.2.3"
+    monkeypatch.undo()
+    wanted = [each for each in metadata.requires("chasqui-sim") or () if "ziglang" in each]
+    assert [toolchain._requirement()] == wanted
 
 
 def test_shims_by_other_names(shim_directory: Path, tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ Refused: -shared, the other sanitizers.
 
 Examples:
   chasqui {language} -O2 -o ring ring.{suffix} -lm
-  make CC={shim}            with PATH=.venv/libexec/chasqui/bin:$PATH
+  make CC={shim}            the same, by the name that makefiles look for
 """
 
 HELP_FORTRAN = """\
@@ -79,7 +79,7 @@ Refused: -shared; -fdefault-integer-8, since MPI's INTEGERs have 4 bytes.
 
 Examples:
   chasqui fc -O2 -o ring ring.f90
-  make FC=mpifort           with PATH=.venv/libexec/chasqui/bin:$PATH
+  make FC=mpifort           the same, by the name that makefiles look for
 """
 
 # Options whose value is the next argument: what follows them is no input file.

@@ -65,7 +65,15 @@ def zig() -> Path:
         candidate = Path(place or ".") / "ziglang" / "zig"
         if candidate.is_file():
             return candidate
-    raise InputError("the guest toolchain is missing: pip install ziglang==0.17.0")
+    raise InputError(f"the guest toolchain is missing: pip install {_requirement()}")
+
+
+def _requirement() -> str:
+    """zig, in the version that pip was asked for with this package."""
+    from importlib import metadata
+
+    wanted = metadata.requires("chasqui-sim") or ()
+    return next(each for each in wanted if each.startswith("ziglang"))
 
 
 def zig_environment() -> dict[str, str]:

@@ -71,6 +71,9 @@ def build(program: str) -> Path:
 
 
 def _make(command: list[str], copy: Path) -> None:
+    # The commands are beside the interpreter, and nothing is in this folder any more. Its name
+    # goes when the tables are measured anew: without it docs/measured.json has them as read by
+    # other code.
     wrappers = Path(sys.prefix) / "libexec" / "chasqui" / "bin"
     places = os.pathsep.join([str(wrappers), str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(

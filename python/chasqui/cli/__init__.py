@@ -47,30 +47,30 @@ STATUS_CTRL_C = 130  # as `stopping` has it, before it is there
 UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 
 
-def main() -> NoReturn:
-    """The `chasqui` command."""
+def main(*first: str) -> NoReturn:
+    """The `chasqui` command; or one that has its first words in its name, as `mpicc`."""
     try:
         from chasqui import stopping
 
         stopping.begin_to_load()
         try:
-            _main()
+            _main([*first, *sys.argv[1:]])
         finally:
             stopping.end()
     except KeyboardInterrupt:  # before
         os._exit(STATUS_CTRL_C)
 
 
-def _main() -> NoReturn:
-    if len(sys.argv) > 1 and sys.argv[1] in ("cc", "c++", "fc"):
+def _main(arguments: list[str]) -> NoReturn:
+    if arguments and arguments[0] in ("cc", "c++", "fc"):
         from chasqui import compiler, stopping
 
         stopping.begin()
-        compiler.main(sys.argv[1], sys.argv[2:])
-    if sys.argv[1:2] == ["mpiexec"]:
-        # `chasqui run` as other launchers are called, by the command of that name (wrappers).
-        _exit(["run", *sys.argv[2:]], name="mpiexec")
-    _exit(sys.argv[1:])
+        compiler.main(arguments[0], arguments[1:])
+    if arguments[:1] == ["mpiexec"]:
+        # `chasqui run` as other launchers are called, by the command of that name.
+        _exit(["run", *arguments[1:]], name="mpiexec")
+    _exit(arguments)
 
 
 def _exit(arguments: list[str], name: str = "chasqui") -> NoReturn:
