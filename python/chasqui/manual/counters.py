@@ -30,17 +30,22 @@ def table() -> str:
             place = Path(folder) / variant.replace("/", "-")
             for counter in _counters(program, variant, place):
                 having.setdefault(counter, set()).add(machine["name"])
-    sections: dict[str, list[list[str]]] = {}
+    sections: dict[str, list[tuple[list[str], str]]] = {}
     for (name, unit, doc), names in sorted(having.items()):
         which = [machine for machine in machines if machine in names]
-        where = "all" if which == machines else ", ".join(which)
-        part, _, counter_name = name.rpartition(".")
-        sections.setdefault(part, []).append(
-            [code(counter_name), escaped(unit), escaped(doc), where]
-        )
-    head = ["counter", "unit", "what", "machines"]
-    parts = (f"### {part}\n\n{markdown.table(head, rows)}" for part, rows in sections.items())
-    return "\n".join(parts)
+        where = "all machines" if which == machines else ", ".join(which)
+        part, _, short = name.rpartition(".")
+        row = [code(short), escaped(unit), escaped(doc)]
+        sections.setdefault(part, []).append((row, where))
+    return "\n".join(f"### {part}\n\n{_section(rows)}" for part, rows in sections.items())
+
+
+def _section(rows: list[tuple[list[str], str]]) -> str:
+    """Machines that have all counters of a section are named above it."""
+    head = ["counter", "unit", "what"]
+    if len({where for _, where in rows}) == 1:
+        return f"On {rows[0][1]}.\n\n{markdown.table(head, [row for row, _ in rows])}"
+    return markdown.table([*head, "machines"], [[*row, where] for row, where in rows])
 
 
 def _counters(program: Path, machine: str, place: Path) -> set[Counter]:
