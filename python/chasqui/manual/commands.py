@@ -31,7 +31,7 @@ def _section(parent: click.Context, name: str, command: click.Command) -> str:
     if COMMANDS[name][0] == "cc":  # whose options are the compiler's
         return f"## chasqui {name}\n\n```text\n{compiler.help_text(name).rstrip()}\n```\n"
     context = click.Context(command, info_name=name, parent=parent)
-    context.help_option_names = command.context_settings["help_option_names"]
+    context.help_option_names = command.context_settings.get("help_option_names", ["--help"])
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
     parts = [f"## chasqui {name}\n", f"```text\n{usage}\n```\n", _help(command.help or "")]
     records = [
