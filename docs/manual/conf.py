@@ -49,7 +49,7 @@ html_static_path = ["style"]
 html_css_files = ["manual.css"]
 # The top of the built folder leads to the manual's first page.
 html_additional_pages = {"index": "first.html"}
-templates_path = ["style"]
+templates_path = ["template"]
 pygments_style = "tango"
 pygments_dark_style = "monokai"
 
