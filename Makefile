@@ -30,7 +30,7 @@ EXAMPLES := $(basename $(notdir $(wildcard examples/*.c)))
 CHECKED := $(STAMPS)/checked.toml
 CARGO_TEST := $(CARGO) test --release --config $(CHECKED) --tests
 
-.PHONY: all demo wheel test-wheel check check-rust check-python test test-gnu sweep test-guest build-guest test-rust conformance bench nightly docs fidelity results headers lock lint lint-rust lint-python lint-c analyse format install examples perfetto clean help
+.PHONY: all demo wheel test-wheel check check-rust check-python test test-gnu sweep test-guest build-guest test-rust conformance bench nightly docs manual picture fidelity results headers lock lint lint-rust lint-python lint-c analyse format install examples perfetto clean help
 .DELETE_ON_ERROR:
 
 all: install
@@ -49,6 +49,8 @@ help:
 	@echo 'make nightly   all of these that check, with every case: some hours, and a table of what took how long'
 	@echo 'make examples  compile examples/*.c into build/examples'
 	@echo 'make headers   regenerate guest/include/chasqui/*.h from crates/abi'
+	@echo 'make manual    build the manual as a site: build/manual/index.html'
+	@echo 'make picture   draw the picture of a report that README and the manual show (needs Chromium)'
 	@echo 'make docs      write docs/coverage.md from the library and the simulator'
 	@echo 'make fidelity  measure anew what is compared with the documents of the machines: docs/fidelity.md (JOBS=1: one run at a time)'
 	@echo 'make results   measure anew every table in docs'
@@ -124,7 +126,7 @@ $(STAMPS)/install: $(PACKAGE_SOURCES) $(STAMPS)/lock $(STAMPS)/compiler
 
 $(STAMPS)/dev: $(STAMPS)/install $(STAMPS)/toolchain $(STAMPS)/auditwheel
 	@# pytest-xdist 3.8 keeps tests of one fixture together by what pytest 9.2 no longer has.
-	$(BIN)/python -m pip install -q 'clang-format==23.1.*' 'clang-tidy==23.1.*' 'cmake>=3.20' 'dpkt>=1.9' 'duckdb>=1' 'ipykernel>=6' 'mypy>=1.10' 'nbclient>=0.10' 'nbformat>=5.10' 'otf2>=3.1,<4' 'perfetto>=0.59,<1' 'playwright>=1.50' 'pytest>=8,<9.2' 'pytest-xdist>=3.8,<4' 'ruff>=0.6'
+	$(BIN)/python -m pip install -q 'clang-format==23.1.*' 'clang-tidy==23.1.*' 'cmake>=3.20' 'dpkt>=1.9' 'duckdb>=1' 'furo>=2024.8' 'ipykernel>=6' 'mypy>=1.10' 'myst-parser>=4' 'nbclient>=0.10' 'nbformat>=5.10' 'otf2>=3.1,<4' 'perfetto>=0.59,<1' 'pillow>=10' 'playwright>=1.50' 'pytest>=8,<9.2' 'pytest-xdist>=3.8,<4' 'ruff>=0.6' 'sphinx>=8.1'
 	@touch $@
 
 install: $(STAMPS)/install $(STAMPS)/toolchain
@@ -210,8 +212,16 @@ headers: $(CHECKED)
 
 # By way of another file: a failure leaves the page as it was.
 docs: $(STAMPS)/install
-	$(BIN)/python -m chasqui.manual > $(STAMPS)/coverage.md
+	$(BIN)/python -m chasqui.manual coverage > $(STAMPS)/coverage.md
 	mv $(STAMPS)/coverage.md docs/coverage.md
+
+# A warning, as of a link that leads nowhere, is an error. What of it is made of declarations: chasqui.manual.
+manual: $(STAMPS)/dev
+	$(BIN)/python -m sphinx $(shell cat docs/manual/options) -d build/manual-doctrees . build/manual
+
+# Of the manual and README, in Chromium; a test says when it is stale.
+picture: $(STAMPS)/dev
+	$(BIN)/python tests/report_picture.py
 
 # Tables, pictures and tables in pages; figures in sentences that are others now are printed. Of the first: only what the
 # documents' rows need, some 20 minutes of a core; of the second: everything, hours.
@@ -241,7 +251,7 @@ wheel: $(STAMPS)/install $(STAMPS)/auditwheel
 test-wheel: wheel $(STAMPS)/dev
 	$(BIN)/python -m pytest tests/test_wheel.py
 
-PYTHON_SOURCES := python tests machines benches examples distribution
+PYTHON_SOURCES := python tests machines benches examples distribution docs/manual
 # Without those that `make headers` writes.
 C_SOURCES := git grep -Lz '^/\* Generated from' -- '*.[ch]'
 

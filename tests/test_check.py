@@ -92,7 +92,7 @@ def test_system_calls_know_their_state() -> None:
 def test_the_manual_is_current() -> None:
     from chasqui import manual
 
-    assert (ROOT / "docs" / "coverage.md").read_text() == manual.coverage_page(), "make docs"
+    assert (ROOT / "docs" / "coverage.md").read_text() == manual.part("coverage"), "make docs"
 
 
 # --- sources ------------------------------------------------------------------------------------

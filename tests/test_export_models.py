@@ -23,7 +23,7 @@ from chasqui.loggp import Sample, SizeFigures, summarise
 from chasqui.measurement import Measurement
 
 PROGRAM = ROOT / "tests" / "export" / "trips.c"
-PAGE = ROOT / "docs" / "profiling.md"
+PAGE = ROOT / "docs" / "manual" / "export.md"
 ROW = re.compile(r"\| `?([\w/-]+)`? \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \|")
 MACHINES = ("loggp", "voyager", "netcache/ldtct")
 SMPI_CFG = ["--log=root.thresh:error", "--cfg=smpi/simulate-computation:no"]

@@ -54,49 +54,27 @@ def commands(document: Path) -> list[Command]:
     return found
 
 
-PROFILING = ROOT / "docs" / "profiling.md"
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-
-
-def test_what_the_page_on_profiling_prints_is_what_its_commands_do(
-    examples: Path, tmp_path: Path
-) -> None:
-    """The rows of its tables, and the instructions of its trace; with the directories of README's
-    `make demo` in its place."""
-    for program in ("cg", "heat"):
-        (tmp_path / program).symlink_to(examples / program)
-        (tmp_path / "runs" / f"{program}-voyager-1").mkdir(parents=True)
-    printed = []
-    for each in commands(PROFILING):
-        if "./application" in each.words:
-            continue
-        done = command_line.run(*each.words, directory=tmp_path)
-        assert done.returncode == 0, done.stderr
-        printed += (done.stdout + done.stderr).splitlines()
-    for trace in tmp_path.glob("runs/*/instructions.0"):
-        printed += trace.read_text().splitlines()
-    fenced = FENCED.findall(PROFILING.read_text())
-    blocks = [text for language, text in fenced if not language]
-    assert len(blocks) == 2
-    lines = [line for block in blocks for line in block.splitlines() if line != "…"]
-    assert not [line for line in lines if line not in printed]
-
-
-PROGRAMS = ROOT / "docs" / "programs.md"
+MANUAL = ROOT / "docs" / "manual"
 
 
 @pytest.mark.parametrize(
-    "part",
+    ("page", "part"),
     [
-        "The beginning of a long run", "What went into a run", "A sweep",
-        "Several jobs on the same nodes",
+        ("run.md", "The beginning of a long run"),
+        ("run.md", "Several jobs on the same nodes"),
+        ("sweep.md", ""),
+        ("reference/run-directory.md", "summary.json"),
     ],
-)  # fmt: skip
-def test_what_the_page_on_programs_has_one_type_can_be_typed_twice(
-    part: str, examples: Path, tmp_path: Path
+)
+def test_what_a_page_of_the_manual_has_one_type_can_be_typed_twice(
+    page: str, part: str, examples: Path, tmp_path: Path
 ) -> None:
-    """In a shell, beside the files that it shows, each named in its first line."""
-    text = PROGRAMS.read_text().partition(f"\n## {part}\n")[2].partition("\n## ")[0]
+    """In a shell, beside the files that it shows, each named in its first line. (That all can be
+    typed once is test_manual.py's.)"""
+    text = (MANUAL / page).read_text()
+    if part:
+        text = text.partition(f"\n## {part}\n")[2].partition("\n## ")[0]
     blocks = FENCED.findall(text)
     typed = "".join(block for language, block in blocks if language == "sh")
     for block in (block for kind, block in blocks if kind == "toml"):

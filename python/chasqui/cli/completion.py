@@ -1,6 +1,6 @@
 """What a shell's completion offers: names of machines, parameters, experiments.
 
-`chasqui` completes itself once the shell has been told to ask it (docs/programs.md, "Completion").
+`chasqui` completes itself once the shell has been told to ask it (the manual, "Commands").
 What can't be known, because a machine file is wrong, is offered as nothing.
 """
 

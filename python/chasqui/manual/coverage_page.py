@@ -19,7 +19,7 @@ function is missing, a program that calls it does not link.
 """
 
 
-def coverage_page() -> str:
+def page() -> str:
     """The page as Markdown."""
     topics: dict[str, list[Function]] = {topic: [] for topic in standard.FUNCTIONS}
     for each in coverage.functions().values():
@@ -96,7 +96,3 @@ def _system_calls() -> str:
         "Programs may meet: " + _names(each.name for each in by_state[MISSING])
     )
     return "\n".join(lines) + "\n"
-
-
-if __name__ == "__main__":
-    print(coverage_page(), end="")
