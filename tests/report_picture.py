@@ -14,13 +14,16 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import browser
 from conftest import ROOT
 
 from chasqui import report, shares
 from chasqui.text import simulated_time
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 PICTURE, STAMP = ROOT / "docs" / "report.png", ROOT / "docs" / "report.json"
 SOURCE = ROOT / "docs" / "manual" / "files" / "stencil.c"
@@ -69,11 +72,11 @@ def figures(summary: dict[str, Any]) -> list[str]:
     ]
 
 
-def draw(place: Path, picture: Path | None) -> dict[str, Any]:
+def draw(chromium: Browser, place: Path, picture: Path | None) -> dict[str, Any]:
     """What the report of the run in `place` shows at first; `picture`: the file to write."""
     page = place / "report.html"
     page.write_text(report.html([place / RUN]))
-    with browser.opened() as chromium, browser.shown(chromium, page, WIDTH) as shown:
+    with browser.shown(chromium, page, WIDTH) as shown:
         shown.page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
         shown.mark_ms("all charts")
         values = shown.page.evaluate(VALUES)
@@ -99,6 +102,7 @@ def _small(png: bytes) -> bytes:
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         run(Path(folder))
-        drawn = draw(Path(folder), PICTURE)
+        with browser.opened() as opened:
+            drawn = draw(opened, Path(folder), PICTURE)
     STAMP.write_text(json.dumps({**drawn, "picture_sha256": sha256(PICTURE)}, indent=1) + "\n")
     print(f"{PICTURE}: {PICTURE.stat().st_size:,} bytes")

@@ -231,9 +231,9 @@ def test_the_picture_is_small_and_its_figures_are_those_of_the_run(tmp_path: Pat
 
 
 @pytest.mark.browser
-def test_the_picture_shows_the_report_as_it_is_today(tmp_path: Path) -> None:
+def test_the_picture_shows_the_report_as_it_is_today(chromium: Browser, tmp_path: Path) -> None:
     """Its words and the values of its chart; `make picture` draws it anew."""
     report_picture.run(tmp_path)
-    assert report_picture.draw(tmp_path, None) == {
+    assert report_picture.draw(chromium, tmp_path, None) == {
         name: value for name, value in report_picture.stamp().items() if name != "picture_sha256"
     }, "make picture"
