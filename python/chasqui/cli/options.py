@@ -275,6 +275,31 @@ def surroundings(function: Callable[..., Any]) -> Callable[..., Any]:
     return result
 
 
+def unranked_job(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say how a program runs whose ranks are known: sets, threads, and its
+    surroundings.
+
+    The command gets them as one `settings`, arguments of simulation.Job.
+    """
+
+    @functools.wraps(function)
+    def checked(
+        *arguments: Any,
+        sets: tuple[str, ...],
+        mpi: tuple[str, ...],
+        threads: int,
+        settings: dict[str, Any],
+        **others: Any,
+    ) -> Any:
+        more = {"sets": [*check_sets(sets), *check_mpi(mpi)], "threads": threads}
+        return function(*arguments, settings={**settings, **more}, **others)
+
+    result = surroundings(checked)
+    for option in (_threads(), _mpi(), sets()):
+        result = option(result)
+    return result
+
+
 def job(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options that say how a program runs: ranks, sets, threads, and its surroundings.
 
@@ -282,26 +307,10 @@ def job(function: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @functools.wraps(function)
-    def checked(
-        *arguments: Any,
-        ranks: int,
-        sets: tuple[str, ...],
-        mpi: tuple[str, ...],
-        threads: int,
-        settings: dict[str, Any],
-        **others: Any,
-    ) -> Any:
-        more = {
-            "ranks": check_ranks(ranks),
-            "sets": [*check_sets(sets), *check_mpi(mpi)],
-            "threads": threads,
-        }
-        return function(*arguments, settings={**settings, **more}, **others)
+    def checked(*arguments: Any, ranks: int, settings: dict[str, Any], **others: Any) -> Any:
+        return function(*arguments, settings={**settings, "ranks": check_ranks(ranks)}, **others)
 
-    result = surroundings(checked)
-    for option in (_threads(), _mpi(), sets(), _ranks()):
-        result = option(result)
-    return result
+    return _ranks()(unranked_job(checked))
 
 
 def only(function: Callable[..., Any]) -> Callable[..., Any]:
