@@ -103,7 +103,7 @@ class Job:
     ranks_per_node: int | None = None  # None: as the machine has it, which is 1 but on cell
     map_by: str = "slot"  # how ranks come to nodes: slot or node
     sandbox: Sandbox = SANDBOX
-    trace: Mapping[str, str] | None = None  # what the program carries out: for the summary
+    played: Mapping[str, str] | None = None  # the trace that it carries out: for the summary
     is_command: bool = True  # a command's: it ends when nothing reads what that prints any more
 
 
@@ -403,7 +403,7 @@ def inputs(job: Job) -> dict[str, Any]:
         "stdin": job.stdin,
         "env": dict(job.environment),
         "only_rank": _only(job.only),
-        "trace": dict(job.trace) if job.trace else None,
+        "trace": dict(job.played) if job.played else None,
         "sandbox": sandbox,
         "options": {
             "seed": job.seed,

@@ -43,7 +43,7 @@ def job(played: Played, machine: str, settings: dict[str, Any], sandbox: Sandbox
         ranks=played.ranks,
         program=str(program()),
         arguments=[GUEST_PATH],
-        trace=played.inputs,
+        played=played.inputs,
         sandbox=replace(sandbox, binds=[*sandbox.binds, bind]),
         **settings,
     )
