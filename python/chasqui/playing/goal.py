@@ -244,11 +244,17 @@ class _Block:
                     ready.append(waiting)
         if done == len(waits):
             return
-        stuck = {number for number, count in enumerate(left) if count}
-        at = next(
-            i for i, (waiting, other) in enumerate(zip(self.waiting, self.waited_for, strict=True))
-            if waiting in stuck and other & ~SUCCESSOR_OF_START in stuck
-        )  # fmt: skip
+        # Each that is left waits for another that is left: that way leads into a circle.
+        behind = {
+            waiting: at
+            for at, (waiting, other) in enumerate(zip(self.waiting, self.waited_for, strict=True))
+            if left[waiting] and left[other & ~SUCCESSOR_OF_START]
+        }
+        number, seen = next(iter(behind)), set()
+        while number not in seen:
+            seen.add(number)
+            number = self.waited_for[behind[number]] & ~SUCCESSOR_OF_START
+        at = behind[number]
         names = {number: label for label, number in self.labels.items()}
         self.place.line = self.lines[at]
         other = self.waited_for[at] & ~SUCCESSOR_OF_START

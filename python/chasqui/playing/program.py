@@ -12,7 +12,6 @@ from chasqui.errors import InputError
 from chasqui.playing import GUEST_PATH, Played
 from chasqui.simulation import Job, Sandbox
 
-SOURCES = toolchain.GUEST / "play"
 CLOCK = "node.core.clock"
 HZ = {"Hz": 1, "kHz": 10**3, "MHz": 10**6, "GHz": 10**9}
 
@@ -21,8 +20,8 @@ def program() -> Path:
     """Compiled when it is first needed, by its sources in their order."""
     from chasqui import compiler
 
-    first = SOURCES / "play.c"
-    others = sorted(path for path in SOURCES.glob("*.c") if path != first)
+    first = toolchain.PLAYER / "play.c"
+    others = sorted(path for path in toolchain.PLAYER.glob("*.c") if path != first)
     return compiler.compiled(first, ["-O2", "-std=gnu11"], others)
 
 

@@ -44,7 +44,7 @@ from chasqui.playing.source import (
 )
 
 LIST = "trace.txt"  # in a folder, as `chasqui export` names it
-ACTION = re.compile(r"p?(\d{1,9})\s+([a-zA-Z_]+)\b.*", re.DOTALL)
+ACTION = re.compile(r"p?\d{1,9}\s+[a-zA-Z_]+\b.*", re.DOTALL)
 # Bytes of the datatypes by their numbers there (`smpi_datatype.cpp`), with C's types on 64 bits.
 SIZES = dict(
     enumerate(
@@ -53,6 +53,8 @@ SIZES = dict(
     )
 )
 DOUBLE, BYTE = 0, 6
+DIGITS_MAX = 18
+NUMBER_MAX = 10**DIGITS_MAX
 NOTHING = operator(Operator.NONE, Type.BYTE)
 
 
@@ -86,9 +88,10 @@ def read(source: Source, folder: Path, settings: Settings) -> Actions:
         place = Place(file)
         player = _Rank(rank, len(files), actions.parts[rank], settings)
         for line in _lines(file, place, source.digest):
-            if (of := _rank_of(line, place)) != rank:
+            words = line.split()
+            if (of := _rank_of(words, place)) != rank:
                 place.refuse(f"an action of rank {of} in the file of rank {rank}")
-            player.take(line, place)
+            player.take(words, place)
         player.finish()
     return actions
 
@@ -99,11 +102,12 @@ def _read_mixed(source: Source, path: Path, folder: Path, settings: Settings) ->
     place = Place(path)
     missing = set(range(max(ranks, default=0) + 1)) - ranks
     if missing or not ranks:
-        place.refuse(f"rank {min(missing, default=0)} does nothing, not even init")
+        raise InputError(f"{path}: rank {min(missing, default=0)} does nothing, not even init")
     actions = Actions(folder, Order.SEQUENCE, len(ranks))
     players = [_Rank(n, len(ranks), part, settings) for n, part in enumerate(actions.parts)]
     for line in _lines(path, place, source.digest):
-        players[_rank_of(line, place)].take(line, place)
+        words = line.split()
+        players[_rank_of(words, place)].take(words, place)
     for player in players:
         player.finish()
     return actions
@@ -111,14 +115,15 @@ def _read_mixed(source: Source, path: Path, folder: Path, settings: Settings) ->
 
 def _ranks_of(path: Path) -> set[int]:
     place = Place(path)
-    return {_rank_of(line, place) for line in _lines(path, place, None)}
+    return {_rank_of(line.split(), place) for line in _lines(path, place, None)}
 
 
-def _rank_of(line: str, place: Place) -> int:
-    found = ACTION.fullmatch(line)
-    if not found:
-        place.refuse(f"{shown(line)}: RANK ACTION … is expected, as in 0 send 1 0 64")
-    rank = int(found[1])
+def _rank_of(words: list[str], place: Place) -> int:
+    """Whose line it is, `1 …` or `p1 …`."""
+    text = words[0].removeprefix("p")
+    if len(words) < 2 or not text.isdecimal() or len(text) > 9:
+        place.refuse(f"{shown(' '.join(words))}: RANK ACTION … is expected, as in 0 send 1 0 64")
+    rank = int(text)
     if rank >= RANKS_MAX:
         place.refuse(f"rank {rank}; 0 to {RANKS_MAX - 1} are allowed")
     return rank
@@ -156,9 +161,10 @@ class _Rank:
         self.place = Place(Path())
         self.words: list[str] = []
 
-    def take(self, line: str, place: Place) -> None:
+    def take(self, words: list[str], place: Place) -> None:
+        """A line; the first of its words is the rank."""
         place.rank = self.rank
-        self.place, self.words = place, line.split()[1:]
+        self.place, self.words = place, words[1:]
         action = self.ACTIONS.get(self.words[0])
         if action is None:
             place.refuse(
@@ -179,9 +185,12 @@ class _Rank:
                 self.place.refuse(f"{self.words[0]} has {len(self.words) - 1} words: too few")
             return default
         text = self.words[at]
-        if re.fullmatch(r"-?\d{1,18}", text):
+        if len(text) <= DIGITS_MAX and text.removeprefix("-").isdecimal():
             return int(text)
-        return round(finite(text, self.place))
+        number = finite(text, self.place)
+        if number >= NUMBER_MAX:
+            self.place.refuse(f"{shown(text)}: numbers below {NUMBER_MAX} are allowed")
+        return round(number)
 
     def _root(self, at: int) -> int:
         return check_rank(self._number(at, 0), self.ranks, self.place, "root")
