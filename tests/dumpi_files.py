@@ -13,7 +13,8 @@ Value = "int | Sequence[int]"
 MAGIC, FOOTER_MAGIC = 0xFFAADD44554D5049, 0xF007FEE7
 WALL_TIME, THREAD = 1 << 3, 1 << 6
 CALLS = [field[0].removeprefix("on_") for field in DumpiCallbacks._fields_]
-END = len(CALLS) + 1  # behind DUMPI_ALL_FUNCTIONS
+CALLS.insert(CALLS.index("abort") + 1, "pcontrol")  # which the package has no place for
+END = len(CALLS) + 1  # of DUMPI_ALL_FUNCTIONS is before the last two
 # Bytes of the datatypes by their numbers.
 SIZES = [0, 0, 1, 1, 1, 1, 4, 2, 2, 4, 4, 8, 8, 4, 8, 16, 8, 8, 8, 1, 0, 0, 8, 12, 12, 6, 8, 20]
 # What a record has: i an int, h a datatype, communicator or group, b an operator, I and H arrays.
