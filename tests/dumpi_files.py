@@ -44,7 +44,9 @@ class Writer:
         self.now_ns = 5_000_000_000
         self.body = struct.pack(">ii", 0, 0)
 
-    def call(self, name: str, *values: int | Sequence[int], form: str = "", thread: int = 0) -> None:
+    def call(
+        self, name: str, *values: int | Sequence[int], form: str = "", thread: int = 0
+    ) -> None:
         """A call's record; `form` is another than usual, of what a root has."""
         begin, self.now_ns = self.now_ns, self.now_ns + 1000
         self.body += struct.pack(">HBH", CALLS.index(name), WALL_TIME | THREAD, thread)

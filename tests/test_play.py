@@ -64,8 +64,9 @@ def runs(examples: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[
     def run(program: str, machine: str) -> Path:
         out = place / f"{program}-{machine}"
         if not out.exists():
-            command = ["run", "-np", "4", "-m", machine, "--out", out, "--", examples / program]
-            assert command_line.run(*command, *PROGRAMS[program], directory=place).returncode == 0
+            words = ["run", "-np", "4", "-m", machine, "--out", str(out), "--"]
+            words += [str(examples / program), *PROGRAMS[program]]
+            assert command_line.run(*words, directory=place).returncode == 0
         return out
 
     return run
@@ -109,8 +110,8 @@ def test_there_and_back(
     # GOAL has no empty messages. What is exported ends with the messages of MPI_Finalize.
     least = 1 if form == "goal" else 0
     before: Sent = Counter()
-    for (*envelope, size), count in exported(run).items():
-        before[(*envelope, max(size, least))] += count
+    for (source, destination, tag, size), count in exported(run).items():
+        before[source, destination, tag, max(size, least)] += count
     assert before == sent(tmp_path / "again")
     took = max(
         rank["time_ps"] - simulation._call(rank, "MPI_Init")["time_ps"]

@@ -355,9 +355,7 @@ WRONG_DUMPI = [
 
 
 @pytest.mark.parametrize(("calls", "message"), WRONG_DUMPI)
-def test_a_wrong_call_of_dumpi(
-    tmp_path: Path, calls: list[tuple[str, int]], message: str
-) -> None:
+def test_a_wrong_call_of_dumpi(tmp_path: Path, calls: list[tuple[str, int]], message: str) -> None:
     rank = Writer()
     rank.call("init", 0)
     for name, *values in calls:
@@ -420,9 +418,9 @@ def test_damaged_files_of_dumpi(tmp_path: Path) -> None:
             read(path)
             outcomes.add("read")
         except InputError as error:
-            assert "trace-0000.bin" in str(error)
-            outcomes.add("refused")
+            outcomes.add("refused" if "trace-0000.bin" in str(error) else str(error))
     assert "refused" in outcomes
+    assert outcomes <= {"read", "refused"}
     file.unlink()
     with pytest.raises(InputError, match=r"no file trace-0000\.bin, that of rank 0"):
         read(path)

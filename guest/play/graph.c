@@ -184,7 +184,8 @@ static void compute(struct graph *g)
     uint32_t number = g->running[first];
     g->running[first] = NONE;
     g->busy--;
-    if ((int64_t)(g->until[first] - g->since) > 0) /* else a message came in between: what it lets go begins behind it */
+    if ((int64_t)(g->until[first] - g->since) >
+        0) /* else a message came in between: what it lets go begins behind it */
         g->since = g->until[first];
     done(g, number);
 }

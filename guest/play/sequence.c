@@ -79,8 +79,8 @@ static MPI_Datatype type_of(int tag)
 static int size_of(int tag)
 {
     static const unsigned char size[] = {
-        [TYPE_BYTE] = 1, [TYPE_CHAR] = 1, [TYPE_SHORT] = 2, [TYPE_INT] = 4, [TYPE_LONG] = 8, [TYPE_FLOAT] = 4,
-        [TYPE_DOUBLE] = 8,
+        [TYPE_BYTE] = 1, [TYPE_CHAR] = 1,  [TYPE_SHORT] = 2,  [TYPE_INT] = 4,
+        [TYPE_LONG] = 8, [TYPE_FLOAT] = 4, [TYPE_DOUBLE] = 8,
     };
     return size[tag & 0xff];
 }
@@ -132,8 +132,8 @@ static void send_and_receive(struct sequence *s, const struct trace_action *a)
     int source = rank_of((int32_t)s->list[0]), tag = tag_of((int32_t)s->list[1]), bytes = (int)s->list[2];
     MPI_Comm comm = s->communicators[a->comm];
     if (a->kind == TRACE_SENDRECV)
-        MPI_Sendrecv(p->send_buffer, (int)a->bytes, MPI_BYTE, rank_of(a->peer), a->tag, p->receive_buffer, bytes, MPI_BYTE,
-                     source, tag, comm, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(p->send_buffer, (int)a->bytes, MPI_BYTE, rank_of(a->peer), a->tag, p->receive_buffer, bytes,
+                     MPI_BYTE, source, tag, comm, MPI_STATUS_IGNORE);
     else
         MPI_Sendrecv_replace(p->receive_buffer, bytes, MPI_BYTE, rank_of(a->peer), a->tag, source, tag, comm,
                              MPI_STATUS_IGNORE);

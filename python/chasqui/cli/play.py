@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from chasqui.playing import Played
     from chasqui.simulation import Job, Sandbox
 
-HELP = """Carries TRACE out as a program on simulated nodes: a small MPI program makes the calls that
-the trace says, which are executed on MACHINE, and is busy in between for as long as the trace says.
-The number of ranks is the trace's.
+HELP = """Carries TRACE out as a program on simulated nodes. A small MPI program makes the calls of
+the trace, which are executed on MACHINE, and is busy in between for as long as the trace says. The
+number of ranks is the trace's.
 
 What it prints and writes is what `chasqui run` does; on several machines (-m A -m B) the table of
 `chasqui compare`.

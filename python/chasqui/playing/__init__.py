@@ -37,7 +37,9 @@ class Format:
 
 
 FORMATS = {
-    "dumpi": Format("SST's DUMPI: trace.meta, or its folder (package pydumpi)", dumpi.is_one, dumpi.read),
+    "dumpi": Format(
+        "SST's DUMPI: trace.meta, or its folder (package pydumpi)", dumpi.is_one, dumpi.read,
+    ),
     "goal": Format("LogGOPSim's GOAL: a text, trace.goal", goal.is_one, goal.read),
     "smpi-ti": Format(
         "SimGrid's time-independent traces: a text that lists a file a rank, its folder, or one "
@@ -120,4 +122,4 @@ def flops_of(text: str) -> Fraction:
         raise InputError(
             f"--flops {text}: operations a second are expected, as '2.5 Gf' (f, kf, Mf, Gf, Tf)"
         )
-    return Fraction(found[1]) * 1000 ** ("", "k", "M", "G", "T").index(found[2])
+    return Fraction(found[1]) * Fraction(1000 ** ("", "k", "M", "G", "T").index(found[2]))

@@ -37,7 +37,10 @@ def is_one(path: Path, beginning: bytes) -> bool:
 
 def read(source: Source, folder: Path, settings: Settings) -> Actions:
     if importlib.util.find_spec(PACKAGE) is None:
-        raise InputError(f"DUMPI's traces need the package {PACKAGE}: pip install {PACKAGE}")
+        raise InputError(
+            f"{source.path}: DUMPI's files need the Python package {PACKAGE}: "
+            "`pip install 'chasqui-sim[play]'`"
+        )
     files = _files(source.path)
     for path in files:
         _look_at(path, source)

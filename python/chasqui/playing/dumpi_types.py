@@ -49,22 +49,23 @@ class Types:
         self.sizes[data.newtype] = self._size(name.removeprefix("type_"), data)
 
     def _size(self, name: str, data: Any) -> int:
+        lengths: Any
         if name in ("struct", "create_struct"):
             lengths = data.lengths if name == "struct" else data.blocklengths
-            return sum(lengths[i] * self.of(data.oldtypes[i]) for i in range(data.count))
+            return sum(int(lengths[i]) * self.of(data.oldtypes[i]) for i in range(data.count))
         old = self.of(data.oldtype)
         if name in ("create_resized", "dup"):
             return old
         if name == "contiguous":
-            return data.count * old  # type: ignore[no-any-return]
+            return int(data.count) * old
         if name in ("indexed", "hindexed", "create_hindexed"):
             lengths = data.blocklengths if name == "create_hindexed" else data.lengths
-            return sum(lengths[i] for i in range(data.count)) * old
+            return sum(int(lengths[i]) for i in range(data.count)) * old
         if name == "create_subarray":
             for i in range(data.ndims):
                 old *= data.subsizes[i]
             return old
-        return data.count * data.blocklength * old  # type: ignore[no-any-return]
+        return int(data.count) * int(data.blocklength) * old
 
     def reduction(self, op: int, number: int) -> int:
         """The operator as an action has it. Of what has none here nothing is computed: one of the

@@ -172,9 +172,7 @@ class Part:
         size: int = 0,
     ) -> None:
         """An action with one."""
-        self.add(
-            kind, comm=comm, peer=peer, tag=tag, request=request, size=size, more=len(numbers)
-        )
+        self.add(kind, comm=comm, peer=peer, tag=tag, request=request, size=size, more=len(numbers))
         records = -(-len(numbers) // NUMBERS)
         self.actions += records
         self.list = max(self.list, len(numbers))

@@ -228,9 +228,7 @@ class _Block:
             )  # fmt: skip
         part.write_graph(bytes(actions), successors.tobytes())
 
-    def _check_order(
-        self, waits: array[int], firsts: array[int], successors: array[int]
-    ) -> None:
+    def _check_order(self, waits: array[int], firsts: array[int], successors: array[int]) -> None:
         """Refuses operations that wait for themselves, by way of others too."""
         left, ready = waits[:], [n for n, count in enumerate(waits) if count == 0]
         done = 0

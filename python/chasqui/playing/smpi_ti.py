@@ -48,8 +48,11 @@ ACTION = re.compile(r"p?\d{1,9}\s+[a-zA-Z_]+\b.*", re.DOTALL)
 # Bytes of the datatypes by their numbers there (`smpi_datatype.cpp`), with C's types on 64 bits.
 SIZES = dict(
     enumerate(
-        [8, 4, 1, 2, 8, 4, 1, 8, 1, 1, 2, 4, 8, 8, 16, 4, 1, 1, 2, 4, 8, 1, 2, 4, 8, 8, 16, 32, 8]
-        + [8, 8, 16, 16, 8, 8, 8, 16, 16, 4, 4, 4, 8, 0, 0, 0, 4, 2, 4, 8, 16, 32, 0, 0, 1, 8]
+        [
+            *[8, 4, 1, 2, 8, 4, 1, 8, 1, 1, 2, 4, 8, 8, 16, 4, 1, 1, 2, 4, 8, 1, 2, 4, 8, 8, 16],
+            *[32, 8, 8, 8, 16, 16, 8, 8, 8, 16, 16, 4, 4, 4, 8, 0, 0, 0, 4, 2, 4, 8, 16, 32],
+            *[0, 0, 1, 8],
+        ]
     )
 )
 DOUBLE, BYTE = 0, 6
@@ -180,10 +183,9 @@ class _Rank:
 
     def _number(self, at: int, default: int | None = None) -> int:
         """A whole number, which may be written as one with a fraction."""
-        if at >= len(self.words):
-            if default is None:
-                self.place.refuse(f"{self.words[0]} has {len(self.words) - 1} words: too few")
+        if default is not None and at >= len(self.words):
             return default
+        self._check_there(at)
         text = self.words[at]
         if len(text) <= DIGITS_MAX and text.removeprefix("-").isdecimal():
             return int(text)
@@ -191,6 +193,10 @@ class _Rank:
         if number >= NUMBER_MAX:
             self.place.refuse(f"{shown(text)}: numbers below {NUMBER_MAX} are allowed")
         return round(number)
+
+    def _check_there(self, at: int) -> None:
+        if at >= len(self.words):
+            self.place.refuse(f"{self.words[0]} has {len(self.words) - 1} words: too few")
 
     def _root(self, at: int) -> int:
         return check_rank(self._number(at, 0), self.ranks, self.place, "root")
@@ -213,7 +219,8 @@ class _Rank:
         return found
 
     def _compute(self, at: int, clock: Clock) -> None:
-        number = finite(self.words[at], self.place) if at < len(self.words) else self._number(at)
+        self._check_there(at)
+        number = finite(self.words[at], self.place)
         ps = clock.of(int(number)) if number.is_integer() else clock.of_float(number)
         self.part.compute(check_time(ps, self.place))
 
@@ -260,16 +267,17 @@ class _Rank:
 
     def _key(self) -> tuple[int, int, int]:
         source, destination, tag = (self._number(at) for at in (1, 2, 3))
-        for key in (
+        keys = [
             (source, destination, tag), (PEER_ANY, destination, tag),
             (source, destination, TAG_ANY), (PEER_ANY, destination, TAG_ANY),
-        ):  # fmt: skip
-            if self.open.get(key):
-                return key
-        self.place.refuse(
-            f"{self.words[0]} {source} {destination} {tag}: no isend or irecv of this source, "
-            "destination and tag is open"
-        )
+        ]  # fmt: skip
+        found = [key for key in keys if self.open.get(key)]
+        if not found:
+            self.place.refuse(
+                f"{self.words[0]} {source} {destination} {tag}: no isend or irecv of this source, "
+                "destination and tag is open"
+            )
+        return found[0]
 
     def _waitall(self) -> None:
         slots = sorted(slot for each in self.open.values() for slot in each)
