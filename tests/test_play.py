@@ -314,6 +314,14 @@ def test_traces_that_go_wrong(
     assert (tmp_path / "runs").exists() == (status != 2)
 
 
+def test_what_no_node_has_room_for(chasqui: Run, tmp_path: Path) -> None:
+    text = "num_ranks 2\nrank 0 {\nsend 2000000000b to 1\n}\nrank 1 {\nrecv 2b from 0\n}\n"
+    (tmp_path / "a.goal").write_text(text)
+    done = chasqui("play", "a.goal", "-q")
+    assert done.returncode == 2
+    assert "play: rank 0: the trace needs 2000000000 times 1 bytes at once" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

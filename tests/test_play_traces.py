@@ -6,6 +6,7 @@ it is in test_play.py.
 
 from __future__ import annotations
 
+import os
 import random
 import re
 from pathlib import Path
@@ -18,7 +19,7 @@ from play_actions import LISTS, Action, read
 
 from chasqui import playing
 from chasqui.errors import InputError
-from chasqui.playing import dumpi_calls, form, smpi_ti
+from chasqui.playing import dumpi, dumpi_calls, form, smpi_ti
 from chasqui.playing.form import BYTES_ANY, SUCCESSOR_OF_START, Kind, Operator, Type
 
 HEADER = (ROOT / "guest" / "play" / "trace.h").read_text()
@@ -125,6 +126,13 @@ WRONG_GOAL = [
 ]
 
 
+def test_a_binary_schedule(tmp_path: Path) -> None:
+    path = tmp_path / "a.bin"
+    path.write_bytes((4223).to_bytes(8, "little") + bytes(100))
+    with pytest.raises(InputError, match=r"a\.bin: LogGOPSim's binary form; the text that txt2bin"):
+        read(path)
+
+
 @pytest.mark.parametrize(("text", "message"), WRONG_GOAL)
 def test_a_wrong_schedule(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)):
@@ -228,6 +236,8 @@ def test_a_file_a_rank(tmp_path: Path) -> None:
     for path in (folder, listed):
         zero, one = read(path)
         assert (zero.actions, one.actions) == ([Action(Kind.SEND, 1, 1)], [Action(Kind.SEND, 2)])
+    listed = written(folder, "elsewhere/r0.txt\nelsewhere/r1.txt\n", "trace.txt")
+    assert len(read(listed)) == 2  # as SimGrid's own examples have it
     written(folder, "r0.txt\nr2.txt\n", "trace.txt")
     with pytest.raises(InputError, match=r"'r2.txt': no such file; a list has a file a rank"):
         read(folder)
@@ -365,6 +375,15 @@ def test_a_wrong_call_of_dumpi(tmp_path: Path, calls: list[tuple[str, int]], mes
         read(path)
 
 
+def test_the_package_is_named_where_it_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = dumpi_files.write(tmp_path, [Writer()])
+    monkeypatch.setattr(dumpi, "PACKAGE", "no_such_package")
+    with pytest.raises(InputError, match=r"need the Python package no_such_package: `pip install"):
+        read(path)
+
+
 def test_threads_of_dumpi(tmp_path: Path) -> None:
     rank = Writer()
     rank.call("init", 0)
@@ -407,7 +426,9 @@ def test_damaged_files_of_dumpi(tmp_path: Path) -> None:
         file.write_bytes(whole[:kept])
         with pytest.raises(InputError, match=r"trace-0000\.bin: (damaged|not a file of libdumpi)"):
             read(path)
-    chance = random.Random(7)  # printed by its being here
+    seed = int(os.environ.get("SEED", "1"))
+    print(f"SEED={seed}")
+    chance = random.Random(seed)
     outcomes = set()
     for _ in range(6):
         changed = bytearray(whole)

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,13 +27,14 @@ _Noreturn void fail(const struct player *player, const char *what)
 
 void *room(const struct player *player, uint64_t count, size_t bytes)
 {
-    if (count > (SIZE_MAX - LINE) / bytes)
-        fail(player, "the trace needs more memory than a process can have");
     /* Whole lines: no two buffers share one. */
     size_t whole = (count * bytes + LINE) / LINE * LINE;
-    void *found = aligned_alloc(LINE, whole);
-    if (found == NULL)
-        fail(player, "the trace's buffers need more memory than the node has");
+    void *found = count <= (SIZE_MAX - LINE) / bytes ? aligned_alloc(LINE, whole) : NULL;
+    if (found == NULL) {
+        fprintf(stderr, "play: rank %d: the trace needs %" PRIu64 " times %zu bytes at once, which its node has not\n",
+                player->rank, count, bytes);
+        exit(2);
+    }
     return found;
 }
 

@@ -12,6 +12,8 @@ from array import array
 from collections.abc import Iterator
 from pathlib import Path
 
+from chasqui.errors import InputError
+from chasqui.files import check_regular
 from chasqui.playing.form import (
     ACTION,
     PEER_ANY,
@@ -49,6 +51,8 @@ REQUIRES = re.compile(r"([a-zA-Z]\w*)\s+(i?)requires\s+([a-zA-Z]\w*)")
 RANK = re.compile(r"rank\s+(\d+)\s*\{")
 NUM_RANKS = re.compile(r"num_ranks\s+(\d+)")
 BEGINNING = re.compile(rb"(?:\s|//[^\n]*\n|/\*.*?\*/)*num_ranks\s", re.DOTALL)
+# What `txt2bin` makes of such a text begins so; the second, where LogGOPSim has used it up.
+BINARIES = tuple(number.to_bytes(8, "little") for number in (4223, 2342))
 ALLOWED = (
     "[LABEL:] calc NS [cpu N], [LABEL:] send BYTESb to RANK [tag N] [cpu N] [nic N], "
     "[LABEL:] recv BYTESb from RANK [tag N] [cpu N] [nic N], LABEL requires LABEL, "
@@ -57,11 +61,17 @@ ALLOWED = (
 
 
 def is_one(_: Path, beginning: bytes) -> bool:
-    return BEGINNING.match(beginning) is not None
+    return BEGINNING.match(beginning) is not None or beginning.startswith(BINARIES)
 
 
 def read(source: Source, folder: Path, settings: Settings) -> Actions:
     place = Place(source.path)
+    check_regular(source.path)
+    with source.path.open("rb") as file:
+        if file.read(8) in BINARIES:
+            raise InputError(
+                f"{source.path}: LogGOPSim's binary form; the text that txt2bin made it of is read"
+            )
     text = _statements(source, place)
     first = next(text, "")
     found = NUM_RANKS.fullmatch(first)

@@ -71,7 +71,7 @@ def is_one(path: Path, beginning: bytes) -> bool:
     first = next((line for line in text if line and not line.startswith("#")), "")
     if ACTION.fullmatch(first):
         return first.split()[1] in ("init", *_Rank.ACTIONS)
-    return bool(first) and (path.parent / first).is_file()
+    return bool(first) and _found(path, first) is not None
 
 
 def read(source: Source, folder: Path, settings: Settings) -> Actions:
@@ -142,12 +142,20 @@ def _lines(path: Path, place: Place, digest: object) -> Iterator[str]:
 
 
 def _listed(path: Path, name: str, place: Place) -> Path:
+    found = _found(path, name)
+    if found is None:
+        raise InputError(f"{place.path}: {shown(name)}: no such file; a list has a file a rank")
+    return found
+
+
+def _found(path: Path, name: str) -> Path | None:
     """A file by the name that a list has: absolute, or from the list's folder on. A list that was
-    moved with its files has their old absolute names."""
-    for found in (path.parent / name, path.parent / Path(name).name):
-        if found.is_file():
-            return found
-    raise InputError(f"{place.path}: {shown(name)}: no such file; a list has a file a rank")
+    moved with its files has their old names."""
+    try:
+        places = (path.parent / name, path.parent / Path(name).name)
+        return next((place for place in places if place.is_file()), None)
+    except OSError:  # the name is too long
+        return None
 
 
 class _Rank:
