@@ -7,6 +7,8 @@ played on the same machine: the messages are the same, and so, nearly, is the ti
 from __future__ import annotations
 
 import json
+import os
+import random
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -177,6 +179,66 @@ def test_what_waits_for_what(chasqui: Run, tmp_path: Path, block: str, us: int) 
     rank = summary(run)["ranks"][0]
     took_us = (simulation._finalizes_ps(rank) - simulation._initialised_ps(rank)) / 1e6
     assert us <= took_us < us + 10
+
+
+def random_schedule(chance: random.Random) -> tuple[str, list[tuple[str, int, int, bool]]]:
+    """Four ranks, messages with tags of their own, and what a send waits for: its kind, that and
+    the send by their tags, and whether only for the start. All wait for what has lower numbers, so
+    that no rank waits for itself by way of others."""
+    blocks: list[list[str]] = [[] for _ in range(4)]
+    there: list[list[tuple[str, int]]] = [[] for _ in range(4)]
+    waits: list[tuple[str, int, int, bool]] = []
+    for tag in range(60):
+        source, destination = chance.randrange(4), chance.randrange(4)
+        size = chance.choice((0, 8, 100, 5000, 20000))
+        cpus = [chance.randrange(3) for _ in range(3)]
+        operations = [
+            (source, "s", f"send {size}b to {destination} tag {tag} cpu {cpus[0]}"),
+            (destination, "r", f"recv {size}b from {source} tag {tag} cpu {cpus[1]}"),
+            (source, "c", f"calc {chance.randrange(5000)} cpu {cpus[2]}"),
+        ]
+        before = [list(each) for each in there]
+        for rank, kind, text in operations:
+            blocks[rank].append(f"{kind}{tag}: {text}")
+            some = before[rank] if kind != "c" else []
+            for other, number in chance.sample(some, min(len(some), chance.randrange(4))):
+                begun = chance.random() < 0.3
+                word = "irequires" if begun else "requires"
+                blocks[rank].append(f"{kind}{tag} {word} {other}{number}")
+                if kind == "s":
+                    waits.append((other, number, tag, begun))
+            there[rank].append((kind, tag))
+    text = "".join(
+        f"rank {rank} {{\n{chr(10).join(block)}\n}}\n" for rank, block in enumerate(blocks)
+    )
+    return f"num_ranks 4\n{text}", waits
+
+
+@pytest.mark.parametrize("machine", ["loggp", "voyager", "netcache/via"])
+def test_random_schedules_keep_their_order(chasqui: Run, tmp_path: Path, machine: str) -> None:
+    """A send is called when the receives that it requires are done, or those that it irequires
+    have been called."""
+    seed = int(os.environ.get("SEED", "1"))
+    print(f"SEED={seed}")
+    text, waits = random_schedule(random.Random(f"{seed} {machine}"))
+    run = played(chasqui, tmp_path, text, "-m", machine)
+    of_tag = {each.tag: each for each in messages.read(run / "messages.parquet")
+              if each.context == 0}  # fmt: skip
+    assert len(sent(run)) == 60
+    checked = 0
+    for kind, number, tag, begun in waits:
+        other, send = of_tag[number], of_tag[tag]
+        if kind == "r":
+            after = other.receive_call_ps if begun else other.done_ps
+        elif kind == "s" and begun:
+            after = other.call_ps
+        else:
+            continue
+        assert after is not None
+        assert send.call_ps is not None
+        assert send.call_ps >= after, (kind, number, tag, begun)
+        checked += 1
+    assert checked > 20
 
 
 # --- every kind of action ---------------------------------------------------------------------

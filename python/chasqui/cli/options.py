@@ -97,7 +97,7 @@ def machine() -> Decorator:
             try:
                 return function(*arguments, machine=machine, **others)
             except InputError as error:
-                variable = _variable_of("machine")
+                variable = variable_of("machine")
                 if variable and str(error).startswith(f'machine "{machine}"'):
                     raise InputError(f"{variable}: {error}") from None
                 raise
@@ -165,7 +165,7 @@ def sandbox(function: Callable[..., Any]) -> Callable[..., Any]:
 
         sandbox = Sandbox(
             binds, host_files, limit_time, limit_host_time, limit_output, limit_memory,
-            binds_by=_variable_of("binds"),
+            binds_by=variable_of("binds"),
         )  # fmt: skip
         return function(*arguments, sandbox=sandbox, **others)
 
@@ -175,7 +175,7 @@ def sandbox(function: Callable[..., Any]) -> Callable[..., Any]:
     return result
 
 
-def _variable_of(name: str) -> str | None:
+def variable_of(name: str) -> str | None:
     """The environment variable that gave the option, if one did: errors name it."""
     context = click.get_current_context()
     if context.get_parameter_source(name) != click.core.ParameterSource.ENVIRONMENT:

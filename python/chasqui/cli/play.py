@@ -89,7 +89,7 @@ def play(
     factor = playing.scale_of(scale)
     rate = playing.flops_of(flops) if flops is not None else None
     sandbox: Sandbox = settings.pop("sandbox")
-    hz = [program.frequency(machine, settings["sets"]) for machine in machines]
+    hz = _frequencies(machines, settings["sets"])
     with playing.reading(trace, form, factor, rate) as played:
         jobs = [program.job(played, machine, settings, sandbox) for machine in machines]
         for job in jobs:
@@ -97,6 +97,19 @@ def play(
         if len(jobs) == 1:
             return _on_one(played, jobs[0], hz[0], _name(trace), directory, quiet, as_json)
         return _on_several(played, jobs, hz, _name(trace), directory, quiet, as_json)
+
+
+def _frequencies(machines: tuple[str, ...], sets: list[str]) -> list[int]:
+    """Those of their processors [Hz]. What is wrong with a machine is found here first."""
+    from chasqui.playing import program
+
+    try:
+        return [program.frequency(machine, sets) for machine in machines]
+    except InputError as error:
+        variable = options.variable_of("machines")
+        if variable and str(error).startswith('machine "'):
+            raise InputError(f"{variable}: {error}") from None
+        raise
 
 
 def _name(trace: Path) -> str:
