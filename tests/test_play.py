@@ -459,6 +459,13 @@ def test_several_machines(chasqui: Run, tmp_path: Path) -> None:
         assert kept["time_ps"] == row["time_ps"]  # by the clock of its own processors
 
 
+def test_a_trace_may_be_stopped(chasqui: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.goal").write_text(CALCS)
+    done = chasqui("play", "a.goal", "--stop-at", "200 us", "--out", "out")
+    assert done.returncode == 0
+    assert summary(tmp_path / "out")["outcome"] == "stopped"
+
+
 def test_traces_on_a_kernel_and_on_cell(chasqui: Run, tmp_path: Path) -> None:
     for words in (["-m", "voyager", "--set", "node.software.kernel=true"], ["-m", "cell"]):
         run = played(chasqui, tmp_path, EXCHANGE, *words)

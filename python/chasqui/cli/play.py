@@ -63,6 +63,7 @@ def commands() -> dict[str, click.Command]:
     "[default: 1 Gf]",
 )  # fmt: skip
 @options.unranked_job
+@options.stop
 @click.option(
     "--out", "directory", metavar="DIR",
     help="Run directory, or with several machines the folder of theirs; must be new or empty "

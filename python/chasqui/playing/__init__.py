@@ -38,12 +38,11 @@ class Format:
 
 FORMATS = {
     "dumpi": Format(
-        "SST's DUMPI: trace.meta, or its folder (package pydumpi)", dumpi.is_one, dumpi.read,
+        "SST's DUMPI: dumpi.meta, or its folder (package pydumpi)", dumpi.is_one, dumpi.read,
     ),
-    "goal": Format("LogGOPSim's GOAL: a text, trace.goal", goal.is_one, goal.read),
+    "goal": Format("LogGOPSim's schedules: a text", goal.is_one, goal.read),
     "smpi-ti": Format(
-        "SimGrid's time-independent traces: a text that lists a file a rank, its folder, or one "
-        "text of all ranks",
+        "SimGrid's time-independent trace: trace.txt, its folder, or a text of all",
         smpi_ti.is_one, smpi_ti.read, counts_flops=True,
     ),
 }  # fmt: skip
