@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
+import subprocess
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -181,7 +183,9 @@ def test_what_waits_for_what(chasqui: Run, tmp_path: Path, block: str, us: int) 
     assert us <= took_us < us + 10
 
 
-def random_schedule(chance: random.Random) -> tuple[str, list[tuple[str, int, int, bool]]]:
+def random_schedule(
+    chance: random.Random, to_itself: bool = True
+) -> tuple[str, list[tuple[str, int, int, bool]]]:
     """Four ranks, messages with tags of their own, and what a send waits for: its kind, that and
     the send by their tags, and whether only for the start. All wait for what has lower numbers, so
     that no rank waits for itself by way of others."""
@@ -189,7 +193,9 @@ def random_schedule(chance: random.Random) -> tuple[str, list[tuple[str, int, in
     there: list[list[tuple[str, int]]] = [[] for _ in range(4)]
     waits: list[tuple[str, int, int, bool]] = []
     for tag in range(60):
-        source, destination = chance.randrange(4), chance.randrange(4)
+        source, destination = chance.sample(range(4), 2)
+        if to_itself and chance.random() < 0.25:
+            destination = source
         size = chance.choice((0, 8, 100, 5000, 20000))
         cpus = [chance.randrange(3) for _ in range(3)]
         operations = [
@@ -239,6 +245,26 @@ def test_random_schedules_keep_their_order(chasqui: Run, tmp_path: Path, machine
         assert send.call_ps >= after, (kind, number, tag, begun)
         checked += 1
     assert checked > 20
+
+
+@pytest.mark.loggopsim
+@pytest.mark.parametrize("number", range(4))
+def test_a_schedule_takes_as_long_as_in_loggopsim(
+    chasqui: Run, tmp_path: Path, number: int
+) -> None:
+    """`loggp` has nearly the same model; it has the player's own time, too. Messages to oneself are
+    copies here, and travel there."""
+    text, _ = random_schedule(random.Random(number), to_itself=False)
+    run = played(chasqui, tmp_path, text)
+    subprocess.run(["txt2bin", "-i", "a.goal", "-o", "a.bin"], cwd=tmp_path, check=True)
+    figures = "-L 5000 -o 1000 -g 2000 -G 1 -S 100000000".split()
+    command = ["LogGOPSim", "-f", "a.bin", *figures]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    there_ns = max(int(ns) for ns in re.findall(r"Host \d+: (\d+)", done.stdout))
+    ranks = summary(run)["ranks"]
+    here_ns = max(simulation._finalizes_ps(r) - simulation._initialised_ps(r) for r in ranks) / 1000
+    print(f"{here_ns / there_ns:.3f}")
+    assert 0.9 < here_ns / there_ns < 1.1
 
 
 # --- every kind of action ---------------------------------------------------------------------
