@@ -294,8 +294,10 @@ impl NodePartition {
                 self.system.take_events(&mut self.parts, index);
             }
             let event = self.parts.events.next_time();
-            // A hart that has caught up with an event may have an instruction to come before it.
-            let end = if SEVERAL { self.parts.harts.end_before(index, event) } else { event };
+            // A hart that has caught up with an event may have an instruction to come before it. In a call that takes no time it
+            // has had its turn.
+            let may_be_late = SEVERAL && self.parts.harts[index].hart.port.is_timed();
+            let end = if may_be_late { self.parts.harts.end_before(index, event) } else { event };
             let soft = end.min(limit);
             if ready >= soft && own {
                 self.system.return_events(&mut self.parts, index);
