@@ -36,6 +36,7 @@ pub struct Engine {
     end: Time,
     interrupt: Interrupt,
     steps_together: u64,
+    reached: Time,
 }
 
 impl Engine {
@@ -43,7 +44,8 @@ impl Engine {
     pub fn new(lookahead: Lookahead) -> Engine {
         let layout = Layout { groups: vec![], zones: vec![], lookahead };
         let (window, interrupt) = (ROUND_MAX, Interrupt::default());
-        Engine { partitions: vec![], layout, window, end: Time::END, interrupt, steps_together: 0 }
+        let (end, reached) = (Time::END, Time::ZERO);
+        Engine { partitions: vec![], layout, window, end, interrupt, steps_together: 0, reached }
     }
 
     /// Adds a partition of `group`.
@@ -68,6 +70,17 @@ impl Engine {
     /// Rounds in which all host threads ran partitions: about the host, not the simulation.
     pub fn steps_together(&self) -> u64 {
         self.steps_together
+    }
+
+    /// Before this some partition may have acted, and none at or after it: what is added to a partition between two runs
+    /// comes no sooner.
+    pub fn reached(&self) -> Time {
+        self.reached
+    }
+
+    /// Partition `id`, between two runs.
+    pub fn partition_mut(&mut self, id: PartitionId) -> &mut dyn Partition {
+        &mut *self.partitions[id as usize]
     }
 
     /// Interrupts [`Engine::run`], from another thread, too.
@@ -103,6 +116,7 @@ impl Engine {
 
     /// Runs on `threads` until nothing is left before the end of simulated time, a partition stops the job, or `watch`
     /// returns false, or it is interrupted. `watch` is called once a round, by this thread, with the time up to which all is done.
+    /// After an interrupt that was withdrawn it may run on: how often changes no result.
     pub fn run(&mut self, threads: Threads, watch: &mut dyn FnMut(Time) -> bool) -> Ended {
         let groups = self.layout.lookahead.groups();
         let shares: Vec<_> =
@@ -144,6 +158,7 @@ impl Engine {
         let shares = shares.into_iter().map(|s| s.into_inner().expect("nobody has panicked"));
         let mut members: Vec<Member> = shares.flat_map(|mut share| share.take_members()).collect();
         members.sort_by_key(|member| member.id);
+        self.reached = members.iter().map(Member::limit).fold(self.reached, Time::max);
         self.partitions = members.into_iter().map(|member| member.partition).collect();
         ended
     }
@@ -184,7 +199,8 @@ struct Leader<'a> {
 
 impl Leader<'_> {
     fn run(&mut self, watch: &mut dyn FnMut(Time) -> bool) -> Ended {
-        let mut stop = Time::NEVER;
+        // A run that was interrupted may have had to end.
+        let mut stop = self.held.iter().map(|s| s.stop).fold(Time::NEVER, Time::min);
         loop {
             let now = self.held.iter().map(|s| s.next()).fold(Time::NEVER, Time::min);
             if now == Time::NEVER || now >= stop {

@@ -7,6 +7,7 @@ use chasqui_engine::{Clock, Cycles, Time};
 use chasqui_memory::{Fault, Outwaited, Port, SharedAccesses, Stall, Stop};
 
 use crate::blocks::{Blocks, Text};
+use crate::debug::Debugged;
 use crate::executor::{Execution, Executor, Translations};
 use crate::handlers::Handlers;
 use crate::predictor::{Outcome, Predictor};
@@ -45,6 +46,8 @@ pub enum Halt {
     Illegal(u32),
     /// `ebreak` at `pc`.
     Breakpoint,
+    /// A debugger has the hart stop before the instruction at `pc` ([`Hart::stopped`]).
+    Stop,
     /// `wfi` at `pc`, and no interrupt is pending that is enabled. Executed again when one is, it is over.
     Idle,
 }
@@ -123,6 +126,8 @@ pub struct Hart {
     /// Which interrupts trap, and when, may be different from now on: [`Hart::run`] looks again.
     pub(crate) recheck: bool,
     pub(crate) course: Course,
+    /// What a debugger has asked, if there is one.
+    pub(crate) debugged: Option<Box<Debugged>>,
     timebase: Clock,
     pub(crate) cycles: Cycles,
     /// A cycle and its time, asked for last.
@@ -149,6 +154,7 @@ impl Hart {
             interrupts: 0,
             recheck: false,
             course: Course::default(),
+            debugged: None,
             timebase: Clock::new(timebase_hz),
             cycles: Cycles::new(clock, 0, Time::ZERO),
             latest: Cell::new((0, Time::ZERO)),
@@ -193,7 +199,7 @@ impl Hart {
     /// made a request or asks for software.
     pub fn latest_start(&self, halt: Halt) -> Time {
         match halt {
-            Halt::Deadline | Halt::Bus | Halt::Wait(_) | Halt::Fault(_) | Halt::Pause => {
+            Halt::Deadline | Halt::Stop | Halt::Bus | Halt::Wait(_) | Halt::Fault(_) | Halt::Pause => {
                 self.time_of(self.course.started)
             }
             _ => self.now(),
@@ -223,8 +229,10 @@ impl Hart {
 
     /// The `ecall` at `pc` has given `value`: the hart goes on behind it.
     pub fn return_from_call(&mut self, value: i64) {
+        let from = self.state.pc;
         self.state.x[10] = value as u64;
         self.state.pc += 4;
+        self.has_called(from);
     }
 
     /// What [`Hart::run`] executes instructions by from now on. Nothing that is simulated changes, so that two whole runs

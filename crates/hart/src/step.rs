@@ -46,6 +46,9 @@ impl Hart {
         if !self.may_read(pc) {
             return Some(Halt::Turn);
         }
+        if self.stops_here() {
+            return Some(Halt::Stop);
+        }
         self.has_read(pc);
         self.course.started = self.cycle;
         let done = self.instruction(pc).and_then(|insn| self.try_step(&insn));
@@ -54,6 +57,12 @@ impl Hart {
 
     /// [`Hart::step`] of `insn`, which is the instruction at `pc`.
     pub(crate) fn try_step(&mut self, insn: &Insn) -> Result<Option<Halt>, Halt> {
+        if self.debugged.is_some() { self.try_step_debugged(insn) } else { self.try_step_alone(insn) }
+    }
+
+    /// The same, which no debugger looks at.
+    #[inline]
+    pub(crate) fn try_step_alone(&mut self, insn: &Insn) -> Result<Option<Halt>, Halt> {
         let timed = self.port.is_timed();
         if timed && insn.op != Op::Mark {
             let fetch = self.fetch(insn.length);

@@ -280,7 +280,7 @@ impl NodePartition {
     fn run_to_limit<const SEVERAL: bool>(&mut self, out: &mut Outbox<'_>) -> u64 {
         let mut executed = 0;
         loop {
-            if self.parts.rests() {
+            if self.parts.rests() || self.parts.debug.is_some() && self.parts.look() {
                 return executed;
             }
             let limit = out.limit();
@@ -445,6 +445,10 @@ impl Partition for NodePartition {
 
     fn hosted_by(&mut self, thread: usize) {
         self.parts.harts.iter_mut().for_each(|t| t.hart.hosted_by(thread));
+    }
+
+    fn as_any(&mut self) -> Option<&mut dyn Any> {
+        Some(self)
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
