@@ -78,6 +78,11 @@ impl Engine {
         self.reached
     }
 
+    /// Between two runs: a lower bound on the time of the next action of all.
+    pub fn next(&self) -> Time {
+        self.partitions.iter().map(|partition| partition.next()).fold(Time::NEVER, Time::min)
+    }
+
     /// Partition `id`, between two runs.
     pub fn partition_mut(&mut self, id: PartitionId) -> &mut dyn Partition {
         &mut *self.partitions[id as usize]

@@ -195,6 +195,12 @@ impl NodePartition {
         threads
     }
 
+    /// The ranks that the debugger has here.
+    pub fn debugged_ranks(&self) -> Vec<Rank> {
+        let Parts { debug: Some(debug), os, .. } = &self.parts else { return vec![] };
+        debug.processes.iter().map(|&(number, _)| os.processes[number].rank).collect()
+    }
+
     /// The place of `rank`'s process in the node's table, if the debugger has it.
     fn number_of(&self, rank: Rank) -> Option<usize> {
         let Parts { debug: Some(debug), os, .. } = &self.parts else { return None };

@@ -9,6 +9,7 @@ mod collect;
 mod conformance;
 #[cfg(test)]
 mod damaged;
+mod gdb;
 mod images;
 mod input_error;
 mod inputs;
