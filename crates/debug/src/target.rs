@@ -145,7 +145,7 @@ static DESCRIPTION: LazyLock<String> = LazyLock::new(|| {
     }
     for (name, number) in [("fflags", FFLAGS), ("frm", FRM), ("fcsr", FCSR)] {
         let at = FIRST_CSR + number;
-        let _ = write!(text, "<reg name=\"{name}\" bitsize=\"32\" type=\"int\" regnum=\"{at}\"/>");
+        let _ = write!(text, "<reg name=\"{name}\" bitsize=\"64\" type=\"int\" regnum=\"{at}\"/>");
     }
     text + "</feature></target>"
 });
@@ -279,30 +279,23 @@ impl SingleRegisterAccess<Tid> for Session<'_> {
         buf: &mut [u8],
     ) -> TargetResult<usize, Self> {
         let registers = self.registers(tid)?;
-        let (value, bytes) = match register {
-            RiscvRegId::Gpr(number) => (registers.x[usize::from(number)], 8),
-            RiscvRegId::Fpr(number) => (registers.f[usize::from(number)], 8),
-            RiscvRegId::Pc => (registers.pc, 8),
-            RiscvRegId::Csr(FFLAGS) => (u64::from(registers.fcsr & 0x1f), 4),
-            RiscvRegId::Csr(FRM) => (u64::from(registers.fcsr >> 5 & 7), 4),
-            RiscvRegId::Csr(FCSR) => (u64::from(registers.fcsr & 0xff), 4),
+        let value = match register {
+            RiscvRegId::Gpr(number) => registers.x[usize::from(number)],
+            RiscvRegId::Fpr(number) => registers.f[usize::from(number)],
+            RiscvRegId::Pc => registers.pc,
+            RiscvRegId::Csr(FFLAGS) => u64::from(registers.fcsr & 0x1f),
+            RiscvRegId::Csr(FRM) => u64::from(registers.fcsr >> 5 & 7),
+            RiscvRegId::Csr(FCSR) => u64::from(registers.fcsr & 0xff),
             _ => return Err(TargetError::NonFatal),
         };
-        let to = buf.get_mut(..bytes).ok_or(TargetError::NonFatal)?;
-        to.copy_from_slice(&value.to_le_bytes()[..bytes]);
-        Ok(bytes)
+        let bytes = value.to_le_bytes();
+        buf.get_mut(..bytes.len()).ok_or(TargetError::NonFatal)?.copy_from_slice(&bytes);
+        Ok(bytes.len())
     }
 
     fn write_register(&mut self, tid: Tid, register: RiscvRegId<u64>, val: &[u8]) -> TargetResult<(), Self> {
-        let mut bytes = [0; 8];
-        bytes.get_mut(..val.len()).ok_or(TargetError::NonFatal)?.copy_from_slice(val);
-        let value = u64::from_le_bytes(bytes);
-        let is_known = match register {
-            RiscvRegId::Gpr(_) | RiscvRegId::Fpr(_) | RiscvRegId::Pc => val.len() == 8,
-            RiscvRegId::Csr(FFLAGS | FRM | FCSR) => true,
-            _ => false,
-        };
-        if !is_known {
+        let value = u64::from_le_bytes(val.try_into().map_err(|_| TargetError::NonFatal)?);
+        if matches!(register, RiscvRegId::Csr(number) if !(FFLAGS..=FCSR).contains(&number)) {
             return Err(TargetError::NonFatal);
         }
         let low = value as u32;
@@ -312,7 +305,9 @@ impl SingleRegisterAccess<Tid> for Session<'_> {
             RiscvRegId::Csr(FFLAGS) => to.fcsr = to.fcsr & !0x1f | low & 0x1f,
             RiscvRegId::Csr(FRM) => to.fcsr = to.fcsr & 0x1f | (low & 7) << 5,
             RiscvRegId::Csr(_) => to.fcsr = low & 0xff,
-            _ => to.pc = value,
+            RiscvRegId::Pc => to.pc = value,
+            // gdb is told of no other.
+            _ => {}
         })
     }
 }

@@ -16,6 +16,8 @@ const INTERRUPT: u8 = 3;
 const CHUNK_BYTES: usize = 4096;
 /// Chunks that wait to be dealt with: more stay with the sender.
 const CHUNKS: usize = 64;
+/// Length of the longest reply: to what no debugger asks [bytes].
+const REPLY_BYTES_MAX: usize = 1 << 20;
 /// How often somebody who waits looks whether the run is to end.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -65,6 +67,9 @@ impl Connection for Sender {
     type Error = std::io::Error;
 
     fn write(&mut self, byte: u8) -> std::io::Result<()> {
+        if self.packet.len() >= REPLY_BYTES_MAX {
+            return Err(ErrorKind::QuotaExceeded.into());
+        }
         self.packet.push(byte);
         Ok(())
     }

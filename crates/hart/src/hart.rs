@@ -199,6 +199,8 @@ impl Hart {
     /// made a request or asks for software.
     pub fn latest_start(&self, halt: Halt) -> Time {
         match halt {
+            // Since it was moved on it has executed nothing of the kind.
+            Halt::Deadline | Halt::Stop if self.course.started < self.cycles.first() => Time::ZERO,
             Halt::Deadline | Halt::Stop | Halt::Bus | Halt::Wait(_) | Halt::Fault(_) | Halt::Pause => {
                 self.time_of(self.course.started)
             }
