@@ -18,6 +18,8 @@ const CHUNK_BYTES: usize = 4096;
 const CHUNKS: usize = 64;
 /// Length of the longest reply: to what no debugger asks [bytes].
 const REPLY_BYTES_MAX: usize = 1 << 20;
+/// How often it is looked whether a debugger connects.
+const ACCEPT_INTERVAL: Duration = Duration::from_millis(10);
 /// How often somebody who waits looks whether the run is to end.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -42,7 +44,7 @@ pub fn wait(listener: TcpListener, is_to_end: &dyn Fn() -> bool) -> std::io::Res
                 stream.set_nodelay(true)?;
                 return Ok(Some(stream));
             }
-            Err(error) if error.kind() == ErrorKind::WouldBlock => std::thread::sleep(LOOK_INTERVAL),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => std::thread::sleep(ACCEPT_INTERVAL),
             // One that has gone again.
             Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
             Err(error) => return Err(error),

@@ -137,8 +137,8 @@ pub(crate) struct Debugged {
     stops: Arc<Stops>,
     /// It stops when it has executed an instruction and is not within these addresses.
     step: Option<Range<u64>>,
-    /// It goes on through the stop at this address, once.
-    passes: Option<u64>,
+    /// It goes on through the stop at this address, once: when it has executed so many instructions.
+    passes: Option<(u64, u64)>,
     /// It is to stop before it executes anything.
     due: Option<Stopped>,
     /// What it executes by when nothing is looked at.
@@ -198,10 +198,15 @@ impl Hart {
 
     /// It goes on where it has stopped.
     pub fn pass_stop(&mut self) {
-        let pc = self.state.pc;
+        let here = self.here();
         let Some(debugged) = &mut self.debugged else { return };
         debugged.due = None;
-        debugged.passes = Some(pc);
+        debugged.passes = Some(here);
+    }
+
+    /// The next instruction, and how many have been executed.
+    fn here(&self) -> (u64, u64) {
+        (self.state.pc, self.statistics.instructions)
     }
 
     /// Goes on with `state`, a debugger's, between two instructions. False: one has begun.
@@ -223,9 +228,9 @@ impl Hart {
 
     #[cold]
     fn is_to_stop(&mut self) -> bool {
-        let (pc, is_supervisor) = (self.state.pc, self.is_supervisor());
+        let (here, is_supervisor) = (self.here(), self.is_supervisor());
         let Some(debugged) = self.debugged.as_mut().filter(|_| !is_supervisor) else { return false };
-        if debugged.due.is_none() && debugged.passes != Some(pc) && debugged.stops.has(pc) {
+        if debugged.due.is_none() && debugged.passes != Some(here) && debugged.stops.has(here.0) {
             debugged.due = Some(Stopped::Breakpoint);
         }
         debugged.due.is_some()
@@ -265,7 +270,8 @@ impl Hart {
     fn executed(&mut self, from: u64, due: Option<Stopped>) {
         let pc = self.state.pc;
         let Some(debugged) = &mut self.debugged else { return };
-        if debugged.passes == Some(from) {
+        // A mark or a call does not count as an instruction.
+        if debugged.passes.is_some_and(|(at, _)| at == from) {
             debugged.passes = None;
         }
         let steps = debugged.step.as_ref().is_some_and(|range| !range.contains(&pc));
