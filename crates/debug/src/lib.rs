@@ -72,8 +72,10 @@ pub struct Resume {
     pub stops: Stops,
     /// The thread that stops when it has executed an instruction and is not within these addresses.
     pub step: Option<(ThreadId, Range<u64>)>,
-    /// Where all but that thread stop, if elsewhere: it steps over a breakpoint that is there for the others.
-    pub others: Option<Stops>,
+    /// Where all but this thread stop, if elsewhere: it steps over a breakpoint that is there for the others.
+    pub others: Option<(ThreadId, Stops)>,
+    /// The thread that stops at the breakpoint where it is, though it has stopped there before.
+    pub stands: Option<ThreadId>,
 }
 
 /// How the run ended, to the debugger.

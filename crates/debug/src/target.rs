@@ -38,8 +38,14 @@ pub(crate) struct Session<'a> {
     /// Where threads stopped when all last went on.
     before: Stops,
     step: Option<(Tid, Range<u64>)>,
-    /// Only the thread that makes a step is to go on.
+    /// The thread that is to go on, or to make a step.
+    one: Option<Tid>,
+    /// No other is to go on.
     alone: bool,
+    /// What stopped another thread meanwhile: gdb takes it when the step is over.
+    pending: Option<Stop>,
+    /// The thread whose step was put off for that.
+    stands: Option<Tid>,
     /// The thread that has stopped last.
     latest: Option<Tid>,
 }
@@ -47,8 +53,19 @@ pub(crate) struct Session<'a> {
 impl<'a> Session<'a> {
     pub fn new(debuggee: &'a mut dyn Debuggee) -> Session<'a> {
         let (software, hardware, watches) = Default::default();
-        let before = Stops::default();
-        Session { debuggee, software, hardware, watches, before, step: None, alone: false, latest: None }
+        Session {
+            debuggee,
+            software,
+            hardware,
+            watches,
+            before: Stops::default(),
+            step: None,
+            one: None,
+            alone: false,
+            pending: None,
+            stands: None,
+            latest: None,
+        }
     }
 
     fn stops(&self) -> Stops {
@@ -56,20 +73,46 @@ impl<'a> Session<'a> {
         Stops { breakpoints, watches: self.watches.iter().copied().collect() }
     }
 
-    /// Goes on as was asked. To step over a breakpoint gdb takes it away, and has that thread alone go on; others of a
-    /// simulation have to go on, too, and the breakpoint is there for them.
+    /// The thread that is to go on alone.
+    fn alone(&self) -> Option<Tid> {
+        self.one.filter(|_| self.alone)
+    }
+
+    /// Goes on as was asked. To step over a breakpoint gdb takes it away, and has that thread alone go on, to another behind
+    /// the instruction; others of a simulation have to go on, too, as far as the order of time says, and the breakpoint is
+    /// there for them.
     pub fn run(&mut self) -> Stop {
         let stops = self.stops();
-        let is_over = self.alone && self.step.is_some();
-        if !is_over {
+        let alone = self.alone();
+        if alone.is_none() {
+            if let Some(stop) = self.pending.take() {
+                return stop;
+            }
             self.before = stops.clone();
         }
-        let others = is_over.then(|| self.before.clone());
-        self.debuggee.run(&Resume { stops, step: self.step.clone(), others })
+        let others = alone.map(|tid| (tid, self.before.clone()));
+        self.debuggee.run(&Resume { stops, step: self.step.clone(), others, stands: self.stands.take() })
+    }
+
+    /// `stop` is of another thread than the one that is to go on alone, of which alone gdb takes a stop now: it is told of a
+    /// signal of that thread's that is for its program, has all go on, and takes the other stop.
+    fn put_off(&mut self, stop: &Stop) -> Option<MultiThreadStopReason<u64>> {
+        let alone = self.alone()?;
+        let is_other = match *stop {
+            Stop::Breakpoint(tid) | Stop::Watch(tid, ..) | Stop::Step(tid) | Stop::Signal(tid, _) => tid != alone,
+            Stop::Interrupted | Stop::Ended(..) => false,
+        };
+        is_other.then(|| {
+            (self.pending, self.stands) = (Some(stop.clone()), Some(alone));
+            MultiThreadStopReason::SignalWithThread { tid: alone, signal: Signal::SIGURG }
+        })
     }
 
     /// What gdb is told of `stop`; `None`: the run goes on, or has ended.
     pub fn reason(&mut self, stop: Stop) -> Option<MultiThreadStopReason<u64>> {
+        if let Some(reason) = self.put_off(&stop) {
+            return Some(reason);
+        }
         let (tid, reason) = match stop {
             Stop::Breakpoint(tid) => {
                 let pc = self.debuggee.registers(tid).map_or(0, |registers| registers.pc);
@@ -319,12 +362,13 @@ impl threads::MultiThreadResume for Session<'_> {
     }
 
     fn clear_resume_actions(&mut self) -> Result<(), Self::Error> {
-        (self.step, self.alone) = (None, false);
+        (self.step, self.one, self.alone) = (None, None, false);
         Ok(())
     }
 
     /// No signal comes to a process.
-    fn set_resume_action_continue(&mut self, _: Tid, _: Option<Signal>) -> Result<(), Self::Error> {
+    fn set_resume_action_continue(&mut self, tid: Tid, _: Option<Signal>) -> Result<(), Self::Error> {
+        self.one.get_or_insert(tid);
         Ok(())
     }
 
@@ -343,14 +387,14 @@ impl threads::MultiThreadResume for Session<'_> {
 
 impl threads::MultiThreadSingleStep for Session<'_> {
     fn set_resume_action_step(&mut self, tid: Tid, _: Option<Signal>) -> Result<(), Self::Error> {
-        self.step = Some((tid, 0..0));
+        (self.step, self.one) = (Some((tid, 0..0)), Some(tid));
         Ok(())
     }
 }
 
 impl threads::MultiThreadRangeStepping for Session<'_> {
     fn set_resume_action_range_step(&mut self, tid: Tid, start: u64, end: u64) -> Result<(), Self::Error> {
-        self.step = Some((tid, start..end));
+        (self.step, self.one) = (Some((tid, start..end)), Some(tid));
         Ok(())
     }
 }

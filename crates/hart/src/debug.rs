@@ -204,6 +204,13 @@ impl Hart {
         debugged.passes = Some(here);
     }
 
+    /// It stops where it is, if there is a stop, though it was to go on.
+    pub fn stop_again(&mut self) {
+        if let Some(debugged) = &mut self.debugged {
+            debugged.passes = None;
+        }
+    }
+
     /// The next instruction, and how many have been executed.
     fn here(&self) -> (u64, u64) {
         (self.state.pc, self.statistics.instructions)

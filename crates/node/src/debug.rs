@@ -148,6 +148,15 @@ impl NodePartition {
         }
     }
 
+    /// The thread stops at a breakpoint where it is, if there is one, though it has stopped there before.
+    pub fn stand(&mut self, (rank, thread): Thread) {
+        let Some(number) = self.number_of(rank) else { return };
+        let Parts { harts, os, .. } = &mut self.parts;
+        if let Some(index) = hart_of(harts, os, number, thread) {
+            harts[index].hart.stop_again();
+        }
+    }
+
     /// Has the harts stop at `stops`, but that of `but` at others, if it is here.
     pub fn set_stops(&mut self, stops: &Arc<Stops>, but: Option<(Thread, &Arc<Stops>)>) {
         let other = but.and_then(|((rank, thread), stops)| {

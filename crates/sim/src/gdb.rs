@@ -293,14 +293,17 @@ impl Debuggee for Debugged<'_, '_> {
             return self.end(ended);
         }
         let own = stops(&resume.stops);
-        let others = resume.others.as_ref().map_or_else(|| own.clone(), stops);
+        let others = resume.others.as_ref().map_or_else(|| own.clone(), |(_, others)| stops(others));
         let step = resume.step.as_ref().map(|(id, range)| (self.thread(*id), range.clone()));
-        let but = step.as_ref().map(|&(thread, _)| (thread, &own));
+        let but = resume.others.as_ref().map(|&(id, _)| (self.thread(id), &own));
         self.each_node(|node| {
             node.set_stops(&others, but);
             node.set_step(step.clone());
             node.go_on_from_halt();
         });
+        if let Some((node, thread)) = resume.stands.and_then(|id| self.node_of(id)) {
+            node.stand(thread);
+        }
         let ended = self.running.run_debugged();
         if let Some(stop) = self.halted() {
             return stop;
