@@ -37,6 +37,7 @@ pub struct Engine {
     interrupt: Interrupt,
     steps_together: u64,
     reached: Time,
+    favoured: Option<PartitionId>,
 }
 
 impl Engine {
@@ -45,7 +46,8 @@ impl Engine {
         let layout = Layout { groups: vec![], zones: vec![], lookahead };
         let (window, interrupt) = (ROUND_MAX, Interrupt::default());
         let (end, reached) = (Time::END, Time::ZERO);
-        Engine { partitions: vec![], layout, window, end, interrupt, steps_together: 0, reached }
+        let (partitions, favoured) = (vec![], None);
+        Engine { partitions, layout, window, end, interrupt, steps_together: 0, reached, favoured }
     }
 
     /// Adds a partition of `group`.
@@ -76,6 +78,12 @@ impl Engine {
     /// comes no sooner.
     pub fn reached(&self) -> Time {
         self.reached
+    }
+
+    /// The next run, of one host thread, begins with partition `id` alone, as far as that may go. Who goes first changes no
+    /// result.
+    pub fn favour(&mut self, id: PartitionId) {
+        self.favoured = Some(id);
     }
 
     /// Between two runs: a lower bound on the time of the next action of all.
@@ -151,6 +159,7 @@ impl Engine {
                 pace: Pace::new(threads),
                 hire: Some(&hire),
                 steps_together: 0,
+                favoured: self.favoured.take(),
             };
             leader.deal(members);
             let ended = leader.run(watch);
@@ -200,6 +209,7 @@ struct Leader<'a> {
     /// Starts the other threads, when they are first needed.
     hire: Option<&'a dyn Fn()>,
     steps_together: u64,
+    favoured: Option<PartitionId>,
 }
 
 impl Leader<'_> {
@@ -221,6 +231,10 @@ impl Leader<'_> {
             self.set_pace();
             let horizon = stop.min(now + self.window).min(self.end);
             self.held.iter_mut().for_each(|s| s.horizon = horizon);
+            if let Some(id) = self.favoured.take() {
+                self.held[0].take_turns_of(id, self.layout, self.interrupt);
+                continue;
+            }
             if self.pace.together() {
                 self.go_together()
             } else {
@@ -332,25 +346,21 @@ mod tests {
         }
     }
 
+    fn relay(id: u32, count: u32, delay: u64, log: &Arc<Mutex<Vec<(u64, u32, u64)>>>) -> Box<Relay> {
+        let (queue, port) = (EventQueue::default(), Port::new(id));
+        let mut relay = Relay { id, count, delay, queue, port, log: log.clone() };
+        for (k, start) in [3u64, 3, 8].into_iter().enumerate() {
+            let order = relay.port.next(Class::Internal);
+            relay.queue.push(Event { time: Time(start), order, target: 0, payload: [20 + k as u64, 0] });
+        }
+        Box::new(relay)
+    }
+
     fn ring(count: u32, lookahead: u64, window: Time, threads: Threads) -> Vec<(u64, u32, u64)> {
         let log = Arc::new(Mutex::new(vec![]));
         let mut engine = Engine::new(Lookahead::new(vec![vec![Time(lookahead)]]));
         engine.set_window(window);
-        for id in 0..count {
-            let mut relay = Relay {
-                id,
-                count,
-                delay: 10,
-                queue: EventQueue::default(),
-                port: Port::new(id),
-                log: log.clone(),
-            };
-            for (k, start) in [3u64, 3, 8].into_iter().enumerate() {
-                let order = relay.port.next(Class::Internal);
-                relay.queue.push(Event { time: Time(start), order, target: 0, payload: [20 + k as u64, 0] });
-            }
-            engine.add(0, Box::new(relay));
-        }
+        (0..count).for_each(|id| _ = engine.add(0, relay(id, count, 10, &log)));
         assert_eq!(engine.run(threads, &mut |_| true), Ended::Idle);
         let mut events = log.lock().unwrap().clone();
         // Partitions interleave differently; what each one sees must not.
@@ -368,6 +378,42 @@ mod tests {
                     assert_eq!(ring(3, lookahead, window, threads), reference);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn who_goes_first_and_how_often_it_is_interrupted_changes_nothing() {
+        let whole = ring(3, 10, ROUND_MAX, Threads::Exactly(1));
+        for favoured in 0..3 {
+            let log = Arc::new(Mutex::new(vec![]));
+            let mut engine = Engine::new(Lookahead::new(vec![vec![Time(10)]]));
+            (0..3).for_each(|id| _ = engine.add(0, relay(id, 3, 10, &log)));
+            let interrupt = engine.interrupt();
+            let mut runs = 0;
+            loop {
+                engine.favour(favoured);
+                let mut rounds = 0;
+                // Rounds are short, so that there are many.
+                engine.set_window(Time(7));
+                let ended = engine.run(Threads::Exactly(1), &mut |_| {
+                    rounds += 1;
+                    if rounds == 3 {
+                        interrupt.ask();
+                    }
+                    true
+                });
+                if ended == Ended::Idle {
+                    break;
+                }
+                assert_eq!(ended, Ended::Interrupted);
+                assert!(engine.next() != Time::NEVER && engine.reached() > Time::ZERO);
+                interrupt.withdraw();
+                runs += 1;
+            }
+            let mut events = log.lock().unwrap().clone();
+            events.sort_by_key(|&(time, id, _)| (id, time));
+            assert_eq!(events, whole);
+            assert!(runs > 10, "{runs}");
         }
     }
 

@@ -191,6 +191,18 @@ impl Share {
         }
     }
 
+    /// Turns of partition `id`, which is here as all are, as long as it can do anything.
+    pub fn take_turns_of(&mut self, id: PartitionId, layout: &Layout, interrupt: &Interrupt) {
+        let p = self.places[id as usize].place;
+        loop {
+            let limit = self.earliest[self.groups[p]].least_but(p).min(self.horizon);
+            if interrupt.is_asked() || self.next[p] >= limit {
+                return;
+            }
+            self.turn(p, limit, layout);
+        }
+    }
+
     /// Turns beside other host threads, until the round is over. The first thread ends it after so many turns of its
     /// own, or when it has waited for long.
     pub fn take_turns_beside(

@@ -301,6 +301,13 @@ impl Debuggee for Debugged<'_, '_> {
             node.set_step(step.clone());
             node.go_on_from_halt();
         });
+        if let Some((id, _)) = resume.others {
+            // The fewer others come to where they stop, the better: gdb takes one stop at a time.
+            let (rank, _) = self.thread(id);
+            if let Some(&partition) = self.nodes.get(&rank.0) {
+                self.running.built.engine.favour(partition);
+            }
+        }
         if let Some((node, thread)) = resume.stands.and_then(|id| self.node_of(id)) {
             node.stand(thread);
         }
