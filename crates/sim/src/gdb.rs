@@ -10,6 +10,7 @@ use std::sync::Arc;
 use chasqui_debug::{Access, Debuggee, End, Left, Registers, Resume, Stop, ThreadId, Watch};
 use chasqui_engine::{Ended, PartitionId};
 use chasqui_hart::{Accesses, State, Stopped, Stops, Watchpoint};
+use chasqui_machine::Machine;
 use chasqui_node::{NodeConfiguration, NodePartition, Thread, Why};
 use chasqui_placement::{JobId, Rank};
 
@@ -33,30 +34,37 @@ pub(crate) struct Gdb {
     program: PathBuf,
     /// Threads that a rank may have.
     harts: usize,
+    /// What it does not see, in words.
+    hidden: Option<&'static str>,
 }
 
 impl Gdb {
-    /// As `request` asks, of a job with so many `ranks`, of which those in `simulated` are simulated, on nodes of `node`.
+    /// As `request` asks, of a job with so many `ranks`, of which those in `simulated` are simulated, on nodes `node` of
+    /// `machine`.
     ///
     /// # Errors
     /// The rank is none of those, or the port can't be used.
     pub fn of(
         request: &Request,
         simulated: Range<u32>,
-        node: &NodeConfiguration,
+        (machine, node): (&dyn Machine, &NodeConfiguration),
     ) -> Result<Option<Gdb>, InputError> {
         let Some(port) = request.options.gdb else { return Ok(None) };
         let (ranks, program) = seen(request, simulated)?;
         let listener = chasqui_debug::listen(port).map_err(|error| {
             InputError(format!("--gdb {port}: the port can't be used: {error}; --gdb 0 takes a free one"))
         })?;
-        Ok(Some(Gdb { listener, ranks, program, harts: node.harts() }))
+        let (harts, hidden) = (node.harts(), machine.hidden_from_debuggers());
+        Ok(Some(Gdb { listener, ranks, program, harts, hidden }))
     }
 
     /// Runs to the end under the debugger, or without it, when it has left.
     pub fn run(self, running: &mut Running<'_>) -> GdbEnd {
         let port = self.listener.local_addr().map_or(0, |address| address.port());
         let program = self.program.display();
+        if let Some(hidden) = self.hidden {
+            running.say(&format!("--gdb: {hidden}"));
+        }
         running.say(&format!(
             "waiting for a debugger: gdb-multiarch {program} -ex 'target remote :{port}'"
         ));

@@ -182,7 +182,7 @@ impl Plan {
     /// The debugger that is to be waited for.
     fn gdb(&self, request: &Request) -> Result<Option<Gdb>, InputError> {
         let simulated = self.simulated().next().expect("there is a job");
-        Gdb::of(request, simulated, &NodeConfiguration::read(&self.resolved))
+        Gdb::of(request, simulated, (self.machine, &NodeConfiguration::read(&self.resolved)))
     }
 
     /// Whether the host has room for all the nodes.
