@@ -1,7 +1,7 @@
-"""`chasqui run --gdb`, with Debian's gdb-multiarch: it sees the program, and changes no result by looking.
+"""`chasqui run --gdb`, with gdb-multiarch: it sees the program, and a look changes no result.
 
-Use this when what a debugger sees of a run changes, or what its commands do. The protocol itself is tested in
-`crates/debug`, what a look changes of a node in `crates/node/tests/debug.rs`.
+Use this when what a debugger sees of a run changes, or what its commands do. The protocol itself is
+tested in `crates/debug`, what a look changes of a node in `crates/node/tests/debug.rs`.
 """
 
 from __future__ import annotations
@@ -136,7 +136,8 @@ class Debugged:
         command += [*arguments, "--out", str(self.directory), "--", str(program), *own]
         self.process = subprocess.Popen(
             command, cwd=place, text=True, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, **command_line.SETTINGS},
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            env={**os.environ, **command_line.SETTINGS},
         )  # fmt: skip
         assert self.process.stdout is not None
         self.said = ""
@@ -149,7 +150,12 @@ class Debugged:
     def gdb(self, *commands: str) -> str:
         """What gdb shows of these commands."""
         words = ["gdb-multiarch", "-nx", "-batch"]
-        for command in ("set pagination off", "set confirm off", f"target remote :{self.port}", *commands):
+        for command in (
+            "set pagination off",
+            "set confirm off",
+            f"target remote :{self.port}",
+            *commands,
+        ):
             words += ["-ex", command]
         done = subprocess.run(
             [*words, str(self.program)], text=True, stdin=subprocess.DEVNULL, timeout=TIMEOUT_S,
@@ -170,7 +176,9 @@ def debug(place: Path, program: Path, arguments: Sequence[str], *commands: str) 
 def alone(place: Path, program: Path, arguments: Sequence[str], *own: str) -> Path:
     """The directory of the same run without a debugger."""
     directory = place / "alone"
-    command_line.run("run", "-q", *arguments, "--out", directory, "--", program, *own, directory=place)
+    command_line.run(
+        "run", "-q", *arguments, "--out", directory, "--", program, *own, directory=place
+    )
     return directory
 
 
@@ -196,17 +204,26 @@ def test_breakpoints_are_hit_and_looking_changes_nothing(
 ) -> None:
     program = compile_c("passes", RING, "-g", "-fno-inline")
     arguments = ["-np", "4", *machine, "--timeline", "1000"]
-    look = ["info threads", "bt", "print total", "print ratio", "info registers", "info float", "x/8i $pc"]
+    look = [
+        "info threads",
+        "bt",
+        "print total",
+        "print ratio",
+        "info registers",
+        "info float",
+        "x/8i $pc",
+    ]
     steps = ["stepi", "stepi", "next"]
     hits = ["continue", *look] * 5
     done = debug(
-        tmp_path, program, arguments, "break passed", *hits, *steps, "delete", "watch total", "continue",
-        "continue", "delete", "continue",
+        tmp_path, program, arguments, "break passed", *hits, *steps,
+        "delete", "watch total", "continue", "continue", "delete", "continue",
     )  # fmt: skip
     assert done.status == 0, done.said
     found = re.findall(r"hit Breakpoint 1, passed \(token=(\d+), rank=(\d)\)", done.shown)
     assert len(found) >= 5, done.shown
-    assert "(rank 3)" in done.shown and "hit Hardware watchpoint 2: total" in done.shown, done.shown
+    assert "(rank 3)" in done.shown, done.shown
+    assert "hit Hardware watchpoint 2: total" in done.shown, done.shown
     assert "exited normally" in done.shown
     assert not differences(alone(tmp_path, program, arguments), done.directory)
 
@@ -215,15 +232,19 @@ def test_on_cell_the_host_core_is_seen(compile_c: Compiler, tmp_path: Path) -> N
     program = compile_c("passes", RING, "-g", "-fno-inline")
     arguments = ["-np", "2", "-m", "cell"]
     done = debug(tmp_path, program, arguments, "break passed", "continue")
-    assert done.status == 0 and "programs of SPEs" in done.said and "exited normally" in done.shown
+    assert done.status == 0
+    assert "programs of SPEs" in done.said
+    assert "exited normally" in done.shown
     assert not differences(alone(tmp_path, program, arguments), done.directory)
 
 
 def test_each_hit_of_one_rank_is_seen_once(compile_c: Compiler, tmp_path: Path) -> None:
     program = compile_c("passes", RING, "-g", "-fno-inline")
     arguments = ["-np", "4", "-m", "voyager", "--rank", "2"]
-    show = ["continue", "printf \"%d %d %g\\n\", token, total, ratio"]
-    done = debug(tmp_path, program, arguments, "break passed", *show * TURNS, "info threads", "continue")
+    show = ["continue", 'printf "%d %d %g\\n", token, total, ratio']
+    done = debug(
+        tmp_path, program, arguments, "break passed", *show * TURNS, "info threads", "continue"
+    )
     # Of a ring of four, whose ranks add 0, 1, 2 and 3.
     lines = re.findall(r"^\d+ \d+ [\d.]+$", done.shown, re.MULTILINE)
     assert lines == ["1 0 1.5", "7 2 3", "13 4 6"], done.shown
@@ -234,9 +255,22 @@ def test_each_hit_of_one_rank_is_seen_once(compile_c: Compiler, tmp_path: Path) 
 def test_watchpoints_of_all_kinds(compile_c: Compiler, tmp_path: Path) -> None:
     program = compile_c("passes", RING, "-g", "-fno-inline")
     arguments = ["-np", "2", "-m", "voyager", "--rank", "1"]
-    kinds = ["watch total", "continue", "delete", "rwatch total", "continue", "delete", "awatch ratio", "continue"]
+    kinds = [
+        "watch total",
+        "continue",
+        "delete",
+        "rwatch total",
+        "continue",
+        "delete",
+        "awatch ratio",
+        "continue",
+    ]
     done = debug(tmp_path, program, arguments, *kinds, "delete", "continue")
-    shown = ("Old value = 0\nNew value = 1", "read watchpoint 2", "access (read/write) watchpoint 3")
+    shown = (
+        "Old value = 0\nNew value = 1",
+        "read watchpoint 2",
+        "access (read/write) watchpoint 3",
+    )
     for text in shown:
         assert text in done.shown.partition("exited")[0], done.shown
     assert not differences(alone(tmp_path, program, arguments[:4]), done.directory)
@@ -245,9 +279,19 @@ def test_watchpoints_of_all_kinds(compile_c: Compiler, tmp_path: Path) -> None:
 def test_threads_are_the_debuggers_threads(compile_c: Compiler, tmp_path: Path) -> None:
     program = compile_c("works", THREADS, "-g", "-fno-inline")
     arguments = ["-np", "2", "-m", "voyager", "--set", "node.harts=4"]
-    commands = ["break work", *["continue"] * 4, "info threads", "stepi", "next", "finish", "delete", "continue"]
+    commands = [
+        "break work",
+        *["continue"] * 4,
+        "info threads",
+        "stepi",
+        "next",
+        "finish",
+        "delete",
+        "continue",
+    ]
     done = debug(tmp_path, program, arguments, *commands)
-    assert done.status == 0 and "exited normally" in done.shown, done.shown
+    assert done.status == 0, done.shown
+    assert "exited normally" in done.shown, done.shown
     assert re.search(r"\(rank [01], thread [1-3]\)", done.shown), done.shown
     assert not differences(alone(tmp_path, program, arguments), done.directory)
 
@@ -255,11 +299,12 @@ def test_threads_are_the_debuggers_threads(compile_c: Compiler, tmp_path: Path) 
 def test_registers_and_memory_can_be_written(compile_c: Compiler, tmp_path: Path) -> None:
     program = compile_c("passes", RING, "-g", "-fno-inline")
     commands = [
-        "break passed", "continue", "set var total = 100", "set var ratio = 0.25", "set var token = 1000",
-        "print total + token", "print $ft0 = 1.5", "info registers ft0", "delete", "continue",
+        "break passed", "continue", "set var total = 100", "set var ratio = 0.25",
+        "set var token = 1000", "print total + token", "print $ft0 = 1.5", "info registers ft0", "delete", "continue",
     ]  # fmt: skip
     done = debug(tmp_path, program, ["-np", "2", "-m", "voyager", "--rank", "1"], *commands)
-    assert "= 1100" in done.shown and "1.5" in done.shown, done.shown
+    assert "= 1100" in done.shown, done.shown
+    assert "1.5" in done.shown, done.shown
     # The token has gone round thrice, and 1000 was in the place of 0.
     assert "rank 1: 1003, 103, 2" in done.said, done.said
 
@@ -272,7 +317,9 @@ def test_code_can_be_written_and_functions_called(compile_c: Compiler, tmp_path:
         "set var *(short *)&passed = 0x8082", "x/i $pc", "delete", "continue",
     ]  # fmt: skip
     done = debug(tmp_path, program, ["-np", "2", "-m", "loggp", "--rank", "1"], *commands)
-    assert "= 23" in done.shown and "= 3" in done.shown and "ret" in done.shown, done.shown
+    assert "= 23" in done.shown, done.shown
+    assert "= 3" in done.shown, done.shown
+    assert "ret" in done.shown, done.shown
     assert "rank 1: 0, 3, 3" in done.said, done.said
 
 
@@ -288,7 +335,8 @@ def test_a_fault_stops_before_the_run_ends(
     run = Debugged(tmp_path, program, arguments, how)
     done = run.end(run.gdb("continue", "bt", "info threads", "continue"))
     assert f"Thread 2 received signal {shown}" in done.shown, done.shown
-    assert re.search(r"#\d.* main \(argc=2", done.shown) and "(rank 0)" in done.shown, done.shown
+    assert re.search(r"#\d.* main \(argc=2", done.shown), done.shown
+    assert "(rank 0)" in done.shown, done.shown
     assert done.status == status, done.said
     assert not differences(alone(tmp_path, program, arguments, how), done.directory)
 
@@ -297,7 +345,8 @@ def test_a_deadlock_ends_the_session(compile_c: Compiler, tmp_path: Path) -> Non
     program = compile_c("ends", ENDS, "-g")
     run = Debugged(tmp_path, program, ["-np", "2", "-m", "voyager"], "d")
     done = run.end(run.gdb("continue"))
-    assert "chasqui: a deadlock" in done.shown and "exited with code 0175" in done.shown, done.shown
+    assert "chasqui: a deadlock" in done.shown, done.shown
+    assert "exited with code 0175" in done.shown, done.shown
     assert done.status == 125
 
 
@@ -310,8 +359,10 @@ def test_an_interrupt_stops_the_run_and_a_kill_ends_it(compile_c: Compiler, tmp_
         "continue", "info threads", "thread 2", "print count > 0", "kill",
     ]  # fmt: skip
     done = run.end(run.gdb(*commands))
-    assert "SIGINT" in done.shown and "= 1" in done.shown, done.shown
-    assert done.status == 123 and "ended by the debugger" in done.said, done.said
+    assert "SIGINT" in done.shown, done.shown
+    assert "= 1" in done.shown, done.shown
+    assert done.status == 123, done.said
+    assert "ended by the debugger" in done.said, done.said
     summary = json.loads((done.directory / "summary.json").read_text())
     assert (summary["outcome"], summary["exit_status"]) == ("interrupted", 123)
 
@@ -321,14 +372,16 @@ def test_a_debugger_that_leaves_lets_the_run_go_on(compile_c: Compiler, tmp_path
     arguments = ["-np", "2", "-m", "voyager"]
     place = alone(tmp_path, program, arguments)
     done = debug(tmp_path, program, arguments, "break passed", "continue", "detach")
-    assert done.status == 0 and "the debugger has left" not in done.said
+    assert done.status == 0
+    assert "the debugger has left" not in done.said
     assert not differences(place, done.directory)
     for bytes_sent in (b"", b"\x00garbage$#", b"$m0,ffffffffffffffff#00", b"$" + b"x" * 100_000):
         run = Debugged(tmp_path, program, arguments)
         with socket.create_connection(("127.0.0.1", run.port)) as connection:
             connection.sendall(bytes_sent)
         lost = run.end()
-        assert lost.status == 0 and "the debugger has left" in lost.said, lost.said
+        assert lost.status == 0, lost.said
+        assert "the debugger has left" in lost.said, lost.said
         assert not differences(place, lost.directory)
 
 
@@ -344,7 +397,8 @@ def test_an_end_that_was_set_ends_the_session(compile_c: Compiler, tmp_path: Pat
     program = compile_c("passes", RING, "-g", "-fno-inline")
     arguments = ["-np", "2", "-m", "voyager", "--stop-at", "200 us"]
     done = debug(tmp_path, program, arguments, "break main", *["continue"] * 3)
-    assert "come to its --stop-at" in done.shown and "exited normally" in done.shown, done.shown
+    assert "come to its --stop-at" in done.shown, done.shown
+    assert "exited normally" in done.shown, done.shown
     assert not differences(alone(tmp_path, program, arguments), done.directory)
 
 
@@ -353,7 +407,7 @@ def test_jobs_that_share_harts(compile_c: Compiler, tmp_path: Path) -> None:
     job = f"-np 2 {program}"
     arguments = ["-np", "2", "-m", "voyager", "--set", "node.scheduler.quantum=100us", "--job", job]
     rank = ["--rank", "1", *arguments]
-    show = ["continue", "printf \"%d %d\\n\", rank, total"]
+    show = ["continue", 'printf "%d %d\\n", rank, total']
     done = debug(tmp_path, program, rank, "break passed", *show * TURNS, "continue")
     assert re.findall(r"^1 \d$", done.shown, re.MULTILINE) == ["1 0", "1 1", "1 2"], done.shown
     other = alone(tmp_path, program, arguments)
@@ -375,7 +429,8 @@ def test_what_can_not_be_debugged_is_refused(
 ) -> None:
     program = compile_c("passes", RING, "-g", "-fno-inline")
     done = command_line.run("run", "-np", "2", *arguments, "--", program, directory=tmp_path)
-    assert done.returncode == 2 and message in done.stderr, done.stderr
+    assert done.returncode == 2, done.stderr
+    assert message in done.stderr, done.stderr
     assert not list(tmp_path.iterdir()), "nothing half written"
 
 
@@ -384,7 +439,9 @@ def test_a_port_in_use_is_refused(compile_c: Compiler, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         done = command_line.run("run", "--gdb", str(port), "--", program, directory=tmp_path)
-    assert done.returncode == 2 and f"--gdb {port}: the port can't be used" in done.stderr
+    assert done.returncode == 2
+    assert f"--gdb {port}: the port can't be used" in done.stderr
     for command in ("compare", "sweep", "record"):
         done = command_line.run(command, "--gdb", "0", "--", program, directory=tmp_path)
-        assert done.returncode == 2 and "--gdb" in done.stderr, done.stderr
+        assert done.returncode == 2, done.stderr
+        assert "--gdb" in done.stderr, done.stderr

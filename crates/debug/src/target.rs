@@ -99,7 +99,9 @@ impl<'a> Session<'a> {
     fn put_off(&mut self, stop: &Stop) -> Option<MultiThreadStopReason<u64>> {
         let alone = self.alone()?;
         let is_other = match *stop {
-            Stop::Breakpoint(tid) | Stop::Watch(tid, ..) | Stop::Step(tid) | Stop::Signal(tid, _) => tid != alone,
+            Stop::Breakpoint(tid) | Stop::Watch(tid, ..) | Stop::Step(tid) | Stop::Signal(tid, _) => {
+                tid != alone
+            }
             Stop::Interrupted | Stop::Ended(..) => false,
         };
         is_other.then(|| {

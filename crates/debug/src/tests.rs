@@ -228,10 +228,55 @@ fn a_kill_ends_the_run() {
 #[test]
 fn whatever_comes_ends_in_nothing_worse_than_a_lost_session() {
     let words = [
-        "?", "g", "G", "p", "P", "m", "M", "X", "H", "T", "Z0,", "z0,", "Z2,", "z4,", "vCont;", "vCont?", "s:", "c", "r",
-        "qSupported", "qXfer:features:read:", "target.xml", ":", ",", ";", "=", "-1", "0", "1", "ff", "1000",
-        "ffffffffffffffff", "7fffffffffffffff", "10000000000000000", "p1.1", "p-1.-1", "qfThreadInfo", "qsThreadInfo",
-        "qThreadExtraInfo,", "qC", "QStartNoAckMode", "vKill;", "vMustReplyEmpty", "qRcmd,", "!", "R", "\u{3}", "}", "*",
+        "?",
+        "g",
+        "G",
+        "p",
+        "P",
+        "m",
+        "M",
+        "X",
+        "H",
+        "T",
+        "Z0,",
+        "z0,",
+        "Z2,",
+        "z4,",
+        "vCont;",
+        "vCont?",
+        "s:",
+        "c",
+        "r",
+        "qSupported",
+        "qXfer:features:read:",
+        "target.xml",
+        ":",
+        ",",
+        ";",
+        "=",
+        "-1",
+        "0",
+        "1",
+        "ff",
+        "1000",
+        "ffffffffffffffff",
+        "7fffffffffffffff",
+        "10000000000000000",
+        "p1.1",
+        "p-1.-1",
+        "qfThreadInfo",
+        "qsThreadInfo",
+        "qThreadExtraInfo,",
+        "qC",
+        "QStartNoAckMode",
+        "vKill;",
+        "vMustReplyEmpty",
+        "qRcmd,",
+        "!",
+        "R",
+        "\u{3}",
+        "}",
+        "*",
     ];
     let mut random = Random::for_test(0xfa22);
     for round in 0..300 {
@@ -245,7 +290,9 @@ fn whatever_comes_ends_in_nothing_worse_than_a_lost_session() {
             let sum = body.bytes().fold(0u8, u8::wrapping_add);
             let whole = format!("${body}#{sum:02x}");
             match random.below(5) {
-                0 => packets.extend_from_slice(&whole.as_bytes()[..random.below(whole.len() as u64) as usize]),
+                0 => {
+                    packets.extend_from_slice(&whole.as_bytes()[..random.below(whole.len() as u64) as usize])
+                }
                 1 => packets.extend((0..random.below(64)).map(|_| random.bits() as u8)),
                 2 if round % 50 == 0 => packets.extend(std::iter::repeat_n(b'$', 1 << 16)),
                 _ => packets.extend_from_slice(whole.as_bytes()),

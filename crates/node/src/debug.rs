@@ -87,7 +87,7 @@ impl Debug {
             let Some((_, ended)) = &process.ended else { continue };
             *is_shown = true;
             if let Some(signal) = signal_of(ended) {
-                let thread = os.ended_on.checked_sub(process.harts.start).unwrap_or(0);
+                let thread = os.ended_on.saturating_sub(process.harts.start);
                 return Some(((process.rank, thread), Why::Signal(signal)));
             }
         }

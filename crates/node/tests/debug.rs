@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::ahead::sharing;
 use crate::guest::register::START;
 use crate::guest::{
-    A0, Action, DATA, DATA_REGISTER, Debugger, NI_REGISTER, Outcome, Program, TEXT, TestNi, ZERO, configuration, frequency,
-    run, run_debugged,
+    A0, Action, DATA, DATA_REGISTER, Debugger, NI_REGISTER, Outcome, Program, TEXT, TestNi, ZERO,
+    configuration, frequency, run, run_debugged,
 };
 use crate::harts::{harts, phases, untimed_calls};
 use crate::mixed::mixed;

@@ -65,9 +65,7 @@ impl Gdb {
         if let Some(hidden) = self.hidden {
             running.say(&format!("--gdb: {hidden}"));
         }
-        running.say(&format!(
-            "waiting for a debugger: gdb-multiarch {program} -ex 'target remote :{port}'"
-        ));
+        running.say(&format!("waiting for a debugger: gdb-multiarch {program} -ex 'target remote :{port}'"));
         let reporter = running.reporter;
         let stream = match chasqui_debug::wait(self.listener, &|| reporter.stops()) {
             Ok(Some(stream)) => stream,
@@ -107,8 +105,7 @@ fn seen(request: &Request, simulated: Range<u32>) -> Result<(Range<u32>, PathBuf
     let found = u32::try_from(rank).ok().filter(|rank| simulated.contains(rank));
     let Some(rank) = found else {
         let (first, last) = (simulated.start, simulated.end - 1);
-        let allowed =
-            if first == last { format!("{first} is") } else { format!("{first} to {last} are") };
+        let allowed = if first == last { format!("{first} is") } else { format!("{first} to {last} are") };
         return Err(InputError(format!("--rank {rank}: {allowed} allowed")));
     };
     let mut end = request.ranks;
@@ -339,4 +336,3 @@ impl Debuggee for Debugged<'_, '_> {
         self.running.reporter.stops()
     }
 }
-

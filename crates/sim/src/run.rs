@@ -86,7 +86,14 @@ pub fn run(request: &Request, progress: OnProgress<'_>) -> Result<Report, InputE
     let jobs = work.jobs;
     let simulation = Instant::now();
     let reporter = Reporter::new(&streams, progress, &plan.limits, built.engine.interrupt());
-    let running = Running { built, jobs: jobs.len(), threads, limits: &plan.limits, streams: &streams, reporter: &reporter };
+    let running = Running {
+        built,
+        jobs: jobs.len(),
+        threads,
+        limits: &plan.limits,
+        streams: &streams,
+        reporter: &reporter,
+    };
     let (end, built) = simulate(running, gdb);
     let simulation_s = simulation.elapsed().as_secs_f64();
     let together = (threads.count(), built.engine.steps_together());

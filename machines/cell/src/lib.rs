@@ -80,7 +80,9 @@ impl Machine for CellMachine {
     }
 
     fn hidden_from_debuggers(&self) -> Option<&'static str> {
-        Some("programs of SPEs, the ranks of MPI programs among them, are not seen; the debugger sees the PPE's")
+        Some(
+            "programs of SPEs, the ranks of MPI programs among them, are not seen; the debugger sees the PPE's",
+        )
     }
 
     /// They wait for a signal.

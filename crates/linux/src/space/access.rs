@@ -3,8 +3,8 @@
 
 use chasqui_memory::FlatMemory;
 
-use super::table::{self, bits};
 use super::frames::Frames;
+use super::table::{self, bits};
 use super::{Access, AddressSpace, Area, Backing, Fault, FaultCause, PAGE_BYTES, USER_END, fill, page_down};
 
 impl AddressSpace {
