@@ -300,7 +300,8 @@ def test_registers_and_memory_can_be_written(compile_c: Compiler, tmp_path: Path
     program = compile_c("passes", RING, "-g", "-fno-inline")
     commands = [
         "break passed", "continue", "set var total = 100", "set var ratio = 0.25",
-        "set var token = 1000", "print total + token", "print $ft0 = 1.5", "info registers ft0", "delete", "continue",
+        "set var token = 1000", "print total + token", "print $ft0 = 1.5", "info registers ft0",
+        "delete", "continue",
     ]  # fmt: skip
     done = debug(tmp_path, program, ["-np", "2", "-m", "voyager", "--rank", "1"], *commands)
     assert "= 1100" in done.shown, done.shown

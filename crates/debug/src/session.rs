@@ -2,12 +2,11 @@
 
 use std::net::TcpStream;
 
-use gdbstub::common::Signal;
 use gdbstub::conn::Connection as _;
 use gdbstub::stub::state_machine::GdbStubStateMachine;
 use gdbstub::stub::{DisconnectReason, GdbStubBuilder, MultiThreadStopReason};
 
-use crate::target::Session;
+use crate::target::{Session, signal};
 use crate::wire::{Incoming, Next, Sender};
 use crate::{Debuggee, End, Stop};
 
@@ -108,10 +107,4 @@ fn show(sender: &mut Sender, text: &str) -> std::io::Result<()> {
     let sum = body.bytes().fold(0u8, u8::wrapping_add);
     sender.write_all(format!("${body}#{sum:02x}").as_bytes())?;
     sender.flush()
-}
-
-/// The number that gdb has for Linux's signal `number`: others but for one that is found here (gdb, include/gdb/signals.def).
-pub(crate) fn signal(number: u8) -> Signal {
-    const LINUX_SIGBUS: u8 = 7;
-    if number == LINUX_SIGBUS { Signal::SIGBUS } else { Signal(number) }
 }

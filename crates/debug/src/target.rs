@@ -19,7 +19,6 @@ use gdbstub_arch::riscv::Riscv64;
 use gdbstub_arch::riscv::reg::RiscvCoreRegs;
 use gdbstub_arch::riscv::reg::id::RiscvRegId;
 
-use crate::session::signal;
 use crate::{Access, Debuggee, Registers, Resume, Stop, Stops, Watch};
 
 /// Breakpoints and watchpoints that a debugger may have, of each.
@@ -160,6 +159,12 @@ impl<'a> Session<'a> {
         change(&mut registers);
         if self.debuggee.set_registers(tid, &registers) { Ok(()) } else { Err(TargetError::NonFatal) }
     }
+}
+
+/// The number that gdb has for Linux's signal `number`: others but for one that is found here (gdb, include/gdb/signals.def).
+pub(crate) fn signal(number: u8) -> Signal {
+    const LINUX_SIGBUS: u8 = 7;
+    if number == LINUX_SIGBUS { Signal::SIGBUS } else { Signal(number) }
 }
 
 /// The registers, as gdb numbers them (gdb, features/riscv, and riscv-tdep.h): those of gdbstub's description, and the

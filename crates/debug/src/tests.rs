@@ -224,81 +224,40 @@ fn a_kill_ends_the_run() {
     assert_eq!(left, Left::Killed);
 }
 
-/// Packets of gdb's, in pieces and with other pieces, huge numbers, and bytes of any kind.
+/// What packets of gdb's are made of.
+const WORDS: &str = "? g G p P m M X H T Z0, z0, Z2, z4, vCont; vCont? s: c r qSupported qXfer:features:read: target.xml : , ; = \
+    -1 0 1 ff 1000 ffffffffffffffff 7fffffffffffffff 10000000000000000 p1.1 p-1.-1 qfThreadInfo qsThreadInfo qC \
+    qThreadExtraInfo, QStartNoAckMode vKill; vMustReplyEmpty qRcmd, ! R \u{3} } *";
+
+/// Packets, in pieces and with other pieces, huge numbers, and bytes of any kind.
+fn packets(random: &mut Random) -> Vec<u8> {
+    let words: Vec<&str> = WORDS.split_whitespace().collect();
+    let mut packets = vec![];
+    for _ in 0..1 + random.below(12) {
+        let mut body = String::new();
+        for _ in 0..1 + random.below(6) {
+            body += random.pick(&words);
+        }
+        let sum = body.bytes().fold(0u8, u8::wrapping_add);
+        let whole = format!("${body}#{sum:02x}");
+        match random.below(100) {
+            0 => packets.extend(std::iter::repeat_n(b'$', 1 << 16)),
+            1..20 => {
+                packets.extend_from_slice(&whole.as_bytes()[..random.below(whole.len() as u64) as usize])
+            }
+            20..40 => packets.extend((0..random.below(64)).map(|_| random.bits() as u8)),
+            _ => packets.extend_from_slice(whole.as_bytes()),
+        }
+    }
+    packets
+}
+
 #[test]
 fn whatever_comes_ends_in_nothing_worse_than_a_lost_session() {
-    let words = [
-        "?",
-        "g",
-        "G",
-        "p",
-        "P",
-        "m",
-        "M",
-        "X",
-        "H",
-        "T",
-        "Z0,",
-        "z0,",
-        "Z2,",
-        "z4,",
-        "vCont;",
-        "vCont?",
-        "s:",
-        "c",
-        "r",
-        "qSupported",
-        "qXfer:features:read:",
-        "target.xml",
-        ":",
-        ",",
-        ";",
-        "=",
-        "-1",
-        "0",
-        "1",
-        "ff",
-        "1000",
-        "ffffffffffffffff",
-        "7fffffffffffffff",
-        "10000000000000000",
-        "p1.1",
-        "p-1.-1",
-        "qfThreadInfo",
-        "qsThreadInfo",
-        "qThreadExtraInfo,",
-        "qC",
-        "QStartNoAckMode",
-        "vKill;",
-        "vMustReplyEmpty",
-        "qRcmd,",
-        "!",
-        "R",
-        "\u{3}",
-        "}",
-        "*",
-    ];
     let mut random = Random::for_test(0xfa22);
     for round in 0..300 {
-        let mut fake = Fake::new(false);
-        let mut packets = vec![];
-        for _ in 0..1 + random.below(12) {
-            let mut body = String::new();
-            for _ in 0..1 + random.below(6) {
-                body += random.pick(&words);
-            }
-            let sum = body.bytes().fold(0u8, u8::wrapping_add);
-            let whole = format!("${body}#{sum:02x}");
-            match random.below(5) {
-                0 => {
-                    packets.extend_from_slice(&whole.as_bytes()[..random.below(whole.len() as u64) as usize])
-                }
-                1 => packets.extend((0..random.below(64)).map(|_| random.bits() as u8)),
-                2 if round % 50 == 0 => packets.extend(std::iter::repeat_n(b'$', 1 << 16)),
-                _ => packets.extend_from_slice(whole.as_bytes()),
-            }
-        }
-        let left = session(&mut fake, |mut gdb| {
+        let packets = packets(&mut random);
+        let left = session(&mut Fake::new(false), |mut gdb| {
             let _ = gdb.0.write_all(&packets);
             let _ = gdb.0.shutdown(std::net::Shutdown::Write);
             let _ = gdb.0.read_to_end(&mut vec![]);

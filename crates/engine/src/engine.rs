@@ -307,6 +307,8 @@ mod tests {
     use super::*;
     use crate::{Class, Event, EventQueue, Outbox, Packet, Port};
 
+    type Log = Arc<Mutex<Vec<(u64, u32, u64)>>>;
+
     /// Passes a token to the next partition after a delay, `hops` times.
     struct Relay {
         id: u32,
@@ -314,7 +316,7 @@ mod tests {
         delay: u64,
         queue: EventQueue,
         port: Port,
-        log: Arc<Mutex<Vec<(u64, u32, u64)>>>,
+        log: Log,
     }
 
     impl Partition for Relay {
@@ -346,7 +348,7 @@ mod tests {
         }
     }
 
-    fn relay(id: u32, count: u32, delay: u64, log: &Arc<Mutex<Vec<(u64, u32, u64)>>>) -> Box<Relay> {
+    fn relay(id: u32, count: u32, delay: u64, log: &Log) -> Box<Relay> {
         let (queue, port) = (EventQueue::default(), Port::new(id));
         let mut relay = Relay { id, count, delay, queue, port, log: log.clone() };
         for (k, start) in [3u64, 3, 8].into_iter().enumerate() {

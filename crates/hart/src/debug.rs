@@ -1,6 +1,6 @@
 //! Where a debugger has a hart stop: before instructions at some addresses, after accesses to some memory, after a step.
 //!
-//! The hart stops between two instructions ([`Halt::Stop`]), as at a deadline, and has done nothing for it: that it stopped
+//! The hart stops between two instructions (`Halt::Stop`), as at a deadline, and has done nothing for it: that it stopped
 //! changes neither state nor time, and memory is as the program has it. Blocks end before an address at which the hart
 //! stops; accesses and steps are seen by the reference, which executes everything while they are asked for. What a supervisor
 //! level executes is the kernel's: there the hart does not stop.
@@ -9,7 +9,6 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::class::{Class, class};
-use crate::hart::{Halt, Hart};
 use crate::{Executor, Insn, Op, State};
 
 /// Accesses that are looked for.
@@ -49,17 +48,22 @@ impl Stops {
         Stops { breakpoints, watchpoints }
     }
 
+    /// The breakpoints.
+    pub fn breakpoints(&self) -> &[u64] {
+        &self.breakpoints
+    }
+
     /// There are none.
     pub fn is_empty(&self) -> bool {
         self.breakpoints.is_empty() && self.watchpoints.is_empty()
     }
 
-    fn has(&self, pc: u64) -> bool {
+    pub(crate) fn has(&self, pc: u64) -> bool {
         self.breakpoints.binary_search(&pc).is_ok()
     }
 
     /// The first breakpoint behind `pc`.
-    fn after(&self, pc: u64) -> u64 {
+    pub(crate) fn after(&self, pc: u64) -> u64 {
         let place = self.breakpoints.partition_point(|&at| at <= pc);
         self.breakpoints.get(place).copied().unwrap_or(u64::MAX)
     }
@@ -107,8 +111,8 @@ struct Access {
 
 impl Access {
     /// What `insn` is about to access, if it is a load, a store or an atomic operation of a program's memory.
-    fn of(hart: &Hart, insn: &Insn) -> Option<Access> {
-        let base = hart.state.x[usize::from(insn.rs1)];
+    fn of(state: &State, insn: &Insn) -> Option<Access> {
+        let base = state.x[usize::from(insn.rs1)];
         let bytes = match insn.op {
             Op::Lb | Op::Lbu | Op::Sb => 1,
             Op::Lh | Op::Lhu | Op::Sh => 2,
@@ -134,162 +138,59 @@ impl Access {
 
 /// What a debugger has asked of a hart.
 pub(crate) struct Debugged {
-    stops: Arc<Stops>,
+    pub stops: Arc<Stops>,
     /// It stops when it has executed an instruction and is not within these addresses.
-    step: Option<Range<u64>>,
+    pub step: Option<Range<u64>>,
     /// It goes on through the stop at this address, once: when it has executed so many instructions.
-    passes: Option<(u64, u64)>,
+    pub passes: Option<Place>,
     /// It is to stop before it executes anything.
-    due: Option<Stopped>,
+    pub due: Option<Stopped>,
     /// What it executes by when nothing is looked at.
-    executor: Executor,
+    pub executor: Executor,
 }
+
+/// The address of the next instruction, and how many have been executed.
+pub(crate) type Place = (u64, u64);
 
 impl Debugged {
-    fn looks_at_each(&self) -> bool {
+    /// Of a hart that executes by `executor`.
+    pub fn new(executor: Executor) -> Debugged {
+        Debugged { stops: Arc::default(), step: None, passes: None, due: None, executor }
+    }
+
+    /// Each instruction is looked at.
+    pub fn looks_at_each(&self) -> bool {
         self.step.is_some() || !self.stops.watchpoints.is_empty()
+    }
+
+    /// The hart, which is about to execute what is `here`, is to stop.
+    pub fn is_to_stop(&mut self, here: Place) -> bool {
+        if self.due.is_none() && self.passes != Some(here) && self.stops.has(here.0) {
+            self.due = Some(Stopped::Breakpoint);
+        }
+        self.due.is_some()
+    }
+
+    /// What `insn`, which is about to be executed in `state`, accesses that is looked for.
+    pub fn accessed(&self, state: &State, insn: &Insn) -> Option<Stopped> {
+        if self.stops.watchpoints.is_empty() {
+            return None;
+        }
+        Access::of(state, insn).and_then(|access| self.stops.watched(access))
+    }
+
+    /// The instruction at `from` has been executed; the hart is at `pc`, and stops if `due` says why.
+    pub fn executed(&mut self, from: u64, pc: u64, due: Option<Stopped>) {
+        // A mark or a call does not count as an instruction.
+        if self.passes.is_some_and(|(at, _)| at == from) {
+            self.passes = None;
+        }
+        let steps = self.step.as_ref().is_some_and(|range| !range.contains(&pc));
+        self.due = self.due.or(due).or(steps.then_some(Stopped::Step));
     }
 }
 
-impl Hart {
-    /// A debugger has the hart stop at `stops` from now on. `None`: there is none any more. A hart with a debugger does not
-    /// run ahead of others.
-    pub fn set_stops(&mut self, stops: Option<Arc<Stops>>) {
-        let executor = self.debugged.as_ref().map_or(self.execution.executor, |d| d.executor);
-        let before = self.debugged.take();
-        let is_same = before.as_ref().map(|d| &d.stops.breakpoints) == stops.as_ref().map(|s| &s.breakpoints);
-        self.debugged = stops.map(|stops| {
-            let rest = before.unwrap_or_else(|| {
-                let stops = Arc::default();
-                Box::new(Debugged { stops, step: None, passes: None, due: None, executor })
-            });
-            Box::new(Debugged { stops, ..*rest })
-        });
-        if !is_same {
-            // Blocks end elsewhere.
-            self.forget_code();
-        }
-        self.choose_executor(executor);
-    }
-
-    /// The hart stops when it has executed an instruction and is not at one of the addresses `range`; `None`: it does not.
-    pub fn set_step(&mut self, range: Option<Range<u64>>) {
-        let Some(debugged) = &mut self.debugged else { return };
-        debugged.step = range;
-        let executor = debugged.executor;
-        self.choose_executor(executor);
-    }
-
-    fn choose_executor(&mut self, usual: Executor) {
-        let each = self.debugged.as_ref().is_some_and(|d| d.looks_at_each());
-        self.execution.executor = if each { Executor::Reference } else { usual };
-        self.blocks.resume = None;
-    }
-
-    /// The hart may stop somewhere.
-    pub fn may_stop(&self) -> bool {
-        self.debugged.as_ref().is_some_and(|d| d.looks_at_each() || !d.stops.is_empty())
-    }
-
-    /// Why it has stopped, if it has. What is due while the kernel runs waits for its end.
-    pub fn stopped(&self) -> Option<Stopped> {
-        self.debugged.as_ref().and_then(|d| d.due).filter(|_| !self.is_supervisor())
-    }
-
-    /// It goes on where it has stopped.
-    pub fn pass_stop(&mut self) {
-        let here = self.here();
-        let Some(debugged) = &mut self.debugged else { return };
-        debugged.due = None;
-        debugged.passes = Some(here);
-    }
-
-    /// It stops where it is, if there is a stop, though it was to go on.
-    pub fn stop_again(&mut self) {
-        if let Some(debugged) = &mut self.debugged {
-            debugged.passes = None;
-        }
-    }
-
-    /// The next instruction, and how many have been executed.
-    fn here(&self) -> (u64, u64) {
-        (self.state.pc, self.statistics.instructions)
-    }
-
-    /// Goes on with `state`, a debugger's, between two instructions. False: one has begun.
-    pub fn replace_state(&mut self, state: &State) -> bool {
-        if !self.begun {
-            self.state.clone_from(state);
-            self.state.x[0] = 0;
-            self.fetched = 0;
-            self.blocks.resume = None;
-        }
-        !self.begun
-    }
-
-    /// A debugger has the hart halt before the instruction at `pc`.
-    #[inline]
-    pub(crate) fn stops_here(&mut self) -> bool {
-        self.debugged.is_some() && self.is_to_stop()
-    }
-
-    #[cold]
-    fn is_to_stop(&mut self) -> bool {
-        let (here, is_supervisor) = (self.here(), self.is_supervisor());
-        let Some(debugged) = self.debugged.as_mut().filter(|_| !is_supervisor) else { return false };
-        if debugged.due.is_none() && debugged.passes != Some(here) && debugged.stops.has(here.0) {
-            debugged.due = Some(Stopped::Breakpoint);
-        }
-        debugged.due.is_some()
-    }
-
-    /// A block may begin at `pc`. Where it ends at the latest.
-    #[inline]
-    pub(crate) fn block_end(&self, pc: u64) -> Option<u64> {
-        let Some(debugged) = &self.debugged else { return Some(u64::MAX) };
-        (!debugged.stops.has(pc)).then(|| debugged.stops.after(pc))
-    }
-
-    /// [`Hart::try_step`] of a hart with a debugger.
-    #[cold]
-    pub(crate) fn try_step_debugged(&mut self, insn: &Insn) -> Result<Option<Halt>, Halt> {
-        let (pc, instructions) = (self.state.pc, self.statistics.instructions);
-        let is_users = !self.is_supervisor();
-        let stops = &self.debugged.as_ref().expect("it has a debugger").stops;
-        let watches = is_users && !stops.watchpoints.is_empty();
-        let access = if watches { Access::of(self, insn) } else { None };
-        let done = self.try_step_alone(insn);
-        let is_executed =
-            self.statistics.instructions > instructions || matches!(done, Ok(Some(Halt::Mark { .. })));
-        if is_users && is_executed {
-            let due = access.and_then(|access| self.debugged.as_ref()?.stops.watched(access));
-            self.executed(pc, due.filter(|_| !self.has_failed(insn)));
-        }
-        done
-    }
-
-    /// `insn`, which was executed, is a conditional store that has stored nothing.
-    fn has_failed(&self, insn: &Insn) -> bool {
-        matches!(insn.op, Op::ScW | Op::ScD) && insn.rd != 0 && self.state.x[usize::from(insn.rd)] != 0
-    }
-
-    /// The instruction at `from` has been executed, which is why the hart stops if `due` says so.
-    fn executed(&mut self, from: u64, due: Option<Stopped>) {
-        let pc = self.state.pc;
-        let Some(debugged) = &mut self.debugged else { return };
-        // A mark or a call does not count as an instruction.
-        if debugged.passes.is_some_and(|(at, _)| at == from) {
-            debugged.passes = None;
-        }
-        let steps = debugged.step.as_ref().is_some_and(|range| !range.contains(&pc));
-        debugged.due = debugged.due.or(due).or(steps.then_some(Stopped::Step));
-    }
-
-    /// The call at `from` has returned, or was passed to the supervisor: it has been executed.
-    #[inline]
-    pub(crate) fn has_called(&mut self, from: u64) {
-        if self.debugged.is_some() {
-            self.executed(from, None);
-        }
-    }
+/// `insn`, which was executed and has left `state`, is a conditional store that has stored nothing.
+pub(crate) fn has_failed(state: &State, insn: &Insn) -> bool {
+    matches!(insn.op, Op::ScW | Op::ScD) && insn.rd != 0 && state.x[usize::from(insn.rd)] != 0
 }

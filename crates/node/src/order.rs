@@ -280,7 +280,7 @@ impl NodePartition {
     fn run_to_limit<const SEVERAL: bool>(&mut self, out: &mut Outbox<'_>) -> u64 {
         let mut executed = 0;
         loop {
-            if self.parts.rests() || self.parts.debug.is_some() && self.parts.look() {
+            if self.parts.rests() || self.halts() {
                 return executed;
             }
             let limit = out.limit();
@@ -334,6 +334,13 @@ impl NodePartition {
             let event = self.parts.events.take(urgency, limit);
             self.dispatch(event, target, out);
         }
+    }
+
+    /// The node halts for a debugger.
+    #[inline]
+    fn halts(&mut self) -> bool {
+        let Parts { debug, harts, os, .. } = &mut self.parts;
+        debug.as_mut().is_some_and(|debug| debug.look(harts, os))
     }
 
     /// Runs hart `index`, which is ready first, until `soft` or until another hart may be next.

@@ -16,7 +16,7 @@ use chasqui_placement::{JobId, Rank};
 
 use crate::input_error::InputError;
 use crate::request::{Request, SIGINT};
-use crate::run::Running;
+use crate::running::Running;
 
 /// The job whose ranks can be debugged.
 const JOB: JobId = JobId(0);

@@ -21,6 +21,7 @@ mod replay;
 mod request;
 mod room;
 mod run;
+mod running;
 mod sandbox;
 mod shares;
 mod standard_input;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use chasqui_config::{Resolved, Scalar};
-use chasqui_engine::{Ended, Threads, Time};
+use chasqui_engine::{Threads, Time};
 use chasqui_linux::{Elf, Mounts};
 use chasqui_machine::replay::Replay;
 use chasqui_machine::{Built, Firmware, Job, Machine, Workload, library_settings, shared_bytes, wait_polls};
@@ -31,6 +31,7 @@ use crate::progress::{OnProgress, Over, Reporter, Writing};
 use crate::replay;
 use crate::request::{Options, Request, SIGPIPE, StandardInput};
 use crate::room;
+use crate::running::Running;
 use crate::sandbox::{self, Limits, quantity};
 use crate::standard_input::RankInput;
 use crate::trace_window;
@@ -524,48 +525,6 @@ fn advice(request: &Request, plan: &Plan) -> Option<String> {
 fn remove(request: &Request) {
     // The directory was made by this run and holds only empty streams.
     let _ = std::fs::remove_dir_all(&request.directory);
-}
-
-/// What runs.
-pub(crate) struct Running<'a> {
-    pub built: Built,
-    jobs: usize,
-    threads: Threads,
-    pub limits: &'a Limits,
-    streams: &'a Streams,
-    pub reporter: &'a Reporter<'a>,
-}
-
-impl Running<'_> {
-    /// Runs the jobs to their ends, or until the engine is interrupted. One that breaks takes none of the others with it.
-    pub fn run_on(&mut self) -> Ended {
-        let Running { built: Built { engine, .. }, streams, reporter, .. } = self;
-        let mut watch = |time| {
-            streams.show_until(time);
-            reporter.round(time)
-        };
-        let mut ended = engine.run(self.threads, &mut watch);
-        while let Ended::Stopped(at) = ended
-            && self.jobs > 1
-            && engine.spread(at)
-        {
-            ended = engine.run(self.threads, &mut watch);
-        }
-        ended
-    }
-
-    /// The same under a debugger, which looks at what was done when it is interrupted.
-    pub fn run_debugged(&mut self) -> Ended {
-        self.built.engine.interrupt().withdraw();
-        let ended = self.run_on();
-        self.streams.show_until(self.built.engine.next());
-        ended
-    }
-
-    /// The command says something.
-    pub fn say(&self, what: &str) {
-        self.streams.say(what);
-    }
 }
 
 /// Runs the jobs to their ends, under the debugger if there is one.

@@ -2,7 +2,7 @@
 #include <mpi.h>
 #include <stdio.h>
 
-static int largest(const int *numbers, int count)
+int largest(const int *numbers, int count)
 {
     int most = 0;
     for (int i = 0; i < count; i++)
