@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use gdbstub::conn::Connection;
 
@@ -18,6 +18,8 @@ const CHUNK_BYTES: usize = 4096;
 const CHUNKS: usize = 64;
 /// Length of the longest reply: to what no debugger asks [bytes].
 const REPLY_BYTES_MAX: usize = 1 << 20;
+/// For so long a debugger may read what was sent last.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 /// How often it is looked whether a debugger connects.
 const ACCEPT_INTERVAL: Duration = Duration::from_millis(10);
 /// How often somebody who waits looks whether the run is to end.
@@ -150,6 +152,13 @@ impl Incoming {
 
 impl Drop for Incoming {
     fn drop(&mut self) {
+        // What was sent last is read before the connection is broken: the debugger has a while to close its end.
+        let _ = self.stream.shutdown(Shutdown::Write);
+        let begin = Instant::now();
+        let is_read = || self.reader.as_ref().is_none_or(JoinHandle::is_finished);
+        while !is_read() && begin.elapsed() < LAST_WORDS {
+            std::thread::sleep(Duration::from_millis(2));
+        }
         let _ = self.stream.shutdown(Shutdown::Both);
         // Who waits for room is let go.
         self.chunks = None;
