@@ -25,12 +25,13 @@ part() {
   return $result
 }
 
-# The cross compilers for the tests with glibc and Fortran, the browser for those of reports, and what reads exported traces.
+# The cross compilers for the tests with glibc and Fortran, the browser for those of reports, gdb, and what reads exported traces.
 compilers() {
   part packages $as_root apt-get update -q
   part compilers $as_root apt-get install -q -y gcc-riscv64-linux-gnu g++-riscv64-linux-gnu gfortran-riscv64-linux-gnu \
     chromium
-  part readers $as_root apt-get install -q -y --no-install-recommends libsimgrid-dev otf2-tools tcpdump
+  part readers $as_root apt-get install -q -y --no-install-recommends libsimgrid-dev otf2-tools tcpdump \
+    gdb-multiarch
 }
 
 trap finish EXIT

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.core, pytest.mark.xdist_group("manual")]
 
 TASKS = (
-    "tutorial", "run", "compare", "sweep", "profile", "deadlock", "change-a-machine",
+    "tutorial", "run", "compare", "sweep", "profile", "deadlock", "debug", "change-a-machine",
     "another-node", "write-an-ni", "write-an-experiment",
 )  # fmt: skip
 PICTURE_BYTES_MAX = 100_000
@@ -46,7 +46,11 @@ NOT_EXECUTED = 7
 
 @pytest.mark.parametrize(
     "page",
-    [page for page in manual_pages.pages() if manual_pages.blocks(page)],
+    [
+        pytest.param(page, marks=[pytest.mark.gdb] if page.stem == "debug" else [])
+        for page in manual_pages.pages()
+        if manual_pages.blocks(page)
+    ],
     ids=lambda page: str(page.relative_to(manual_pages.MANUAL)),
 )
 def test_a_page_can_be_typed_and_prints_what_it_shows(

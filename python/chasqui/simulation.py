@@ -97,6 +97,8 @@ class Job:
     access_times: bool = False  # note when ranks access the data of messages
     stop_at: str | None = None  # simulated time at which it ends well
     trace: str | None = None  # window of instructions to write, FROM..TO[:RANKS]
+    gdb: int | None = None  # the port on which a debugger is waited for, 0: a free one
+    gdb_rank: int | None = None  # the only rank that it sees
     timeline: int = 0  # MPI calls of each rank kept for timeline.json; 0: no such file
     record: Path | None = None  # where a recording of the run goes
     only: OnlyRank | None = None  # None: all ranks are simulated
@@ -376,6 +378,7 @@ def _request(job: Job, directory: Path, *, clear_line: bool) -> dict[str, Any]:
     request = inputs(job)
     request["sandbox"]["binds_by"] = job.sandbox.binds_by
     request["options"] |= {"threads": job.threads, "clear_line": clear_line}
+    request["options"] |= {"gdb": job.gdb, "gdb_rank": job.gdb_rank}
     return request | {
         "directory": str(directory),
         "firmware": str(firmware.directory()),

@@ -36,6 +36,8 @@ pub struct Engine {
     end: Time,
     interrupt: Interrupt,
     steps_together: u64,
+    reached: Time,
+    favoured: Option<PartitionId>,
 }
 
 impl Engine {
@@ -43,7 +45,9 @@ impl Engine {
     pub fn new(lookahead: Lookahead) -> Engine {
         let layout = Layout { groups: vec![], zones: vec![], lookahead };
         let (window, interrupt) = (ROUND_MAX, Interrupt::default());
-        Engine { partitions: vec![], layout, window, end: Time::END, interrupt, steps_together: 0 }
+        let (end, reached) = (Time::END, Time::ZERO);
+        let (partitions, favoured) = (vec![], None);
+        Engine { partitions, layout, window, end, interrupt, steps_together: 0, reached, favoured }
     }
 
     /// Adds a partition of `group`.
@@ -68,6 +72,28 @@ impl Engine {
     /// Rounds in which all host threads ran partitions: about the host, not the simulation.
     pub fn steps_together(&self) -> u64 {
         self.steps_together
+    }
+
+    /// Before this some partition may have acted, and none at or after it: what is added to a partition between two runs
+    /// comes no sooner.
+    pub fn reached(&self) -> Time {
+        self.reached
+    }
+
+    /// The next run, of one host thread, begins with partition `id` alone, as far as that may go. Who goes first changes no
+    /// result.
+    pub fn favour(&mut self, id: PartitionId) {
+        self.favoured = Some(id);
+    }
+
+    /// Between two runs: a lower bound on the time of the next action of all.
+    pub fn next(&self) -> Time {
+        self.partitions.iter().map(|partition| partition.next()).fold(Time::NEVER, Time::min)
+    }
+
+    /// Partition `id`, between two runs.
+    pub fn partition_mut(&mut self, id: PartitionId) -> &mut dyn Partition {
+        &mut *self.partitions[id as usize]
     }
 
     /// Interrupts [`Engine::run`], from another thread, too.
@@ -103,6 +129,7 @@ impl Engine {
 
     /// Runs on `threads` until nothing is left before the end of simulated time, a partition stops the job, or `watch`
     /// returns false, or it is interrupted. `watch` is called once a round, by this thread, with the time up to which all is done.
+    /// After an interrupt that was withdrawn it may run on: how often changes no result.
     pub fn run(&mut self, threads: Threads, watch: &mut dyn FnMut(Time) -> bool) -> Ended {
         let groups = self.layout.lookahead.groups();
         let shares: Vec<_> =
@@ -132,6 +159,7 @@ impl Engine {
                 pace: Pace::new(threads),
                 hire: Some(&hire),
                 steps_together: 0,
+                favoured: self.favoured.take(),
             };
             leader.deal(members);
             let ended = leader.run(watch);
@@ -144,6 +172,7 @@ impl Engine {
         let shares = shares.into_iter().map(|s| s.into_inner().expect("nobody has panicked"));
         let mut members: Vec<Member> = shares.flat_map(|mut share| share.take_members()).collect();
         members.sort_by_key(|member| member.id);
+        self.reached = members.iter().map(Member::limit).fold(self.reached, Time::max);
         self.partitions = members.into_iter().map(|member| member.partition).collect();
         ended
     }
@@ -180,11 +209,13 @@ struct Leader<'a> {
     /// Starts the other threads, when they are first needed.
     hire: Option<&'a dyn Fn()>,
     steps_together: u64,
+    favoured: Option<PartitionId>,
 }
 
 impl Leader<'_> {
     fn run(&mut self, watch: &mut dyn FnMut(Time) -> bool) -> Ended {
-        let mut stop = Time::NEVER;
+        // A run that was interrupted may have had to end.
+        let mut stop = self.held.iter().map(|s| s.stop).fold(Time::NEVER, Time::min);
         loop {
             let now = self.held.iter().map(|s| s.next()).fold(Time::NEVER, Time::min);
             if now == Time::NEVER || now >= stop {
@@ -200,6 +231,10 @@ impl Leader<'_> {
             self.set_pace();
             let horizon = stop.min(now + self.window).min(self.end);
             self.held.iter_mut().for_each(|s| s.horizon = horizon);
+            if let Some(id) = self.favoured.take() {
+                self.held[0].take_turns_of(id, self.layout, self.interrupt);
+                continue;
+            }
             if self.pace.together() {
                 self.go_together()
             } else {
@@ -272,6 +307,8 @@ mod tests {
     use super::*;
     use crate::{Class, Event, EventQueue, Outbox, Packet, Port};
 
+    type Log = Arc<Mutex<Vec<(u64, u32, u64)>>>;
+
     /// Passes a token to the next partition after a delay, `hops` times.
     struct Relay {
         id: u32,
@@ -279,7 +316,7 @@ mod tests {
         delay: u64,
         queue: EventQueue,
         port: Port,
-        log: Arc<Mutex<Vec<(u64, u32, u64)>>>,
+        log: Log,
     }
 
     impl Partition for Relay {
@@ -311,25 +348,21 @@ mod tests {
         }
     }
 
+    fn relay(id: u32, count: u32, delay: u64, log: &Log) -> Box<Relay> {
+        let (queue, port) = (EventQueue::default(), Port::new(id));
+        let mut relay = Relay { id, count, delay, queue, port, log: log.clone() };
+        for (k, start) in [3u64, 3, 8].into_iter().enumerate() {
+            let order = relay.port.next(Class::Internal);
+            relay.queue.push(Event { time: Time(start), order, target: 0, payload: [20 + k as u64, 0] });
+        }
+        Box::new(relay)
+    }
+
     fn ring(count: u32, lookahead: u64, window: Time, threads: Threads) -> Vec<(u64, u32, u64)> {
         let log = Arc::new(Mutex::new(vec![]));
         let mut engine = Engine::new(Lookahead::new(vec![vec![Time(lookahead)]]));
         engine.set_window(window);
-        for id in 0..count {
-            let mut relay = Relay {
-                id,
-                count,
-                delay: 10,
-                queue: EventQueue::default(),
-                port: Port::new(id),
-                log: log.clone(),
-            };
-            for (k, start) in [3u64, 3, 8].into_iter().enumerate() {
-                let order = relay.port.next(Class::Internal);
-                relay.queue.push(Event { time: Time(start), order, target: 0, payload: [20 + k as u64, 0] });
-            }
-            engine.add(0, Box::new(relay));
-        }
+        (0..count).for_each(|id| _ = engine.add(0, relay(id, count, 10, &log)));
         assert_eq!(engine.run(threads, &mut |_| true), Ended::Idle);
         let mut events = log.lock().unwrap().clone();
         // Partitions interleave differently; what each one sees must not.
@@ -347,6 +380,42 @@ mod tests {
                     assert_eq!(ring(3, lookahead, window, threads), reference);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn who_goes_first_and_how_often_it_is_interrupted_changes_nothing() {
+        let whole = ring(3, 10, ROUND_MAX, Threads::Exactly(1));
+        for favoured in 0..3 {
+            let log = Arc::new(Mutex::new(vec![]));
+            let mut engine = Engine::new(Lookahead::new(vec![vec![Time(10)]]));
+            (0..3).for_each(|id| _ = engine.add(0, relay(id, 3, 10, &log)));
+            let interrupt = engine.interrupt();
+            let mut runs = 0;
+            loop {
+                engine.favour(favoured);
+                let mut rounds = 0;
+                // Rounds are short, so that there are many.
+                engine.set_window(Time(7));
+                let ended = engine.run(Threads::Exactly(1), &mut |_| {
+                    rounds += 1;
+                    if rounds == 3 {
+                        interrupt.ask();
+                    }
+                    true
+                });
+                if ended == Ended::Idle {
+                    break;
+                }
+                assert_eq!(ended, Ended::Interrupted);
+                assert!(engine.next() != Time::NEVER && engine.reached() > Time::ZERO);
+                interrupt.withdraw();
+                runs += 1;
+            }
+            let mut events = log.lock().unwrap().clone();
+            events.sort_by_key(|&(time, id, _)| (id, time));
+            assert_eq!(events, whole);
+            assert!(runs > 10, "{runs}");
         }
     }
 

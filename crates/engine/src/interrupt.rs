@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Interrupts the run of an engine, once and for all.
+/// Interrupts the run of an engine, until that is withdrawn.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt(Arc<AtomicBool>);
 
@@ -12,6 +12,11 @@ impl Interrupt {
     /// No partition has a further turn.
     pub fn ask(&self) {
         self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// The engine may run on. Who may have asked for another reason, asks again.
+    pub fn withdraw(&self) {
+        self.0.store(false, Ordering::Relaxed);
     }
 
     /// Whether it was asked for.

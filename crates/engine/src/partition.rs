@@ -129,6 +129,10 @@ pub trait Partition: Send {
     }
     /// From now on host thread number `thread` runs it, 0 at first.
     fn hosted_by(&mut self, _thread: usize) {}
+    /// The partition itself, to look at it between two runs of the engine, if it lets others do so.
+    fn as_any(&mut self) -> Option<&mut dyn Any> {
+        None
+    }
     /// The partition itself, to read results when the engine is done with it.
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }

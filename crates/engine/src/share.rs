@@ -38,6 +38,16 @@ impl Member {
     pub fn new(id: PartitionId, partition: Box<dyn Partition>) -> Member {
         Member { id, partition, limit: Time::ZERO, thread: 0 }
     }
+
+    /// How far it has run.
+    pub fn limit(&self) -> Time {
+        self.limit
+    }
+}
+
+/// When the run ends because of what has happened in `partition`; `NEVER`: nothing has.
+fn end_for(partition: &dyn Partition) -> Time {
+    partition.stop().map_or(Time::NEVER, |at| at + ROUND_MAX)
 }
 
 /// The partitions of one host thread. It shares no line of the host's caches with another.
@@ -110,6 +120,7 @@ impl Share {
             member.partition.hosted_by(self.thread);
         }
         self.next.push(member.partition.next());
+        self.stop = self.stop.min(end_for(&*member.partition));
         self.limits.push(member.limit);
         self.partitions.push(member.partition);
         self.ids.push(member.id);
@@ -176,6 +187,18 @@ impl Share {
                 return;
             }
             let Some((p, limit)) = self.whose_turn() else { return };
+            self.turn(p, limit, layout);
+        }
+    }
+
+    /// Turns of partition `id`, which is here as all are, as long as it can do anything.
+    pub fn take_turns_of(&mut self, id: PartitionId, layout: &Layout, interrupt: &Interrupt) {
+        let p = self.places[id as usize].place;
+        loop {
+            let limit = self.earliest[self.groups[p]].least_but(p).min(self.horizon);
+            if interrupt.is_asked() || self.next[p] >= limit {
+                return;
+            }
             self.turn(p, limit, layout);
         }
     }
@@ -310,9 +333,7 @@ impl Share {
         self.next[p] = self.partitions[p].next();
         self.check_promises(p, groups);
         self.note_earliest_outputs(p, layout);
-        if let Some(at) = self.partitions[p].stop() {
-            self.stop = self.stop.min(at + ROUND_MAX);
-        }
+        self.stop = self.stop.min(end_for(&*self.partitions[p]));
     }
 
     /// Messages that partition `p` has sent in its turn come no sooner than the bounds that it had published: others may

@@ -194,6 +194,12 @@ impl Cycles {
         self.clock
     }
 
+    /// The cycle from which they are counted: no other comes before it.
+    #[inline]
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
     /// The time at which `cycle` starts.
     #[inline]
     pub fn time_of(&self, cycle: u64) -> Time {

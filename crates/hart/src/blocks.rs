@@ -183,10 +183,10 @@ impl Blocks {
         self.store(pc).0.find(pc)
     }
 
-    /// Decodes the block at `pc`. `None`: the first instruction can't be read.
-    pub fn build(&mut self, pc: u64, port: &mut Port, timing: &Timing) -> Option<*const Block> {
-        let (store, end) = self.store(pc);
-        store.insert(pc, build(pc, end, port, timing)?)
+    /// Decodes the block at `pc`, which ends at `end` at the latest. `None`: the first instruction can't be read.
+    pub fn build(&mut self, pc: u64, end: u64, port: &mut Port, timing: &Timing) -> Option<*const Block> {
+        let (store, last) = self.store(pc);
+        store.insert(pc, build(pc, end.min(last), port, timing)?)
     }
 
     /// A block at `from` may remember that the block at `to` follows: all harts that have it have that one

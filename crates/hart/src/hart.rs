@@ -1,12 +1,15 @@
 //! A hart: state, port, time, and why it stops.
 
 use std::cell::Cell;
+use std::ops::Range;
+use std::sync::Arc;
 
 use chasqui_counters::counters;
 use chasqui_engine::{Clock, Cycles, Time};
 use chasqui_memory::{Fault, Outwaited, Port, SharedAccesses, Stall, Stop};
 
 use crate::blocks::{Blocks, Text};
+use crate::debug::{Debugged, Stopped, Stops};
 use crate::executor::{Execution, Executor, Translations};
 use crate::handlers::Handlers;
 use crate::predictor::{Outcome, Predictor};
@@ -45,6 +48,8 @@ pub enum Halt {
     Illegal(u32),
     /// `ebreak` at `pc`.
     Breakpoint,
+    /// A debugger has the hart stop before the instruction at `pc` ([`Hart::stopped`]).
+    Stop,
     /// `wfi` at `pc`, and no interrupt is pending that is enabled. Executed again when one is, it is over.
     Idle,
 }
@@ -123,6 +128,8 @@ pub struct Hart {
     /// Which interrupts trap, and when, may be different from now on: [`Hart::run`] looks again.
     pub(crate) recheck: bool,
     pub(crate) course: Course,
+    /// What a debugger has asked, if there is one.
+    pub(crate) debugged: Option<Box<Debugged>>,
     timebase: Clock,
     pub(crate) cycles: Cycles,
     /// A cycle and its time, asked for last.
@@ -149,6 +156,7 @@ impl Hart {
             interrupts: 0,
             recheck: false,
             course: Course::default(),
+            debugged: None,
             timebase: Clock::new(timebase_hz),
             cycles: Cycles::new(clock, 0, Time::ZERO),
             latest: Cell::new((0, Time::ZERO)),
@@ -193,7 +201,9 @@ impl Hart {
     /// made a request or asks for software.
     pub fn latest_start(&self, halt: Halt) -> Time {
         match halt {
-            Halt::Deadline | Halt::Bus | Halt::Wait(_) | Halt::Fault(_) | Halt::Pause => {
+            // Since it was moved on it has executed nothing of the kind.
+            Halt::Deadline | Halt::Stop if self.course.started < self.cycles.first() => Time::ZERO,
+            Halt::Deadline | Halt::Stop | Halt::Bus | Halt::Wait(_) | Halt::Fault(_) | Halt::Pause => {
                 self.time_of(self.course.started)
             }
             _ => self.now(),
@@ -223,8 +233,10 @@ impl Hart {
 
     /// The `ecall` at `pc` has given `value`: the hart goes on behind it.
     pub fn return_from_call(&mut self, value: i64) {
+        let from = self.state.pc;
         self.state.x[10] = value as u64;
         self.state.pc += 4;
+        self.has_called(from);
     }
 
     /// What [`Hart::run`] executes instructions by from now on. Nothing that is simulated changes, so that two whole runs
@@ -316,5 +328,107 @@ impl Hart {
     /// Forgets the code that this hart alone has decoded: memory that holds code, or its mapping, changed.
     pub fn forget_code(&mut self) {
         self.blocks.clear();
+    }
+}
+
+/// Under a debugger.
+impl Hart {
+    /// A debugger has the hart stop at `stops` from now on. `None`: there is none any more. A hart with a debugger does not
+    /// run ahead of others.
+    pub fn set_stops(&mut self, stops: Option<Arc<Stops>>) {
+        let executor = self.debugged.as_ref().map_or(self.execution.executor, |d| d.executor);
+        let before = self.debugged.take();
+        let is_same =
+            before.as_ref().map(|d| d.stops.breakpoints()) == stops.as_ref().map(|s| s.breakpoints());
+        if !is_same {
+            // Blocks end elsewhere.
+            self.forget_code();
+        }
+        self.debugged = stops.map(|stops| {
+            let before = before.unwrap_or_else(|| Box::new(Debugged::new(executor)));
+            Box::new(Debugged { stops, ..*before })
+        });
+        self.choose_executor(executor);
+    }
+
+    /// The hart stops when it has executed an instruction and is not at one of the addresses `range`; `None`: it does not.
+    pub fn set_step(&mut self, range: Option<Range<u64>>) {
+        let Some(debugged) = &mut self.debugged else { return };
+        debugged.step = range;
+        let executor = debugged.executor;
+        self.choose_executor(executor);
+    }
+
+    fn choose_executor(&mut self, usual: Executor) {
+        let each = self.debugged.as_ref().is_some_and(|d| d.looks_at_each());
+        self.execution.executor = if each { Executor::Reference } else { usual };
+        self.blocks.resume = None;
+    }
+
+    /// The hart may stop somewhere.
+    pub fn may_stop(&self) -> bool {
+        self.debugged.as_ref().is_some_and(|d| d.looks_at_each() || !d.stops.is_empty())
+    }
+
+    /// Why it has stopped, if it has. What is due while the kernel runs waits for its end.
+    pub fn stopped(&self) -> Option<Stopped> {
+        self.debugged.as_ref().and_then(|d| d.due).filter(|_| !self.is_supervisor())
+    }
+
+    /// It goes on where it has stopped.
+    pub fn pass_stop(&mut self) {
+        let here = self.here();
+        let Some(debugged) = &mut self.debugged else { return };
+        (debugged.due, debugged.passes) = (None, Some(here));
+    }
+
+    /// It stops where it is, if there is a stop, though it was to go on.
+    pub fn stop_again(&mut self) {
+        if let Some(debugged) = &mut self.debugged {
+            debugged.passes = None;
+        }
+    }
+
+    fn here(&self) -> (u64, u64) {
+        (self.state.pc, self.statistics.instructions)
+    }
+
+    /// Goes on with `state`, a debugger's, between two instructions. False: one has begun.
+    pub fn replace_state(&mut self, state: &State) -> bool {
+        if !self.begun {
+            self.state.clone_from(state);
+            self.state.x[0] = 0;
+            self.fetched = 0;
+            self.blocks.resume = None;
+        }
+        !self.begun
+    }
+
+    /// A debugger has the hart halt before the instruction at `pc`.
+    #[inline]
+    pub(crate) fn stops_here(&mut self) -> bool {
+        self.debugged.is_some() && self.is_to_stop()
+    }
+
+    #[cold]
+    fn is_to_stop(&mut self) -> bool {
+        let (here, is_supervisor) = (self.here(), self.is_supervisor());
+        self.debugged.as_mut().is_some_and(|debugged| !is_supervisor && debugged.is_to_stop(here))
+    }
+
+    /// A block may begin at `pc`. Where it ends at the latest.
+    #[inline]
+    pub(crate) fn block_end(&self, pc: u64) -> Option<u64> {
+        let Some(debugged) = &self.debugged else { return Some(u64::MAX) };
+        (!debugged.stops.has(pc)).then(|| debugged.stops.after(pc))
+    }
+
+    /// The call at `from` has returned, or was passed to the supervisor: it has been executed.
+    #[inline]
+    pub(crate) fn has_called(&mut self, from: u64) {
+        let pc = self.state.pc;
+        if let Some(debugged) = &mut self.debugged {
+            debugged.executed(from, pc, None);
+        }
     }
 }

@@ -16,6 +16,7 @@ mod blocks;
 pub mod class;
 mod compressed;
 pub mod csr;
+mod debug;
 pub mod decode;
 pub mod disasm;
 mod executor;
@@ -46,6 +47,7 @@ pub mod testing;
 
 pub use blocks::Text;
 pub use class::{CLASSES, Class, class};
+pub use debug::{Accesses, Stopped, Stops, Watchpoint};
 pub use decode::decode;
 pub use executor::{Execution, Executor, Translations};
 pub use handlers::Handlers;

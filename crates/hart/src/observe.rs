@@ -71,6 +71,9 @@ impl Hart {
             if !self.may_read(self.state.pc) {
                 return Halt::Turn;
             }
+            if self.stops_here() {
+                return Halt::Stop;
+            }
             self.has_read(self.state.pc);
             let insn = match self.instruction_bits(self.state.pc) {
                 Ok(bits) => decoder.decode(bits),

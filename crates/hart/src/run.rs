@@ -297,7 +297,8 @@ impl Hart {
             Some(block) => Some(block),
             None if !self.may_read(pc) => None,
             None => {
-                let block = self.blocks.build(pc, &mut self.port, &self.timing)?;
+                let end = self.block_end(pc)?;
+                let block = self.blocks.build(pc, end, &mut self.port, &self.timing)?;
                 self.has_read(pc);
                 Some(block)
             }
@@ -462,7 +463,7 @@ impl Before {
 impl Hart {
     /// The hart may run ahead: by blocks, with caches, no instruction under way, and no interrupt before cycle `end`.
     pub fn may_run_ahead(&self, end: u64) -> bool {
-        let is_between = self.fetched == 0 && !self.begun && !self.recheck;
+        let is_between = self.fetched == 0 && !self.begun && !self.recheck && self.debugged.is_none();
         let traps = self.has_levels() && self.trap_cycle() < end;
         self.execution.executor != Executor::Reference && is_between && !traps && self.port.may_run_ahead()
     }

@@ -4,6 +4,7 @@
 use chasqui_memory::{BlockOperation, Name, Stop, order};
 
 use crate::csr::{self, Counters};
+use crate::debug::has_failed;
 use crate::fp::{self, Rounding};
 use crate::hart::{FETCHED, Halt, Hart};
 use crate::insn::{Insn, Op};
@@ -46,6 +47,9 @@ impl Hart {
         if !self.may_read(pc) {
             return Some(Halt::Turn);
         }
+        if self.stops_here() {
+            return Some(Halt::Stop);
+        }
         self.has_read(pc);
         self.course.started = self.cycle;
         let done = self.instruction(pc).and_then(|insn| self.try_step(&insn));
@@ -54,6 +58,29 @@ impl Hart {
 
     /// [`Hart::step`] of `insn`, which is the instruction at `pc`.
     pub(crate) fn try_step(&mut self, insn: &Insn) -> Result<Option<Halt>, Halt> {
+        if self.debugged.is_some() { self.try_step_debugged(insn) } else { self.try_step_alone(insn) }
+    }
+
+    /// The same of a hart with a debugger.
+    #[cold]
+    fn try_step_debugged(&mut self, insn: &Insn) -> Result<Option<Halt>, Halt> {
+        let (pc, instructions) = (self.state.pc, self.statistics.instructions);
+        let is_users = !self.is_supervisor();
+        let due = self.debugged.as_ref().and_then(|debugged| debugged.accessed(&self.state, insn));
+        let done = self.try_step_alone(insn);
+        let is_executed =
+            self.statistics.instructions > instructions || matches!(done, Ok(Some(Halt::Mark { .. })));
+        if is_users && is_executed {
+            let due = due.filter(|_| !has_failed(&self.state, insn));
+            let debugged = self.debugged.as_mut().expect("it has a debugger");
+            debugged.executed(pc, self.state.pc, due);
+        }
+        done
+    }
+
+    /// The same, which no debugger looks at.
+    #[inline]
+    pub(crate) fn try_step_alone(&mut self, insn: &Insn) -> Result<Option<Halt>, Halt> {
         let timed = self.port.is_timed();
         if timed && insn.op != Op::Mark {
             let fetch = self.fetch(insn.length);

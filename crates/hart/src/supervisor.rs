@@ -334,7 +334,11 @@ impl Hart {
         if cause == cause::FETCH_PAGE && is_current && self.state.pc == vector {
             return Some(halt);
         }
+        let from = self.state.pc;
         self.trap(cause, value);
+        if matches!(halt, Halt::Call) {
+            self.has_called(from);
+        }
         None
     }
 

@@ -200,6 +200,10 @@ pub trait Machine: Sync {
     fn fast_forwards(&self) -> Result<(), String> {
         Ok(())
     }
+    /// What programs execute on it that a debugger of the nodes' harts does not see, if anything, in words for the user.
+    fn hidden_from_debuggers(&self) -> Option<&'static str> {
+        None
+    }
     /// Builds it with `work` on it, or, where the first job has a [`Replay`], the node of its rank alone. The number of
     /// host threads that may run it changes no result.
     ///

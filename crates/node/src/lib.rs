@@ -8,11 +8,14 @@
 //! - `harts/`: what each hart does at the moment; polling loops, which are skipped;
 //! - `memory_system/`: what serves the requests of ports and devices, behind an interface; a bus that all caches snoop;
 //! - `io/`: devices and the way to them;
-//! - `os/`: processes, system calls, page faults, who is on a hart; a kernel image; what is recorded of messages.
+//! - `os/`: processes, system calls, page faults, who is on a hart; a kernel image; what is recorded of messages;
+//! - `debug.rs`, `debugger.rs`: what a debugger sees and asks.
 //!
 //! Invariants: a hart never runs past the node's next event, the engine's limit, or a hart that is behind;
 //! whatever harts and others share changes only in events and system calls; the node knows no machine.
 
+mod debug;
+mod debugger;
 mod domain;
 mod events;
 mod harts;
@@ -24,6 +27,7 @@ mod os;
 mod parameters;
 mod parts;
 
+pub use debug::{Thread, Why};
 pub use domain::{Domain, Member};
 pub use events::Urgency;
 pub use harts::{Core, HartSoftwareStatistics, Harts};

@@ -116,6 +116,7 @@ impl NodePartition {
             settled: Time::NEVER,
             resting: false,
             rest: Rest::default(),
+            debug: None,
         };
         parts.os.begin(&mut parts.harts);
         parts.os.start_scheduler(&mut parts.harts, &mut parts.events);

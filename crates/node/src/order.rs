@@ -280,7 +280,7 @@ impl NodePartition {
     fn run_to_limit<const SEVERAL: bool>(&mut self, out: &mut Outbox<'_>) -> u64 {
         let mut executed = 0;
         loop {
-            if self.parts.rests() {
+            if self.parts.rests() || self.halts() {
                 return executed;
             }
             let limit = out.limit();
@@ -344,6 +344,13 @@ impl NodePartition {
             let event = self.parts.events.take(urgency, limit);
             self.dispatch(event, target, out);
         }
+    }
+
+    /// The node halts for a debugger.
+    #[inline]
+    fn halts(&mut self) -> bool {
+        let Parts { debug, harts, os, .. } = &mut self.parts;
+        debug.as_mut().is_some_and(|debug| debug.look(harts, os))
     }
 
     /// Hart `index` may run ahead as far as this: past other harts' transactions, but not past what happens to its own, or what
@@ -471,6 +478,10 @@ impl Partition for NodePartition {
 
     fn hosted_by(&mut self, thread: usize) {
         self.parts.harts.iter_mut().for_each(|t| t.hart.hosted_by(thread));
+    }
+
+    fn as_any(&mut self) -> Option<&mut dyn Any> {
+        Some(self)
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {

@@ -5,6 +5,7 @@ use chasqui_memory::Bus;
 use chasqui_placement::ProcessId;
 use chasqui_record::Recorder;
 
+use crate::debug::Debug;
 use crate::domain::Domain;
 use crate::events::{Events, Target};
 use crate::harts::{Core, Harts, Rest};
@@ -29,6 +30,8 @@ pub struct Parts {
     pub(crate) resting: bool,
     /// How far that is known.
     pub(crate) rest: Rest,
+    /// What a debugger has of the node, if there is one.
+    pub(crate) debug: Option<Box<Debug>>,
 }
 
 impl Parts {
@@ -64,8 +67,8 @@ impl Parts {
 
     /// The scheduler is about to do something at `now`. True: the hart has to catch up first.
     pub(crate) fn before_timer(&mut self, mut bus: Option<&mut Bus>, timer: Timer, now: Time) -> bool {
-        // What a job or a process leaves behind, others may see.
-        if let Timer::Close(_) | Timer::Over(_) = timer {
+        // What a job or a process leaves behind, others may see, and what a debugger has written.
+        if let Timer::Close(_) | Timer::Over(_) | Timer::LookAgain = timer {
             return self.before_visible_event(bus, now, now);
         }
         self.harts.settle_all(now);
@@ -81,6 +84,9 @@ impl Parts {
 
     /// A timer of the scheduler's is due.
     pub(crate) fn timer(&mut self, timer: Timer, now: Time, out: &mut Outbox<'_>) {
+        if timer == Timer::LookAgain {
+            return;
+        }
         let Parts { os, harts, events, .. } = self;
         if let Timer::Over(process) = timer {
             let sends = os.has_exited(process);

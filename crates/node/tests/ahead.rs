@@ -32,7 +32,7 @@ fn wait_until(p: &mut Program, counter: u8, value: i64, count: usize, random: &m
 }
 
 /// `count` threads, each of which works on lines of its own and, now and then, on those of others, and waits for them.
-fn sharing(count: usize, random: &mut Random) -> Program {
+pub fn sharing(count: usize, random: &mut Random) -> Program {
     let (mine, shared, counter, one, left, value, scaled) = (21, 22, 23, 24, 5, 6, 7);
     let mut p = Program::new();
     p.free_calls = random.once_in(3);

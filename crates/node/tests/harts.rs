@@ -334,7 +334,7 @@ fn what_saves_or_costs_host_time_changes_nothing() {
 
 /// Threads that wait for each other in MPI calls which take no time: a lock, under which each works and counts,
 /// and between two calls work that takes time.
-fn untimed_calls(count: usize, random: &mut Random) -> Program {
+pub fn untimed_calls(count: usize, random: &mut Random) -> Program {
     let (lock, one, round, left, value, other) = (21, 22, 23, 5, 6, 7);
     let mut p = Program::new();
     p.free_calls = true;

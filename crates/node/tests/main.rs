@@ -4,6 +4,7 @@ mod ahead;
 mod attach;
 mod cacheless;
 mod coherence;
+mod debug;
 mod devices;
 mod directory;
 mod ends;

@@ -11,7 +11,7 @@ use chasqui_engine::Time;
 use chasqui_hart::{Executor, Insn, Op, decode};
 use chasqui_random::Random;
 
-fn mixed(count: usize, random: &mut Random) -> Program {
+pub fn mixed(count: usize, random: &mut Random) -> Program {
     let (mine, one, left, value, sum, at) = (21, 24, 5, 6, 7, 22);
     let mut p = Program::new();
     p.store(ZERO, NI_REGISTER, START).add(one, ZERO, 1).threads(count, NUMBER);

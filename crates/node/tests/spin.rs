@@ -24,7 +24,7 @@ const CHANGES: u64 = 6;
 
 /// What a program polls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Polled {
+pub enum Polled {
     Memory,
     Register,
     Both,
@@ -32,7 +32,7 @@ enum Polled {
 
 /// What an iteration does that makes it differ from the one before, though its registers may be the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Extra {
+pub enum Extra {
     Nothing,
     /// Counts in a register.
     Counts,
@@ -48,7 +48,7 @@ enum Extra {
 
 /// Polls until the flag has changed, notes it at the NI and in memory, and again until the last value.
 /// `padding`: instructions in the loop that change nothing; `stores`: some of them rewrite memory.
-fn program(polled: Polled, extra: Extra, padding: u64, stores: bool) -> Program {
+pub fn program(polled: Polled, extra: Extra, padding: u64, stores: bool) -> Program {
     let (old, last, flag, count, other, end) = (5, 6, 7, 28, 29, 30);
     let mut p = Program::new();
     p.add(last, ZERO, CHANGES as i64).add(old, ZERO, 0).add(count, ZERO, 0);
@@ -105,7 +105,7 @@ fn program(polled: Polled, extra: Extra, padding: u64, stores: bool) -> Program 
 }
 
 /// Changes of the flag at random times, among other things that the NI does.
-fn schedule(polled: Polled, random: &mut Random) -> Vec<(Time, Action)> {
+pub fn schedule(polled: Polled, random: &mut Random) -> Vec<(Time, Action)> {
     let span = random.pick(&[3_000_000, 30_000_000, 300_000_000]);
     // At edges of clocks as often as between them.
     let step = random.pick(&[1, 1_000, 20_000]);
@@ -155,7 +155,7 @@ fn machine(clocks: (&str, &str), random: &mut Random) -> NodeConfiguration {
 }
 
 /// Half of the time the NI is on the bus.
-fn attach(random: &mut Random) -> Time {
+pub fn attach(random: &mut Random) -> Time {
     Time(random.pick(&[0, 0, 50_000, 333_333]))
 }
 

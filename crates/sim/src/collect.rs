@@ -28,6 +28,8 @@ const OUT_OF_TIME: i32 = 124;
 const TOO_MUCH_OUTPUT: i32 = 128 + 25;
 /// What it exits with when it takes more memory than it may: as after SIGKILL, by which Linux ends what takes too much.
 const TOO_MUCH_MEMORY: i32 = 128 + 9;
+/// What it exits with when a debugger has ended it.
+const KILLED: i32 = 123;
 /// What it exits with when the machine is broken: as after SIGBUS, by which Linux tells a process of a machine check.
 const MACHINE_CHECK: i32 = 128 + 7;
 
@@ -37,6 +39,8 @@ pub(crate) struct End {
     pub ended: Ended,
     /// The signal for which it was interrupted.
     pub signal: Option<i32>,
+    /// The debugger has ended it.
+    pub killed: bool,
     /// The limit for which it was interrupted.
     pub reached: Option<Reached>,
     /// The limits that it had.
@@ -362,6 +366,10 @@ fn ended_from_outside(
     // A job that had ended before that, or before a limit was reached, knows nothing of it.
     if end.ended != Ended::Interrupted || end.reached.is_some() || all_ended(processes) {
         return None;
+    }
+    if end.killed {
+        let text = format!("ended by the debugger at {}{}", job_end.time, places(processes));
+        return Some((Outcome::Interrupted, KILLED, text));
     }
     let signal = end.signal.unwrap_or(SIGINT);
     let by = match signal {

@@ -9,6 +9,7 @@ mod collect;
 mod conformance;
 #[cfg(test)]
 mod damaged;
+mod gdb;
 mod images;
 mod input_error;
 mod inputs;
@@ -20,6 +21,7 @@ mod replay;
 mod request;
 mod room;
 mod run;
+mod running;
 mod sandbox;
 mod shares;
 mod standard_input;

@@ -106,6 +106,11 @@ impl Streams {
         self.screen().within_line
     }
 
+    /// The command says something.
+    pub fn say(&self, what: &str) {
+        self.screen().show(Stream::Error, format!("chasqui: {what}\n").as_bytes());
+    }
+
     /// The run is to end.
     pub fn end(&self) {
         self.is_to_end.store(true, Ordering::Release);

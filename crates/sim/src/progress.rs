@@ -164,6 +164,11 @@ impl<'a> Reporter<'a> {
         self.calls.lock().expect("no call panics")
     }
 
+    /// The run is to end.
+    pub fn stops(&self) -> bool {
+        self.stops.load(Ordering::Relaxed)
+    }
+
     /// The signal for which the run was to stop.
     pub fn signal(&self) -> Option<i32> {
         self.calls().signal

@@ -146,6 +146,10 @@ pub struct Options {
     pub access_times: bool,
     /// Instructions to write: `FROM..TO[:RANKS]`, as in `1.2ms..1.25ms:0,4-7`.
     pub trace_instructions: Option<String>,
+    /// Port on which a debugger is waited for, 0: a free one; none: no debugger.
+    pub gdb: Option<u16>,
+    /// The only rank that the debugger sees.
+    pub gdb_rank: Option<i64>,
     /// Host threads; 0: as many as the host has, or one where that is faster.
     pub threads: usize,
     /// A progress line stands on the terminal: clear it before output is shown.
@@ -163,6 +167,8 @@ impl Default for Options {
             profile: false,
             access_times: false,
             trace_instructions: None,
+            gdb: None,
+            gdb_rank: None,
             threads: 0,
             clear_line: false,
         }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use chasqui_config::{Resolved, Scalar};
-use chasqui_engine::{Ended, Threads, Time};
+use chasqui_engine::{Threads, Time};
 use chasqui_linux::{Elf, Mounts};
 use chasqui_machine::replay::Replay;
 use chasqui_machine::{Built, Firmware, Job, Machine, Workload, library_settings, shared_bytes, wait_polls};
@@ -22,6 +22,7 @@ use serde::Serialize;
 use crate::CATALOGUE;
 use crate::catalogue::machines_with_several_jobs;
 use crate::collect::{End, Remains, Results};
+use crate::gdb::{Gdb, GdbEnd};
 use crate::images::{firmware, kernel};
 use crate::input_error::{InputError, input};
 use crate::output::{JobOutput, Streams};
@@ -30,6 +31,7 @@ use crate::progress::{OnProgress, Over, Reporter, Writing};
 use crate::replay;
 use crate::request::{Options, Request, SIGPIPE, StandardInput};
 use crate::room;
+use crate::running::Running;
 use crate::sandbox::{self, Limits, quantity};
 use crate::standard_input::RankInput;
 use crate::trace_window;
@@ -71,6 +73,7 @@ pub fn run(request: &Request, progress: OnProgress<'_>) -> Result<Report, InputE
     let started = SystemTime::now();
     let plan = Plan::of(request)?;
     plan.check_room(request)?;
+    let gdb = plan.gdb(request)?;
     let recording = replay::destination(request)?;
     let directories = directories(request)?;
     let ranks: Vec<_> = directories.iter().zip(plan.simulated()).collect();
@@ -84,7 +87,15 @@ pub fn run(request: &Request, progress: OnProgress<'_>) -> Result<Report, InputE
     let jobs = work.jobs;
     let simulation = Instant::now();
     let reporter = Reporter::new(&streams, progress, &plan.limits, built.engine.interrupt());
-    let (end, built) = simulate(built, jobs.len(), (threads, &plan.limits), &streams, &reporter);
+    let running = Running {
+        built,
+        jobs: jobs.len(),
+        threads,
+        limits: &plan.limits,
+        streams: &streams,
+        reporter: &reporter,
+    };
+    let (end, built) = simulate(running, gdb);
     let simulation_s = simulation.elapsed().as_secs_f64();
     let together = (threads.count(), built.engine.steps_together());
     let (mut lost, unshown) = streams.finish();
@@ -157,7 +168,9 @@ impl Plan {
         let watch = watch(&request.options, ranks)?;
         let firmware = firmware(request.firmware.as_deref(), machine)?;
         let kernel = kernel(request.firmware.as_deref(), machine, &resolved, placement.processes())?;
-        let threads = threads(request.options.threads, placement.nodes());
+        // A debugger looks at all between two turns of the engine.
+        let asked = if request.options.gdb.is_some() { 1 } else { request.options.threads };
+        let threads = threads(asked, placement.nodes());
         let (mounts, limits) = (sandbox::mounts(&request.sandbox)?, Limits::of(request)?);
         Ok(Plan {
             machine,
@@ -172,6 +185,12 @@ impl Plan {
             mounts,
             limits,
         })
+    }
+
+    /// The debugger that is to be waited for.
+    fn gdb(&self, request: &Request) -> Result<Option<Gdb>, InputError> {
+        let simulated = self.simulated().next().expect("there is a job");
+        Gdb::of(request, simulated, (self.machine, &NodeConfiguration::read(&self.resolved)))
     }
 
     /// Whether the host has room for all the nodes.
@@ -509,36 +528,24 @@ fn remove(request: &Request) {
     let _ = std::fs::remove_dir_all(&request.directory);
 }
 
-/// Runs the jobs to their ends. One that breaks takes none of the others with it.
-fn simulate<'a>(
-    mut built: Built,
-    jobs: usize,
-    (threads, limits): (Threads, &Limits),
-    streams: &Streams,
-    reporter: &'a Reporter<'a>,
-) -> (End, Built) {
+/// Runs the jobs to their ends, under the debugger if there is one.
+fn simulate(mut running: Running<'_>, gdb: Option<Gdb>) -> (End, Built) {
+    let Running { built, limits, reporter, .. } = &mut running;
+    let (limits, reporter) = (*limits, *reporter);
     if let Some(end) = limits.end() {
         built.engine.set_end(end);
     }
     reporter.look_at_limits();
-    let ended = std::thread::scope(|scope| {
+    let GdbEnd { ended, killed } = std::thread::scope(|scope| {
         let _over = Over(reporter);
         scope.spawn(|| reporter.look_now_and_then());
-        let mut watch = |time| {
-            streams.show_until(time);
-            reporter.round(time)
-        };
-        let mut ended = built.engine.run(threads, &mut watch);
-        while let Ended::Stopped(at) = ended
-            && jobs > 1
-            && built.engine.spread(at)
-        {
-            ended = built.engine.run(threads, &mut watch);
+        match gdb {
+            Some(gdb) => gdb.run(&mut running),
+            None => GdbEnd { ended: running.run_on(), killed: false },
         }
-        ended
     });
     let (signal, reached) = (reporter.signal(), reporter.reached());
-    (End { ended, signal, reached, limits: *limits }, built)
+    (End { ended, signal, killed, reached, limits: *limits }, running.built)
 }
 
 /// The variables of the command's environment by which it is steered.

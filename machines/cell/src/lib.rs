@@ -79,6 +79,12 @@ impl Machine for CellMachine {
         Err("--fast-forward: programs of SPEs can execute nothing without time".into())
     }
 
+    fn hidden_from_debuggers(&self) -> Option<&'static str> {
+        Some(
+            "programs of SPEs, the ranks of MPI programs among them, are not seen; the debugger sees the PPE's",
+        )
+    }
+
     /// They wait for a signal.
     fn waits_by_polling(&self, _: &Resolved, _: usize) -> bool {
         false

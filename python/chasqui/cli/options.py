@@ -375,6 +375,48 @@ def stop(function: Callable[..., Any]) -> Callable[..., Any]:
     return result
 
 
+def debugger(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of a debugger: `gdb` and `gdb_rank` in the command's `settings`."""
+
+    @functools.wraps(function)
+    def checked(
+        *arguments: Any,
+        settings: dict[str, Any],
+        gdb: int | None,
+        gdb_rank: int | None,
+        **others: Any,
+    ) -> Any:
+        from chasqui.text import say
+
+        if gdb is None and gdb_rank is not None:
+            raise InputError("--rank is for --gdb: the only rank that the debugger sees")
+        if gdb is not None and settings["threads"] > 1:
+            say("chasqui: --gdb: the run takes one host thread")
+        more = {"gdb": gdb, "gdb_rank": gdb_rank}
+        return function(*arguments, settings={**settings, **more}, **others)
+
+    result: Callable[..., Any] = checked
+    for option in (_gdb_rank(), _gdb()):
+        result = option(result)
+    return result
+
+
+def _gdb() -> Decorator:
+    return click.option(
+        "--gdb", type=click.IntRange(0, 65535), metavar="PORT",
+        help="Wait for gdb on this port of the host, 0 for a free one, before the first "
+        "instruction: `target remote :PORT`. The ranks' threads are its threads; simulated time "
+        "stands while it looks. One host thread runs.",
+    )  # fmt: skip
+
+
+def _gdb_rank() -> Decorator:
+    return click.option(
+        "--rank", "gdb_rank", type=COUNT, metavar="RANK",
+        help="The only rank that gdb sees; the others run without it.",
+    )  # fmt: skip
+
+
 def _only_rank() -> Decorator:
     return click.option(
         "--only-rank", type=COUNT, metavar="RANK",

@@ -30,8 +30,8 @@ Exit status: 2 if the run could not start (arguments, executable, machine); else
 of the ranks, also at --stop-at; 128 + signal after a fault, 125 after a deadlock, 124 at
 --limit-time, at --limit-host-time, or if simulated time would pass its end (212 days), 153 at
 --limit-output, 137 at --limit-memory, 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP, 141
-when nothing reads the output any more (all four keep the results so far); at least 74 if a result
-could not be written (a full disk), 1 if standard output could not.
+when nothing reads the output any more, 123 if the debugger ended it (all five keep the results so
+far); at least 74 if a result could not be written (a full disk), 1 if standard output could not.
 
 With --only-rank one rank is simulated, and a recording (`chasqui record`) stands for the others.
 If its output (except measured times) or exit status differs from the recorded ones, the exit status
@@ -52,6 +52,7 @@ Examples:
   chasqui run -np 4 --stop-at '2 ms' --timeline 100000 -- ./cg -g 64
   chasqui run -np 4 --trace-instructions 168us..170us:0,2 -- ./ring
   chasqui run -np 4 --histogram pairs -- ./sort
+  chasqui run -np 4 --gdb 1234 --rank 2 -- ./ring
   chasqui run --bind ../data:ro --limit-output '1 GiB' -- ./cg ../data/m.mtx
   chasqui run --only-rank 0 --arrivals cg.recording -m netcache -- ./cg -g 32
 """
@@ -103,6 +104,7 @@ def commands() -> dict[str, click.Command]:
 )  # fmt: skip
 @options.only
 @options.stop
+@options.debugger
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON on stdout.")
 @options.program()
 def run(

@@ -511,6 +511,7 @@ impl<M: LocalMemory> FirmwareProcessor<M> {
             Halt::Breakpoint => return Err(self.halt("a failed check (ebreak)")),
             Halt::Idle => unreachable!("there is no supervisor level"),
             Halt::Turn => unreachable!("it runs ahead of nobody"),
+            Halt::Stop => unreachable!("no debugger looks at it"),
         }
         Ok(())
     }

@@ -251,8 +251,8 @@ impl Core {
     /// no other hart uses it. `skip`: polling loops are skipped.
     pub(crate) fn pause(&mut self, bus: Option<&Bus>, skip: bool) {
         self.watch(Watch::paused);
-        // Polling that takes no time is always skipped.
-        let skip = skip || !self.hart.port.is_timed();
+        // Polling that takes no time is always skipped; where a debugger has the hart stop, no other.
+        let skip = skip && !self.hart.may_stop() || !self.hart.port.is_timed();
         let found = self.spin.pause(&mut self.hart, bus);
         self.repeat(found, skip);
     }
@@ -271,6 +271,16 @@ impl Core {
             Some(Repetition::Exact(parked)) => self.activity = Activity::Suspended(parked.uses_bus()),
             Some(Repetition::OfValues { bus }) => self.activity = Activity::Suspended(bus),
             Some(Repetition::AmongOthers) | None => {}
+        }
+    }
+
+    /// A debugger may have the hart stop in the loop that it repeats: it is executed when an event comes, not skipped.
+    pub(crate) fn execute_repetitions(&mut self) {
+        if let Activity::Parked(parked) = self.activity
+            && parked.cycles > 0
+            && self.hart.may_stop()
+        {
+            self.activity = Activity::Suspended(parked.uses_bus());
         }
     }
 

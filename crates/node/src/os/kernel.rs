@@ -532,6 +532,12 @@ impl Os {
         self.word(harts, index, at)
     }
 
+    /// Where `process`, which shares hart `index` and is not on it, is, as its kernel tells; `None`: there is no kernel.
+    pub(crate) fn told_place(&self, harts: &Harts, index: usize, process: usize) -> Option<u64> {
+        self.kernel.as_ref()?;
+        Some(self.word_told(harts, index, process, 0).unwrap_or(0))
+    }
+
     /// The word at `address` of the kernel on hart `index`.
     fn word(&self, harts: &Harts, index: usize, address: u64) -> Option<u64> {
         let mut value = [0; 8];
@@ -554,7 +560,7 @@ impl Os {
     }
 
     /// Where `process` of hart `index` is, if the kernel there deals with its trap, or has interrupted it.
-    pub(super) fn trapped_at(&self, harts: &Harts, index: usize, process: usize) -> Option<u64> {
+    pub(crate) fn trapped_at(&self, harts: &Harts, index: usize, process: usize) -> Option<u64> {
         let in_kernel = harts[index].hart.supervisor().is_some_and(|s| s.is_current);
         if in_kernel || self.is_elsewhere(index, process) {
             self.word_told(harts, index, process, 0)
@@ -564,7 +570,7 @@ impl Os {
     }
 
     /// The registers of the process whose trap the kernel on hart `index` deals with, as it has saved them, if they are found.
-    pub(super) fn trapped_registers(&self, harts: &Harts, index: usize) -> Option<Registers> {
+    pub(crate) fn trapped_registers(&self, harts: &Harts, index: usize) -> Option<Registers> {
         if self.is_elsewhere(index, harts[index].process) {
             return None;
         }

@@ -41,9 +41,10 @@ pub use usage::{Away, Spent, Usage};
 /// Signals (Linux include/uapi/asm-generic/signal.h).
 pub(crate) const SIGILL: i32 = 4;
 const SIGTRAP: i32 = 5;
-const SIGABRT: i32 = 6;
+pub(crate) const SIGABRT: i32 = 6;
 pub(crate) const SIGBUS: i32 = 7;
 pub(crate) const SIGSEGV: i32 = 11;
+pub(crate) const SIGXFSZ: i32 = 25;
 
 /// What takes how long beside instructions, and what takes none.
 #[derive(Clone, Debug)]
@@ -80,6 +81,8 @@ pub(crate) struct Os {
     pub broken: Vec<JobId>,
     /// When the first of them did.
     pub stop: Option<Time>,
+    /// The hart on which a process has ended last.
+    pub ended_on: usize,
     /// Instructions that the output does not know of.
     unreported: u64,
 }
@@ -107,6 +110,7 @@ impl Os {
             costs: spec.costs,
             broken: vec![],
             stop: None,
+            ended_on: 0,
             unreported: 0,
         }
     }
@@ -188,13 +192,16 @@ impl Os {
         let rules = self.rules(harts);
         let software = SoftwareCycles::of(&harts[index]);
         let Core { hart, spin, watch, process, .. } = &mut harts[index];
-        if let Some(watch) = watch {
-            return watch.run(hart, lent, end);
-        }
-        let process = &mut self.processes[*process];
-        let recorder = &mut recorders[process.id.index()];
-        let mut marking = process.marking(index, recorder, spin, software, rules);
-        hart.run_with_bus(&mut marking, lent, end)
+        let halt = if let Some(watch) = watch {
+            watch.run(hart, lent, end)
+        } else {
+            let process = &mut self.processes[*process];
+            let recorder = &mut recorders[process.id.index()];
+            let mut marking = process.marking(index, recorder, spin, software, rules);
+            hart.run_with_bus(&mut marking, lent, end)
+        };
+        // To the node it is as if the hart had come so far.
+        if matches!(halt, Halt::Stop) { Halt::Deadline } else { halt }
     }
 
     /// Which marks halt their harts.
@@ -215,7 +222,7 @@ impl Os {
         recorders: &mut [Recorder],
     ) {
         match halt {
-            Halt::Deadline | Halt::Bus | Halt::Pause => {}
+            Halt::Deadline | Halt::Stop | Halt::Bus | Halt::Pause => {}
             Halt::Idle => harts[index].activity = Activity::Idle,
             Halt::Wait(stall) => {
                 let core = &mut harts[index];
@@ -235,7 +242,8 @@ impl Os {
         recorders: &mut [Recorder],
     ) {
         match halt {
-            Halt::Deadline | Halt::Bus | Halt::Pause | Halt::Idle | Halt::Wait(_) | Halt::Turn => {}
+            Halt::Deadline | Halt::Stop | Halt::Bus | Halt::Pause | Halt::Idle => {}
+            Halt::Wait(_) | Halt::Turn => {}
             Halt::Call if self.kernel.is_some() => self.kernel_call(harts, index, memory),
             Halt::Call => self.call(harts, index, memory),
             Halt::Mark { code, call, value } => self.mark(harts, index, (code, call, value), recorders),
@@ -382,6 +390,7 @@ impl Os {
 
     /// The process on hart `index` has ended at `now`.
     fn end_at(&mut self, harts: &mut Harts, index: usize, now: Time, how: Ended) {
+        self.ended_on = index;
         self.note_end_of(harts[index].process, now, how);
         let own = self.on(harts, index).harts.clone();
         if self.tell_kernel(harts, &own, now) {

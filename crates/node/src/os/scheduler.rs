@@ -42,6 +42,8 @@ pub(crate) enum Timer {
     Over(ProcessId),
     /// The NI is told that nobody is on the hart, once it has all that the process has stored.
     Leave,
+    /// A debugger has written what a loop that repeats itself may look at.
+    LookAgain,
 }
 
 impl From<Timer> for Payload {
@@ -52,6 +54,7 @@ impl From<Timer> for Payload {
             Timer::Close(job) => [2, u64::from(job.0)],
             Timer::Leave => [3, 0],
             Timer::Over(process) => [4, u64::from(process.0)],
+            Timer::LookAgain => [5, 0],
         }
     }
 }
@@ -63,7 +66,8 @@ impl From<Payload> for Timer {
             1 => Timer::Look,
             2 => Timer::Close(JobId(number as u32)),
             3 => Timer::Leave,
-            _ => Timer::Over(ProcessId(number as u32)),
+            4 => Timer::Over(ProcessId(number as u32)),
+            _ => Timer::LookAgain,
         }
     }
 }

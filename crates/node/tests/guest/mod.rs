@@ -1,5 +1,7 @@
 //! One node with a guest program in machine code and a network interface that does what a test tells it.
 
+mod debugger;
+
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
@@ -27,6 +29,7 @@ use chasqui_node::{
 use chasqui_placement::{JobId, NodeId, ProcessId, Rank};
 use chasqui_record::Profile;
 use chasqui_watch::{TraceOutput, WatchPlan};
+pub use debugger::{Debugger, run_debugged};
 
 /// Where the program is.
 pub const TEXT: u64 = 0x1_0000;
