@@ -103,6 +103,8 @@ impl Serves {
 struct Peers {
     /// They may have lines in their caches.
     exist: bool,
+    /// Clean lines that may be written are written back, too.
+    are_told: bool,
     ahead: Ahead,
 }
 
@@ -184,6 +186,12 @@ impl Port {
     /// From now on other harts may have lines in their caches: cache-block operations ask them.
     pub fn join_peers(&mut self) {
         self.peers.exist = true;
+    }
+
+    /// From now on lines that may be written are written back when they leave the caches, though they are clean: who keeps
+    /// account of the caches hears of it so.
+    pub fn give_back_clean(&mut self) {
+        self.peers.are_told = true;
     }
 
     /// The hart's next instruction has asked a device for something, or has its answer here already: what it has taken from
