@@ -17,6 +17,7 @@ mod identity;
 pub(crate) mod limits;
 mod mapping;
 mod names;
+mod numa;
 mod numbers;
 mod poll;
 mod signals;
@@ -166,6 +167,7 @@ impl Process {
         memory: &mut FlatMemory,
         host: &mut dyn Host,
     ) -> Outcome {
+        self.touched_by(hart);
         let mut call = Call { process: self, memory, host, now, hart, args };
         match calls::serve(&mut call, number) {
             Ok(value) => Outcome::Return(value),
