@@ -44,8 +44,8 @@ chasqui_config::choice! {
 chasqui_config::parameters! {
     /// The machine as a whole.
     pub struct FlashUnit {
-        /// Nodes, each with one processor. A process has a thread a processor at most; of several ranks each has an equal
-        /// part of the processors.
+        /// Nodes, each with one processor. A process has a thread a processor at most; of several ranks each has as many
+        /// processors as the others.
         nodes: Count = 16, range 1 ..= 64, source "assumption: the document has 1 to 64";
         /// What carries the protocol out.
         engine: Carrier = "table", source "the simulator of the document has fixed times";
@@ -162,12 +162,6 @@ impl Machine for FlashMachine {
         let memory_bytes = configuration.dram.size.bytes();
         let nodes = unit.nodes as usize;
         debug_assert!(unit.nodes <= NODES_MAX);
-        let ranks = work.placement.processes();
-        if !unit.nodes.is_multiple_of(ranks.into()) {
-            return Err(format!(
-                "flash.nodes: {nodes} processors can't be dealt out evenly to {ranks} ranks; a multiple of {ranks} is allowed"
-            ));
-        }
         let system = Box::new(DirectorySystem::new(&configuration, &directory, nodes));
         // Of all nodes together.
         configuration.node.harts = unit.nodes;
