@@ -2,7 +2,7 @@
  *
  * locks KIND THREADS TIMES     KIND: tas, ticket, cas, lrsc
  *
- * TIMES acquisitions of all threads together; a line "KIND THREADS TOTAL LEAST MOST" at the end: how often the thread had the
+ * TIMES acquisitions of all threads together; between two of its own a thread does something else for a while. A line "KIND THREADS TOTAL LEAST MOST" at the end: how often the thread had the
  * lock that had it least often, and most often. Nobody pauses: every polling loop is executed. */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -74,7 +74,7 @@ static void release(void)
 
 static void *work(void *number)
 {
-    unsigned me = (unsigned)(uintptr_t)number;
+    unsigned me = (unsigned)(uintptr_t)number, random = me;
     atomic_fetch_add(&shared.ready, 1);
     while (shared.ready < threads) {
     }
@@ -86,6 +86,9 @@ static void *work(void *number)
             own[me].had++;
         }
         release();
+        random = random * 1103515245 + 12345;
+        for (unsigned i = random >> 16 & 127; i > 0; i--)
+            __asm__ volatile("");
     }
     return 0;
 }
