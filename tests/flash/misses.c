@@ -74,6 +74,21 @@ static double chase(char *at)
     return (double)(cycles() - start - 1) / LINES;
 }
 
+/* The median of each load by itself: the owner may have lost one line or another. */
+static double median(char *at)
+{
+    uint64_t each[LINES];
+    for (int i = 0; i < LINES; i++) {
+        uint64_t start, end;
+        __asm__ volatile("rdcycle %0\nld %2, 0(%2)\nrdcycle %1" : "=&r"(start), "=&r"(end), "+&r"(at)::"memory");
+        int place = i;
+        for (; place > 0 && each[place - 1] > end - start - 1; place--)
+            each[place] = each[place - 1];
+        each[place] = end - start - 1;
+    }
+    return (double)each[LINES / 2];
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3)
@@ -104,7 +119,7 @@ int main(int argc, char **argv)
             pthread_barrier_wait(&barrier);
             leave(other);
         }
-        found[i] = chase(pages[i]);
+        found[i] = owner < 0 ? chase(pages[i]) : median(pages[i]);
     }
     for (int i = 0; i < nodes; i++)
         printf("node %d %.2f\n", i, found[i]);
