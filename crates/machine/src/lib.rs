@@ -12,7 +12,7 @@ use chasqui_abi::{
     ABI_VERSION, NI_MAGIC, NI_PLACEMENT, NI_REGION_UNCACHED, NI_REGIONS, NiIdentification, NiPlacement,
     NiRegion, interrupts,
 };
-use chasqui_config::{Cycles, Resolved, Schema};
+use chasqui_config::{Count, Cycles, Resolved, Schema};
 use chasqui_engine::{Engine, PartitionId, Time};
 use chasqui_hart::Text;
 use chasqui_linux::{Elf, Input, Mounts, NiDevice, NiMapping, Options, Policy, Process};
@@ -159,6 +159,15 @@ pub trait Machine: Sync {
     fn ranks_per_node(&self, resolved: &Resolved, ranks: i64) -> u32 {
         let _ = (resolved, ranks);
         1
+    }
+    /// The parameter that says how many harts the processes of a node have among them.
+    fn harts_parameter(&self) -> &'static str {
+        "node.harts"
+    }
+    /// How many so many processes of a node have among them.
+    fn harts(&self, resolved: &Resolved, processes: usize) -> usize {
+        let _ = processes;
+        resolved.get::<Count>(self.harts_parameter()) as usize
     }
     /// Messages of `bytes` in each direction between two ranks after which every ring and buffer that such messages use has
     /// been used at least once: a measurement of what they take begins behind them.

@@ -152,6 +152,16 @@ impl Machine for FlashMachine {
         ranks.clamp(1, self.ranks_per_node_max(resolved).into()) as u32
     }
 
+    fn harts_parameter(&self) -> &'static str {
+        "flash.nodes"
+    }
+
+    /// Each process has as many as the others; what does not divide stays idle.
+    fn harts(&self, resolved: &Resolved, processes: usize) -> usize {
+        let nodes = Parts::read(resolved).unit.nodes as usize;
+        if processes > nodes { nodes } else { nodes / processes * processes }
+    }
+
     /// A ring of eight cells (guest/local).
     fn warm_up(&self, _: &Resolved, _: u64) -> u64 {
         8
