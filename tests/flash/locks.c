@@ -30,14 +30,15 @@ static unsigned threads, total;
 static unsigned reserve_and_store(void)
 {
     unsigned old, failed;
-    __asm__ volatile("1: lr.w.aq %0, (%2)\n"
-                     "   bnez %0, 1b\n"
-                     "   li %1, 1\n"
-                     "   sc.w %1, %1, (%2)\n"
-                     "   bnez %1, 1b\n"
-                     : "=&r"(old), "=&r"(failed)
-                     : "r"(&shared.word)
-                     : "memory");
+    __asm__ volatile(
+        "1: lr.w.aq %0, (%2)\n"
+        "   bnez %0, 1b\n"
+        "   li %1, 1\n"
+        "   sc.w %1, %1, (%2)\n"
+        "   bnez %1, 1b\n"
+        : "=&r"(old), "=&r"(failed)
+        : "r"(&shared.word)
+        : "memory");
     return old;
 }
 
@@ -45,22 +46,18 @@ static void acquire(void)
 {
     switch (kind) {
     case 'a': /* tas */
-        while (atomic_exchange_explicit(&shared.word, 1, memory_order_acquire)) {
-        }
+        while (atomic_exchange_explicit(&shared.word, 1, memory_order_acquire)) {}
         return;
     case 'i': { /* ticket */
         unsigned mine = atomic_fetch_add(&shared.next, 1);
-        while (atomic_load_explicit(&shared.serving, memory_order_acquire) != mine) {
-        }
+        while (atomic_load_explicit(&shared.serving, memory_order_acquire) != mine) {}
         return;
     }
     case 's': { /* cas */
-        for (unsigned free = 0; !atomic_compare_exchange_strong(&shared.word, &free, 1); free = 0) {
-        }
+        for (unsigned free = 0; !atomic_compare_exchange_strong(&shared.word, &free, 1); free = 0) {}
         return;
     }
-    default:
-        reserve_and_store();
+    default: reserve_and_store();
     }
 }
 
@@ -76,8 +73,7 @@ static void *work(void *number)
 {
     unsigned me = (unsigned)(uintptr_t)number, random = me;
     atomic_fetch_add(&shared.ready, 1);
-    while (shared.ready < threads) {
-    }
+    while (shared.ready < threads) {}
     for (int goes_on = 1; goes_on;) {
         acquire();
         goes_on = shared.plain < total;

@@ -70,7 +70,8 @@ static double chase(char *at)
 {
     uint64_t start = cycles();
 #define STEP "ld %0, 0(%0)\n"
-    __asm__ volatile(STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP : "+r"(at)::"memory");
+    __asm__ volatile(STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP
+                     : "+r"(at)::"memory");
     return (double)(cycles() - start - 1) / LINES;
 }
 

@@ -9,7 +9,9 @@ use crate::rig::{Copy, LINE, World, protocol};
 /// once: with what it had been promised before, or with a turn that came earlier.
 #[test]
 fn between_a_refusal_and_its_turn_each_other_node_is_served_once() {
-    for (nodes, buffer, keeps) in [(2, 1, 0), (3, 1, 0), (4, 16, 70_000), (8, 2, 0), (16, 16, 20_000), (64, 1, 0)] {
+    for (nodes, buffer, keeps) in
+        [(2, 1, 0), (3, 1, 0), (4, 16, 70_000), (8, 2, 0), (16, 16, 20_000), (64, 1, 0)]
+    {
         let (mut world, mut protocol) = (World::new(nodes), protocol(nodes, buffer));
         world.keeps = Time(keeps);
         let line = (nodes as u64 / 2) * LINE;
@@ -55,9 +57,10 @@ fn a_writer_among_readers_has_its_turn() {
     while stores < 200 {
         for node in 0..nodes {
             let want = if node == 5 { Want::Store } else { Want::Load };
-            let is_hit = world.processors[node].cache.get(&line).is_some_and(|&copy| {
-                want == Want::Load || copy == Copy::Owned
-            });
+            let is_hit = world.processors[node]
+                .cache
+                .get(&line)
+                .is_some_and(|&copy| want == Want::Load || copy == Copy::Owned);
             if world.processors[node].waits.is_none() && !is_hit {
                 world.access(&mut protocol, node, line, want);
             }

@@ -6,7 +6,13 @@ use chasqui_engine::Time;
 use crate::rig::{LINE, World, parameters, protocol};
 
 /// How long an access takes when nothing else happens.
-fn time(world: &mut World, protocol: &mut chasqui_directory::Protocol, node: usize, line: u64, want: Want) -> Time {
+fn time(
+    world: &mut World,
+    protocol: &mut chasqui_directory::Protocol,
+    node: usize,
+    line: u64,
+    want: Want,
+) -> Time {
     while world.step(protocol) {}
     // The line is not kept any longer.
     world.now = world.now + Time(1_000_000);

@@ -158,7 +158,10 @@ impl World {
                     Some(Copy::Leaving) | None => true,
                 };
                 if !is_right {
-                    return Err(format!("line {line:#x}: {:?} at {node}, in {state:?}", processor.cache.get(&line)));
+                    return Err(format!(
+                        "line {line:#x}: {:?} at {node}, in {state:?}",
+                        processor.cache.get(&line)
+                    ));
                 }
             }
         }
@@ -167,7 +170,8 @@ impl World {
 
     /// What must hold when nothing is under way.
     pub fn check_rest(&self, protocol: &Protocol, lines: &[u64]) -> Result<(), String> {
-        if !protocol.is_quiet() || self.processors.iter().any(|p| p.waits.is_some() || !p.leaving.is_empty()) {
+        if !protocol.is_quiet() || self.processors.iter().any(|p| p.waits.is_some() || !p.leaving.is_empty())
+        {
             return Err(format!("something waits for ever: {:?}", self.processors));
         }
         for &line in lines {

@@ -213,8 +213,8 @@ impl Process {
         let full = || StartError::Memory { program: elf.name().to_string(), limit_bytes };
         let fault = |_: Fault| full();
         let banks = options.banks();
-        let mut space = AddressSpace::new(memory, &banks, options.stack_bytes, elf.executable_stack())
-            .map_err(fault)?;
+        let mut space =
+            AddressSpace::new(memory, &banks, options.stack_bytes, elf.executable_stack()).map_err(fault)?;
         space.touched_by(options.hart_nodes.first().copied().unwrap_or(0), options.policy);
         for segment in elf.segments() {
             map_segment(&mut space, memory, &elf, segment).map_err(|_| full())?;

@@ -23,7 +23,14 @@ const STACK_DISABLED: u64 = 2;
 
 impl Thread {
     fn new(id: i64, blocked: u64) -> Thread {
-        Thread { id, clear_id: 0, robust_list: 0, blocked, signal_stack: [0, STACK_DISABLED, 0], policy: Policy::Default }
+        Thread {
+            id,
+            clear_id: 0,
+            robust_list: 0,
+            blocked,
+            signal_stack: [0, STACK_DISABLED, 0],
+            policy: Policy::Default,
+        }
     }
 }
 

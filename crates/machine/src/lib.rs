@@ -556,7 +556,9 @@ fn build(
         loaded.collect::<Result<Vec<_>, String>>()?.into_iter().unzip();
     let kernel = c.software.kernel.then(|| kernel(&plan, work, &mut memory, for_kernel)).transpose()?;
     let nodes = match domain {
-        Some(domain) => Domain::new(memory, domain.members(plan.number), domain.memory_bytes).with_in_turn(shared),
+        Some(domain) => {
+            Domain::new(memory, domain.members(plan.number), domain.memory_bytes).with_in_turn(shared)
+        }
         None => {
             let harts = vec![PortKind::Caches; c.harts()];
             Domain::of_one_node(memory, Member { number: plan.number, harts, devices: DEVICES })

@@ -415,7 +415,8 @@ mod tests {
         for (job, expected) in
             [(None, "chasqui: rank 2: no\n"), (Some(JobId(1)), "chasqui: job 1: rank 2: no\n")]
         {
-            let output = JobOutput { streams: streams.clone(), job, first: 0, first_rank: 0, harts: "node.harts" };
+            let output =
+                JobOutput { streams: streams.clone(), job, first: 0, first_rank: 0, harts: "node.harts" };
             output.say(Rank(2), Time(5), "no", None);
             let said = streams.pending.lock().expect("no writer panics").pop().expect("it was said");
             assert_eq!(String::from_utf8_lossy(&said.bytes), expected);

@@ -201,7 +201,13 @@ impl Plan {
         for (number, (programs, simulated)) in (0..).zip(self.programs.iter().zip(self.simulated())) {
             let number = (self.programs.len() > 1).then_some(JobId(number));
             let (streams, first_rank) = (streams.clone(), simulated.start);
-            let output = Arc::new(JobOutput { streams, job: number, first, first_rank, harts: self.machine.harts_parameter() });
+            let output = Arc::new(JobOutput {
+                streams,
+                job: number,
+                first,
+                first_rank,
+                harts: self.machine.harts_parameter(),
+            });
             first += programs.ranks();
             let reads = if jobs.is_empty() { request.stdin } else { StandardInput::None };
             let input = Arc::new(RankInput::new(reads, output.clone()));
@@ -299,8 +305,8 @@ fn check_harts(request: &Request, machine: &dyn Machine, resolved: &Resolved) ->
     ];
     let Some((option, _)) = watched.iter().find(|(_, asked)| *asked) else { return Ok(()) };
     let several = if harts == 1 { "hart" } else { "harts" };
-    let own =
-        own_harts(machine, resolved, processes).map_or(String::new(), |set| format!("; {set} gives each its own"));
+    let own = own_harts(machine, resolved, processes)
+        .map_or(String::new(), |set| format!("; {set} gives each its own"));
     Err(InputError(format!(
         "{option} needs a hart for each process: {processes} processes share {harts} {several}{own}"
     )))

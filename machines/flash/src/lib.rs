@@ -12,9 +12,7 @@ use chasqui_config::{Bytes, Count, Resolved, Schema};
 use chasqui_directory::{DirectoryParameters, DirectorySystem};
 use chasqui_engine::{Engine, Lookahead, Time};
 use chasqui_linux::Policy;
-use chasqui_machine::{
-    Built, DomainPlan, Machine, NodePlan, Workload, build_domain_on, shared_bytes,
-};
+use chasqui_machine::{Built, DomainPlan, Machine, NodePlan, Workload, build_domain_on, shared_bytes};
 use chasqui_node::NodeConfiguration;
 use chasqui_placement::NodeId;
 
@@ -100,7 +98,8 @@ impl Parts {
             found.push("node.software.kernel: flash has no kernel image; false is allowed".into());
         }
         if node.core.handler_contexts > 0 {
-            found.push("node.core.handler_contexts: flash has no device that interrupts; 0 is allowed".into());
+            found
+                .push("node.core.handler_contexts: flash has no device that interrupts; 0 is allowed".into());
         }
         if !self.memory_bytes().is_multiple_of(Self::PAGE) {
             found.push(format!("node.dram.size: {} is not a multiple of 4 KiB", node.dram.size));
@@ -133,7 +132,10 @@ impl Machine for FlashMachine {
         found.extend(parts.refusals());
         found.extend(parts.directory.mistakes("flash", parts.unit.nodes));
         if shared_bytes(resolved, 2) == 0 {
-            found.push("mpi.local.channel: ranks exchange messages by memory that they share; memory is allowed".into());
+            found.push(
+                "mpi.local.channel: ranks exchange messages by memory that they share; memory is allowed"
+                    .into(),
+            );
         }
         found
     }

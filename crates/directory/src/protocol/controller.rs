@@ -127,7 +127,13 @@ impl Protocol {
     }
 
     /// The controller of `node` is taken from `now` until `step`, at `until`.
-    pub(super) fn occupy<H: Host>(&mut self, host: &mut H, node: usize, step: Step, (now, until): (Time, Time)) {
+    pub(super) fn occupy<H: Host>(
+        &mut self,
+        host: &mut H,
+        node: usize,
+        step: Step,
+        (now, until): (Time, Time),
+    ) {
         self.controllers[node].taken += 1;
         self.statistics[node].controller_busy_ps += (until - now).0;
         host.schedule(until, step);

@@ -8,12 +8,10 @@
 //! each other node is served once at most for what it waits for. Write-backs have no turns: they are never refused but while
 //! the line is being fetched from who writes it back.
 
-use chasqui_coherence::{
-    DIRECTORY, DirectoryState, Kind, Message, Network, Node, Wanted, directory_rule,
-};
+use chasqui_coherence::{DIRECTORY, DirectoryState, Kind, Message, Network, Node, Wanted, directory_rule};
 use chasqui_engine::Time;
 
-use super::{Host, HomeLine, Protocol, Step, Travelling};
+use super::{HomeLine, Host, Protocol, Step, Travelling};
 
 impl HomeLine {
     /// `node` waits for its turn: behind those that do, or, if it `was_taken`, before them.
@@ -70,7 +68,8 @@ impl Protocol {
         if is_asked && home.refuses(message.from) {
             self.statistics[node].memory_reads_in_vain += u64::from(was_read);
             self.statistics[node].memory_reads += u64::from(was_read);
-            let refusal = Message { kind: Kind::Refused, from: message.to, to: message.from, requester: message.from };
+            let refusal =
+                Message { kind: Kind::Refused, from: message.to, to: message.from, requester: message.from };
             self.reply(host, line, refusal, now);
             return self.serve(host, node, now);
         }

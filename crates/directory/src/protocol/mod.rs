@@ -297,7 +297,8 @@ impl Protocol {
             }
         };
         let state = copies.state(line);
-        let rule = cache_rule(CACHE, state, event).unwrap_or_else(|| panic!("no rule for {event:?} in {state:?}"));
+        let rule =
+            cache_rule(CACHE, state, event).unwrap_or_else(|| panic!("no rule for {event:?} in {state:?}"));
         copies.begin(line, rule.next, ticket);
         let home = host.home(line);
         self.statistics[node].count_request(ticket.want, home == node);

@@ -54,13 +54,12 @@ impl Policy {
 
     /// How page `page`, a number, is taken by who is at node `here`.
     pub fn choose(self, page: u64, here: usize) -> Choice {
-        let nearest = |nodes: u64| if nodes >> here & 1 != 0 { here } else { nodes.trailing_zeros() as usize };
+        let nearest =
+            |nodes: u64| if nodes >> here & 1 != 0 { here } else { nodes.trailing_zeros() as usize };
         match self {
             Policy::Default | Policy::Local => Choice::anywhere(here),
             Policy::Preferred(nodes) => Choice::anywhere(nodes.trailing_zeros() as usize),
-            Policy::PreferredMany(nodes) => {
-                Choice { first: nearest(nodes), allowed: nodes, may_leave: true }
-            }
+            Policy::PreferredMany(nodes) => Choice { first: nearest(nodes), allowed: nodes, may_leave: true },
             Policy::Bind(nodes) => Choice { first: nearest(nodes), allowed: nodes, may_leave: false },
             Policy::Interleave(nodes) => {
                 let turn = page % u64::from(nodes.count_ones().max(1));
