@@ -61,7 +61,7 @@ impl DirectorySystem {
             }
             Request::Own { line, .. } => Some((line, Want::Store)),
             Request::WriteBack { line, .. } => {
-                debug_assert_eq!(u64::from(parts.port(index).bus_line_bytes(true)) - 1 & line, 0);
+                debug_assert!(line.is_multiple_of(parts.port(index).bus_line_bytes(true).into()));
                 Some((line, Want::WriteBack))
             }
             Request::Block { .. }

@@ -148,6 +148,23 @@ impl Protocol {
         start + self.times.memory
     }
 
+    /// The latest read of the memory of `node`, which is over at `data_at`, is of no use: if the memory has not begun with it, it is
+    /// not made. (Else reads for requests that are refused would keep the memory from those that are served, for ever.)
+    pub(super) fn read_in_vain(&mut self, node: usize, data_at: Time, now: Time) {
+        let start = data_at - self.times.memory;
+        let statistics = &mut self.statistics[node];
+        if start >= now {
+            let free_at = &mut self.controllers[node].memory_free_at;
+            debug_assert_eq!(*free_at, data_at, "the latest");
+            *free_at = start;
+            // It has waited since the look-up began.
+            statistics.memory_waits_ps -= (start + self.times.lookup - now).0;
+        } else {
+            statistics.memory_reads += 1;
+            statistics.memory_reads_in_vain += 1;
+        }
+    }
+
     /// A message of the own processor's is made: it takes time if it is for another node.
     fn make<H: Host>(&mut self, host: &mut H, id: u32, now: Time) {
         let travelling = self.messages.get(id);

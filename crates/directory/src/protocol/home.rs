@@ -16,31 +16,24 @@ use super::{HomeLine, Host, Protocol, Step, Travelling};
 impl HomeLine {
     /// `node` waits for its turn: behind those that do, or, if it `was_taken`, before them.
     fn note(&mut self, node: Node, was_taken: bool) {
-        let turns = self.turns.get_or_insert_default();
-        if turns.contains(&node) {
+        if self.turns.contains(&node) {
             return;
         }
         if was_taken {
-            turns.push_front(node);
+            self.turns.push_front(node);
         } else {
-            turns.push_back(node);
+            self.turns.push_back(node);
         }
     }
 
     /// Whether a request of `node` is to be refused. If not, and it waited for its turn, it does no longer.
     fn refuses(&mut self, node: Node) -> bool {
         let is_busy = matches!(self.entry.state, DirectoryState::Invalidating | DirectoryState::Forwarding);
-        let first = self.turns.as_ref().and_then(|turns| turns.front().copied());
-        if is_busy || first.is_some_and(|first| first != node) {
+        if is_busy || self.turns.front().is_some_and(|&first| first != node) {
             self.note(node, false);
             return true;
         }
-        if let Some(turns) = self.turns.as_mut() {
-            turns.pop_front();
-            if turns.is_empty() {
-                self.turns = None;
-            }
-        }
+        self.turns.pop_front();
         false
     }
 }
@@ -66,8 +59,9 @@ impl Protocol {
         let is_asked = message.kind.network() == Network::Request && message.kind != Kind::WriteBack;
         let was_read = data_at > Time::ZERO;
         if is_asked && home.refuses(message.from) {
-            self.statistics[node].memory_reads_in_vain += u64::from(was_read);
-            self.statistics[node].memory_reads += u64::from(was_read);
+            if was_read {
+                self.read_in_vain(node, data_at, now);
+            }
             let refusal =
                 Message { kind: Kind::Refused, from: message.to, to: message.from, requester: message.from };
             self.reply(host, line, refusal, now);
@@ -88,9 +82,11 @@ impl Protocol {
             // What was read for who waits.
             data_at = home.data_at;
         }
+        if was_read && !needs_data {
+            self.read_in_vain(node, data_at, now);
+        }
         let statistics = &mut self.statistics[node];
-        statistics.memory_reads += u64::from(is_asked && was_read);
-        statistics.memory_reads_in_vain += u64::from(is_asked && was_read && !needs_data);
+        statistics.memory_reads += u64::from(was_read && needs_data);
         statistics.memory_writes += u64::from(writes);
         if writes {
             self.memory(node, now);

@@ -186,7 +186,7 @@ impl Messages {
 struct HomeLine {
     entry: Entry,
     /// Who was refused and has not been served yet, in their order.
-    turns: Option<Box<VecDeque<Node>>>,
+    turns: VecDeque<Node>,
     /// The line has been read for who waits by then.
     data_at: Time,
 }
@@ -243,7 +243,7 @@ impl Protocol {
 
     /// Who was refused the line and waits for its turn, in their order.
     pub fn turns(&self, line: u64) -> Vec<usize> {
-        let turns = self.lines.get(&line).and_then(|home| home.turns.as_deref());
+        let turns = self.lines.get(&line).map(|home| &home.turns);
         turns.into_iter().flatten().map(|node| usize::from(node.0)).collect()
     }
 
