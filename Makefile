@@ -126,7 +126,7 @@ $(STAMPS)/install: $(PACKAGE_SOURCES) $(STAMPS)/lock $(STAMPS)/compiler
 
 $(STAMPS)/dev: $(STAMPS)/install $(STAMPS)/toolchain $(STAMPS)/auditwheel
 	@# pytest-xdist 3.8 keeps tests of one fixture together by what pytest 9.2 no longer has.
-	$(BIN)/python -m pip install -q 'clang-format==23.1.*' 'clang-tidy==23.1.*' 'cmake>=3.20' 'dpkt>=1.9' 'duckdb>=1' 'furo>=2024.8' 'ipykernel>=6' 'mypy>=1.10' 'myst-parser>=4' 'nbclient>=0.10' 'nbformat>=5.10' 'otf2>=3.1,<4' 'perfetto>=0.59,<1' 'pillow>=10' 'playwright>=1.50' 'pytest>=8,<9.2' 'pytest-xdist>=3.8,<4' 'ruff>=0.6' 'sphinx>=8.1'
+	$(BIN)/python -m pip install -q 'clang-format==23.1.*' 'clang-tidy==23.1.*' 'cmake>=3.20' 'dpkt>=1.9' 'duckdb>=1' 'furo>=2024.8' 'ipykernel>=6' 'mypy>=1.10' 'myst-parser>=4' 'nbclient>=0.10' 'nbformat>=5.10' 'otf2>=3.1,<4' 'perfetto>=0.59,<1' 'pillow>=10' 'playwright>=1.50' 'pydumpi>=0.1.3,<1' 'pytest>=8,<9.2' 'pytest-xdist>=3.8,<4' 'ruff>=0.6' 'sphinx>=8.1'
 	@touch $@
 
 install: $(STAMPS)/install $(STAMPS)/toolchain

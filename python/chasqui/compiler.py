@@ -478,8 +478,9 @@ def _link(result: Plan, environment: dict[str, str]) -> int:
     return status
 
 
-def compiled(source: Path, flags: Sequence[str]) -> Path:
-    """A C program of ours, compiled by zig when first needed. Headers beside it are its own.
+def compiled(source: Path, flags: Sequence[str], more: Sequence[Path] = ()) -> Path:
+    """A C program of ours, compiled by zig when first needed, of one file or `more`. Headers beside
+    it are its own.
 
     Its file has the source's name alone: a guest finds the name on its stack, and its length must
     not change with the sources.
@@ -487,13 +488,13 @@ def compiled(source: Path, flags: Sequence[str]) -> Path:
     import hashlib
 
     digest = hashlib.sha256(repr(flags).encode())
-    for path in [source, *sorted(source.parent.glob("*.h"))]:
+    for path in [source, *more, *sorted(source.parent.glob("*.h"))]:
         digest.update(path.read_bytes())
     target = toolchain.libmpi_directory() / "programs" / digest.hexdigest()[:12] / source.stem
     if not target.is_file():
         target.parent.mkdir(parents=True, exist_ok=True)
         building = target.with_name(f"{target.name}.{os.getpid()}")
-        result = plan("cc", [*flags, str(source), "-o", str(building)])
+        result = plan("cc", [*flags, *map(str, [source, *more]), "-o", str(building)])
         result.toolchain = "zig"
         if run(result) != 0:
             raise InputError(f"{source} could not be compiled: the compiler's messages are above")

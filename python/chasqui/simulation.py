@@ -103,6 +103,7 @@ class Job:
     ranks_per_node: int | None = None  # None: as the machine has it, which is 1 but on cell
     map_by: str = "slot"  # how ranks come to nodes: slot or node
     sandbox: Sandbox = SANDBOX
+    played: Mapping[str, str] | None = None  # the trace that it carries out: for the summary
     is_command: bool = True  # a command's: it ends when nothing reads what that prints any more
 
 
@@ -186,6 +187,17 @@ def numbered(stem: str) -> Iterator[Path]:
         ) from None
     with gone_if_empty(directory / "runs", directory, *([RUNS] if made_runs else [])):
         yield directory
+
+
+@contextlib.contextmanager
+def placed(job: Job, name: str, directory: str | None) -> Iterator[Path]:
+    """Where a run of something of this name goes: the directory that was asked for, or a numbered
+    one below runs/."""
+    if directory is not None:
+        yield Path(directory)
+        return
+    with numbered(f"{name}-{short_name(job.machine)[:NAME_MAX]}") as found:
+        yield found
 
 
 def provide_empty(directory: Path) -> None:
@@ -391,6 +403,7 @@ def inputs(job: Job) -> dict[str, Any]:
         "stdin": job.stdin,
         "env": dict(job.environment),
         "only_rank": _only(job.only),
+        "trace": dict(job.played) if job.played else None,
         "sandbox": sandbox,
         "options": {
             "seed": job.seed,

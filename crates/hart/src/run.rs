@@ -467,31 +467,34 @@ impl Hart {
         self.execution.executor != Executor::Reference && is_between && !traps && self.port.may_run_ahead()
     }
 
-    /// What is executed from here on may be taken back.
-    pub fn begin_ahead(&mut self) -> Before {
+    /// What is executed from here on may be taken back. `old`: to be used for what is kept.
+    pub fn begin_ahead(&mut self, old: Option<Box<Before>>) -> Box<Before> {
         self.blocks.begin();
         // A block that begins here fetches the line that it begins in: what the hart uses is known. If it can't be decoded
         // now, the hart comes no further.
         self.blocks.resume = None;
         self.block();
         self.port.begin_ahead();
-        Before {
-            state: self.state.clone(),
-            cycle: self.cycle,
-            statistics: self.statistics,
-            predictor: self.predictor.clone(),
-            fetched: self.fetched,
-            started: self.course.started,
+        let (cycle, statistics, fetched, started) =
+            (self.cycle, self.statistics, self.fetched, self.course.started);
+        if let Some(mut before) = old {
+            before.state.clone_from(&self.state);
+            before.predictor.clone_from(&self.predictor);
+            (before.cycle, before.statistics) = (cycle, statistics);
+            (before.fetched, before.started) = (fetched, started);
+            return before;
         }
+        let (state, predictor) = (self.state.clone(), self.predictor.clone());
+        Box::new(Before { state, cycle, statistics, predictor, fetched, started })
     }
 
     /// Executes instructions that start before cycle `end` and depend on nothing but the hart. True: it came so far. Else
     /// the next one is for its turn.
     pub fn run_ahead(&mut self, end: u64) -> bool {
         // Others may have yet to store what would be decoded.
-        self.course.reads = CodeReads::Nothing;
+        let reads = std::mem::replace(&mut self.course.reads, CodeReads::Nothing);
         let came = self.execute_ahead(end);
-        self.course.reads = CodeReads::All;
+        self.course.reads = reads;
         came
     }
 
@@ -499,8 +502,9 @@ impl Hart {
     pub fn run_again(&mut self, before: &Before, end: u64) {
         self.take_back(before);
         // What it had executed was read then.
-        self.course.reads = CodeReads::All;
+        let reads = std::mem::replace(&mut self.course.reads, CodeReads::All);
         let came = self.execute_ahead(end);
+        self.course.reads = reads;
         assert!(came, "what was executed ahead is not executed again");
     }
 
@@ -515,7 +519,7 @@ impl Hart {
     }
 
     fn repeat_ahead(&mut self, end: u64) -> bool {
-        while self.cycle < end {
+        while self.cycle < end && self.port.pass_events(self.cycle) {
             let next = self.resume().or_else(|| Some((self.block()?, 0)));
             let Some((block, index)) = next else { break };
             match self.run_blocks::<true>(block, index, &mut HaltAtMarks, end, end) {
@@ -524,7 +528,12 @@ impl Hart {
                 Exit::Rare | Exit::Halt(_) => break,
             }
         }
-        self.cycle >= end
+        if self.cycle < end {
+            return false;
+        }
+        // What is due while the last instruction takes its time is before `end`, too.
+        self.port.pass_events(end - 1);
+        true
     }
 
     /// The hart is as it was.

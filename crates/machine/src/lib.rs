@@ -25,7 +25,7 @@ use chasqui_node::{
 };
 use chasqui_placement::{MapBy, NodeId, Occupant, Placement, ProcessId, Rank};
 use chasqui_random::Random;
-use chasqui_record::Keep;
+use chasqui_record::{Keep, TraceInput};
 use chasqui_watch::WatchPlan;
 
 use replay::Replay;
@@ -83,6 +83,8 @@ pub struct Job {
     pub watch: WatchPlan,
     /// What is kept of its messages.
     pub keep: Keep,
+    /// What its programs carry out, for its summary.
+    pub trace: Option<TraceInput>,
     /// What drives its only rank that is simulated; none: all are.
     pub replay: Option<Replay>,
     /// Where its output goes.

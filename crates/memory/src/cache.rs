@@ -119,6 +119,15 @@ pub(crate) struct Recency {
     pub tick: u64,
 }
 
+/// A way, as it was at some moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kept {
+    pub index: usize,
+    tag: u64,
+    stamp: u64,
+    way: Way,
+}
+
 impl Cache {
     /// An empty cache.
     ///
@@ -228,6 +237,19 @@ impl Cache {
             // An empty way is the first to be taken.
             *stamp = if tag == NO_LINE { 0 } else { before };
         }
+    }
+
+    /// Way `index` as it is, with its line, if it has one.
+    #[inline]
+    pub(crate) fn keep(&self, index: usize) -> Kept {
+        Kept { index, tag: self.tags[index], stamp: self.stamps[index], way: self.ways[index] }
+    }
+
+    /// A way is as it was, but for its entry in the fast table: it has none.
+    pub(crate) fn restore(&mut self, Kept { index, tag, stamp, way }: Kept) {
+        self.tags[index] = tag;
+        self.stamps[index] = stamp;
+        self.ways[index] = Way { fast: FastIndex::NONE, ..way };
     }
 
     /// A line from `first` on, below `end`, was used since then.

@@ -294,14 +294,22 @@ impl NodePartition {
                 self.system.take_events(&mut self.parts, index);
             }
             let event = self.parts.events.next_time();
-            let soft = event.min(limit);
+            // A hart that has caught up with an event may have an instruction to come before it.
+            let end = if SEVERAL { self.parts.harts.end_before(index, event) } else { event };
+            let soft = end.min(limit);
             if ready >= soft && own {
                 self.system.return_events(&mut self.parts, index);
             }
             if ready < soft {
+                if SEVERAL && self.parts.harts.take_given(index) {
+                    self.collect(index, out);
+                    continue;
+                }
                 let before = self.parts.harts[index].hart.statistics.instructions;
                 if SEVERAL {
-                    if !self.parts.harts.run_ahead(next, soft) {
+                    let is_alone = self.parts.harts.is_alone(next, soft);
+                    let ahead = if is_alone { Time::ZERO } else { self.ahead_limit(index, limit) };
+                    if !self.parts.harts.run_ahead(next, ahead) {
                         self.run_among_others(next, soft, out);
                     }
                 } else {
@@ -334,6 +342,22 @@ impl NodePartition {
             let event = self.parts.events.take(urgency, limit);
             self.dispatch(event, target, out);
         }
+    }
+
+    /// Hart `index` may run ahead as far as this: past other harts' transactions, but not past what happens to its own, or what
+    /// devices or the scheduler do, nor past the engine's `limit`.
+    fn ahead_limit(&self, index: usize, limit: Time) -> Time {
+        let NodePartition { system, parts, .. } = self;
+        let events = &parts.events;
+        let mut end = limit.min(events.prompt().next_time());
+        if parts.harts[index].hart.port.uses_bus() {
+            end = end.min(system.undisturbed(parts, index));
+        }
+        let is_others = |event: &&Event| {
+            matches!(Target::from(event.target), Target::MemorySystem | Target::Request)
+        };
+        let own = events.slow().iter().filter(|event| !is_others(event));
+        own.map(|event| event.time).fold(end, Time::min)
     }
 
     /// Runs hart `index`, which is ready first, until `soft` or until another hart may be next.

@@ -5,7 +5,7 @@ use crate::guest::{
     A0, Action, DATA_REGISTER, ENTER, LEAVE, NI_REGISTER, Program, TestNi, ZERO, frequency, run_in_rounds,
     runs_ahead,
 };
-use crate::harts::{LINE, NUMBER, end, go, harts, meet};
+use crate::harts::{LINE, NUMBER, crowd, end, go, harts, meet};
 use chasqui_config::Bytes;
 use chasqui_engine::Time;
 use chasqui_hart::csr::CYCLE;
@@ -42,12 +42,13 @@ fn sharing(count: usize, random: &mut Random) -> Program {
     p.add(scaled, ZERO, stride);
     p.push(Insn { op: Op::Mul, rd: scaled, rs1: NUMBER, rs2: scaled, ..decode(0x13) });
     p.push(Insn { op: Op::Add, rd: mine, rs1: DATA_REGISTER, rs2: scaled, ..decode(0x13) });
-    let waits = random.once_in(2);
+    let (waits, far) = (random.once_in(2), random.once_in(2));
     for round in 1..=6 {
         p.add(left, ZERO, 1 + random.below(300) as i64);
         let again = p.here();
         for _ in 0..1 + random.below(4) {
-            let place = 0x200 + 8 * random.below(2) as i64 * i64::from(stride > 8);
+            let near = 0x200 + 8 * random.below(2) as i64 * i64::from(stride > 8);
+            let place = if far { random.pick(&[near, near + 0x200, near + 0x280]) } else { near };
             match random.below(3) {
                 0 => p.load(value, mine, place),
                 1 => p.store(left, mine, place),
@@ -121,6 +122,9 @@ fn running_ahead_changes_nothing() {
         let lines = random.pick(&[(64, 64), (32, 32), (128, 32), (32, 64), (128, 64)]);
         (c.l1d.line, c.l1i.line) = (Bytes::from_bytes(lines.0), Bytes::from_bytes(lines.1));
         c.l2.line = Bytes::from_bytes(128);
+        if random.once_in(2) {
+            crowd(&mut c, &mut random);
+        }
         let program = sharing(count, &mut random);
         let mut schedule = vec![];
         for _ in 0..random.below(8) {

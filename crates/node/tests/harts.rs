@@ -22,6 +22,14 @@ pub fn harts(count: usize) -> NodeConfiguration {
     c
 }
 
+/// What the harts use does not fit: lines come from the L2 and go there, some go to memory. (The L2 has both code and data of a
+/// loop: with one way they could take each other's place for ever.)
+pub fn crowd(c: &mut NodeConfiguration, random: &mut Random) {
+    (c.l1d.size, c.l1d.ways) = (Bytes::from_bytes(random.pick(&[256, 512])), random.pick(&[1, 2]));
+    (c.l2.size, c.l2.ways) = (Bytes::from_bytes(random.pick(&[1024, 4096])), 4);
+    c.write_buffer.entries = random.pick(&[1, 2, 6]);
+}
+
 pub fn go(c: &NodeConfiguration, p: &Program) -> Outcome {
     run(c, p, TestNi::new(vec![])).0
 }
@@ -292,6 +300,9 @@ fn what_saves_or_costs_host_time_changes_nothing() {
         let clocks = random.pick(&[("1 GHz", "500 MHz"), ("133 MHz", "40 MHz"), ("3 GHz", "400 MHz")]);
         (c.core.clock, c.bus.clock) = (frequency(clocks.0), frequency(clocks.1));
         (c.bus.pipelined, c.l2.present) = (random.once_in(2), random.once_in(2));
+        if random.once_in(3) {
+            crowd(&mut c, &mut random);
+        }
         let program = phases(count, random.once_in(2), &mut random);
         let mut schedule = vec![];
         for _ in 0..random.below(12) {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What went into a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -15,6 +15,9 @@ pub struct Inputs {
     /// What rank 0 has read of its standard input, if anything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stdin: Option<InputRead>,
+    /// The trace that the programs carry out, if they were asked for one (`chasqui play`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceInput>,
     /// SHA-256 of the recording, of which only one rank was simulated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recording_sha256: Option<String>,
@@ -72,6 +75,25 @@ pub struct InputRead {
     pub bytes: u64,
     /// SHA-256 of it.
     pub sha256: String,
+}
+
+/// A trace that was carried out as a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceInput {
+    /// `goal`, `smpi-ti` or `dumpi`.
+    pub format: String,
+    /// Base name of its file.
+    pub name: String,
+    /// SHA-256 of its files, one behind the other.
+    pub sha256: String,
+    /// By how many times its computation takes as long as it says.
+    pub scale: String,
+    /// Operations a second, where its computation counts these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flops_per_s: Option<String>,
+    /// SHA-256 of the actions that were made of it, which the programs read.
+    pub actions_sha256: String,
 }
 
 /// Software of the machine's own.

@@ -34,7 +34,7 @@ mod waits;
 mod whole_file;
 
 pub use differences::{Distribution, MechanismUse};
-pub use inputs::{ImageInput, InputRead, Inputs, JobInput, ProgramInput};
+pub use inputs::{ImageInput, InputRead, Inputs, JobInput, ProgramInput, TraceInput};
 pub use kept::{Keep, Kept, SentMessage};
 pub use messages::{Message, Messages};
 pub use profile::{CAUSES, Cause, Profile, Profiled, Spent, write_folded, write_profile, write_speedscope};

@@ -22,6 +22,7 @@ fn main() {
         others: vec![],
         env: Default::default(),
         echo: true,
+        trace: None,
         record: None,
         only_rank: None,
         sandbox: Default::default(),

@@ -172,6 +172,7 @@ fn execute(test: &Test, elf: &Arc<Elf>, reference: bool) -> Result<Outcome, Inpu
         fast_forward: false,
         watch: WatchPlan::default(),
         keep: Keep::Nothing,
+        trace: None,
         replay: None,
         output: counter.clone(),
     };

@@ -120,6 +120,7 @@ fn work(resolved: &Resolved) -> Workload {
         fast_forward: false,
         watch: WatchPlan::default(),
         keep: Keep::Nothing,
+        trace: None,
         replay: None,
         output: Arc::new(Unheard),
     };

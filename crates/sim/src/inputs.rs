@@ -27,6 +27,7 @@ pub(crate) fn inputs(id: JobId, jobs: &[Job]) -> Inputs {
         programs: programs(job),
         environment: environment(job),
         stdin: job.input.taken().map(|(bytes, sha256)| InputRead { bytes, sha256 }),
+        trace: job.trace.clone(),
         recording_sha256: job.replay.as_ref().map(|replay| replay.sha256.clone()),
         beside: beside.collect(),
         images: images(job),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use chasqui_placement::MapBy;
+use chasqui_record::TraceInput;
 use serde::Deserialize;
 
 /// Signals for which a run stops, by their numbers: as all architectures of Linux have them.
@@ -55,6 +56,9 @@ pub struct Request {
     /// Copy the processes' output to the terminal.
     #[serde(default)]
     pub echo: bool,
+    /// The trace that the programs carry out: noted in the summary.
+    #[serde(default)]
+    pub trace: Option<TraceInput>,
     /// Where a recording of the run goes.
     #[serde(default)]
     pub record: Option<PathBuf>,

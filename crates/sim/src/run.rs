@@ -472,6 +472,7 @@ fn job(
         fast_forward: request.options.fast_forward,
         watch: WatchPlan::default(),
         keep: replay::keep(request),
+        trace: request.trace.clone(),
         replay: None,
         output,
     })

@@ -24,6 +24,7 @@ COMMANDS = {
     "fc": ("cc", "Compile and link Fortran programs with MPI for the simulated machines."),
     "spe-cc": ("spe_cc", "Compile C programs for the cores with local stores of cell."),
     "run": ("run", "Run an MPI program on a simulated machine."),
+    "play": ("play", "Carry a trace out as a program: GOAL, SMPI's, DUMPI."),
     "record": ("record", "Record what every rank receives, to simulate one rank alone later."),
     "compare": ("compare", "Run one program on several machines and compare them."),
     "sweep": ("sweep", "Run one program at every point of a product: one table."),

@@ -142,7 +142,7 @@ def compare(
     ranks = settings["ranks"] + sum(each.ranks for each in beside)
     title = f"{' : '.join(simulation.program_names(jobs[0]))} on {ranks} ranks"
     if not as_json:
-        _show(rows, title, as_csv=as_csv)
+        show(rows, title, as_csv=as_csv)
     sys.stdout.flush()
     found = None
     try:
@@ -150,7 +150,7 @@ def compare(
     finally:
         # What has been run is shown also if the rest is stopped.
         if as_json:
-            _print_json(rows, found)
+            print_json(rows, found)
     if found is not None and not as_json:
         print("\n".join(_factors(found)))
     return max(row.status for row in rows)
@@ -170,7 +170,7 @@ def _attribution(jobs: list[Job], rows: list[Row], *, quiet: bool) -> Attributio
         return attribution.attribute(times, progress)
 
 
-def _print_json(rows: list[Row], found: Attribution | None) -> None:
+def print_json(rows: list[Row], found: Attribution | None) -> None:
     import json
 
     from chasqui import comparison
@@ -181,7 +181,7 @@ def _print_json(rows: list[Row], found: Attribution | None) -> None:
     print(json.dumps(entries, indent=2))
 
 
-def _show(rows: list[Row], title: str, *, as_csv: bool) -> None:
+def show(rows: list[Row], title: str, *, as_csv: bool) -> None:
     from chasqui import comparison
 
     if as_csv:

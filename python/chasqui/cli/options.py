@@ -97,7 +97,7 @@ def machine() -> Decorator:
             try:
                 return function(*arguments, machine=machine, **others)
             except InputError as error:
-                variable = _variable_of("machine")
+                variable = variable_of("machine")
                 if variable and str(error).startswith(f'machine "{machine}"'):
                     raise InputError(f"{variable}: {error}") from None
                 raise
@@ -165,7 +165,7 @@ def sandbox(function: Callable[..., Any]) -> Callable[..., Any]:
 
         sandbox = Sandbox(
             binds, host_files, limit_time, limit_host_time, limit_output, limit_memory,
-            binds_by=_variable_of("binds"),
+            binds_by=variable_of("binds"),
         )  # fmt: skip
         return function(*arguments, sandbox=sandbox, **others)
 
@@ -175,7 +175,7 @@ def sandbox(function: Callable[..., Any]) -> Callable[..., Any]:
     return result
 
 
-def _variable_of(name: str) -> str | None:
+def variable_of(name: str) -> str | None:
     """The environment variable that gave the option, if one did: errors name it."""
     context = click.get_current_context()
     if context.get_parameter_source(name) != click.core.ParameterSource.ENVIRONMENT:
@@ -275,6 +275,31 @@ def surroundings(function: Callable[..., Any]) -> Callable[..., Any]:
     return result
 
 
+def unranked_job(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say how a program runs whose ranks are known: sets, threads, and its
+    surroundings.
+
+    The command gets them as one `settings`, arguments of simulation.Job.
+    """
+
+    @functools.wraps(function)
+    def checked(
+        *arguments: Any,
+        sets: tuple[str, ...],
+        mpi: tuple[str, ...],
+        threads: int,
+        settings: dict[str, Any],
+        **others: Any,
+    ) -> Any:
+        more = {"sets": [*check_sets(sets), *check_mpi(mpi)], "threads": threads}
+        return function(*arguments, settings={**settings, **more}, **others)
+
+    result = surroundings(checked)
+    for option in (_threads(), _mpi(), sets()):
+        result = option(result)
+    return result
+
+
 def job(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options that say how a program runs: ranks, sets, threads, and its surroundings.
 
@@ -282,26 +307,10 @@ def job(function: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @functools.wraps(function)
-    def checked(
-        *arguments: Any,
-        ranks: int,
-        sets: tuple[str, ...],
-        mpi: tuple[str, ...],
-        threads: int,
-        settings: dict[str, Any],
-        **others: Any,
-    ) -> Any:
-        more = {
-            "ranks": check_ranks(ranks),
-            "sets": [*check_sets(sets), *check_mpi(mpi)],
-            "threads": threads,
-        }
-        return function(*arguments, settings={**settings, **more}, **others)
+    def checked(*arguments: Any, ranks: int, settings: dict[str, Any], **others: Any) -> Any:
+        return function(*arguments, settings={**settings, "ranks": check_ranks(ranks)}, **others)
 
-    result = surroundings(checked)
-    for option in (_threads(), _mpi(), sets(), _ranks()):
-        result = option(result)
-    return result
+    return _ranks()(unranked_job(checked))
 
 
 def only(function: Callable[..., Any]) -> Callable[..., Any]:

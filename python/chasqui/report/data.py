@@ -67,6 +67,7 @@ PARTS: dict[str, Shape] = {
 MORE_INPUTS: dict[str, Shape] = {
     "stdin": {"bytes": int, "sha256": str},
     "recording_sha256": str,
+    "trace": dict.fromkeys(("format", "name", "sha256", "scale", "actions_sha256"), str),
     "beside": [{"programs": [PROGRAM]}],
 }
 FORMULA_MAX = 200  # letters; those of the simulator have up to 50

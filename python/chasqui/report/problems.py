@@ -34,12 +34,22 @@ def of(run: Run) -> dict[str, str]:
         "program file (SHA-256)": of_each([each["sha256"][:DIGITS] for each in programs]),
         "standard input (SHA-256)": stdin["sha256"][:DIGITS] if stdin else NOTHING,
         "environment": shlex.join(environment) or NOTHING,
+        "trace": _of_trace(inputs.get("trace")),
         "recording (SHA-256)": inputs.get("recording_sha256", NOTHING)[:DIGITS],
         "other jobs": "; ".join(map(_of_other, inputs.get("beside", []))) or NOTHING,
         "seed": str(inputs["seed"]),
         "jitter": f"{inputs['jitter_ps']} ps" if "jitter_ps" in inputs else NOTHING,
         "fast-forward": "yes" if inputs["fast_forward"] else "no",
     }
+
+
+def _of_trace(trace: Mapping[str, str] | None) -> str:
+    """A trace that was carried out, and how."""
+    if trace is None:
+        return NOTHING
+    rate = f", {trace['flops_per_s']} operations a second" if "flops_per_s" in trace else ""
+    digits = trace["sha256"][:DIGITS]
+    return f"{trace['name']} ({trace['format']}, SHA-256 {digits}), scale {trace['scale']}{rate}"
 
 
 def _of_other(job: Mapping[str, Any]) -> str:

@@ -112,6 +112,7 @@ impl Port {
     fn own_from_l2(&mut self) {
         let Some(store) = self.write_buffer.oldest() else { return };
         let line = self.line(store.address);
+        self.keep_below(line);
         if let Some((_, stale)) = self.l2.give(line, State::Exclusive) {
             self.statistics.l2_hits += 1;
             let way = self.place_from_l2(line, State::Exclusive, stale);

@@ -73,7 +73,7 @@ impl Port {
     #[inline(never)]
     fn load_slow(&mut self, va: u64, bytes: u32, cycles: &mut u64) -> Result<u64, Stop> {
         if self.peers.ahead.runs() {
-            return Err(Stop::Turn);
+            return self.load_ahead(va, bytes, cycles);
         }
         let granule = if self.is_cached() { self.l1d.line_bytes() } else { PAGE_BYTES };
         let first = (granule - (va & (granule - 1))).min(u64::from(bytes)) as u32;
@@ -181,7 +181,7 @@ impl Port {
     #[inline(never)]
     fn store_slow(&mut self, va: u64, bytes: u32, value: u64, cycles: &mut u64) -> Result<(), Stop> {
         if self.peers.ahead.runs() {
-            return self.store_ahead(va, bytes, value);
+            return self.store_ahead(va, bytes, value, cycles);
         }
         if self.observation.is_watched() && self.store_observed(va, bytes, value) {
             return Ok(());
@@ -224,22 +224,6 @@ impl Port {
         Ok(())
     }
 
-    /// The first store to a line, of a hart that runs ahead of others: those that follow are fast.
-    ///
-    /// # Errors
-    /// It would not be fast: it is for the hart's turn.
-    fn store_ahead(&mut self, va: u64, bytes: u32, value: u64) -> Result<(), Stop> {
-        if !self.l1d.release(va, bytes) {
-            return Err(Stop::Turn);
-        }
-        let delta =
-            self.l1d.fast_store(true, va, bytes).expect("a store to a line that was released is fast");
-        let pa = self.memory.physical(va.wrapping_add(delta));
-        self.peers.ahead.keep(self.l1d.line_of(pa), &self.l1d, &self.memory);
-        self.memory.write(pa, bytes, value);
-        Ok(())
-    }
-
     /// Does what the fast path would, were the store not observed; false if it could not.
     fn store_observed(&mut self, va: u64, bytes: u32, value: u64) -> bool {
         let by_lines = self.is_timed_by_line();
@@ -252,7 +236,7 @@ impl Port {
 
     /// The way with the line of `pa`, if it may be written at once.
     #[inline]
-    fn owned_way(&self, pa: u64) -> Option<usize> {
+    pub(super) fn owned_way(&self, pa: u64) -> Option<usize> {
         let line = self.line(pa);
         let way = self.l1d.find_with(line, State::Exclusive)?;
         (!self.write_buffer.has_line(line)).then_some(way)
@@ -309,7 +293,7 @@ impl Port {
 
     /// Lets accesses to the line of `va`, in way `way` of the data cache, take the fast path.
     #[inline]
-    fn make_fast(&mut self, way: usize, va: u64, pa: u64, permissions: u64) {
+    pub(super) fn make_fast(&mut self, way: usize, va: u64, pa: u64, permissions: u64) {
         if self.notes.is_on() && self.notes.is_tracked(self.line(pa), self.l1d.line_bytes()) {
             // It is used as it would be by the fast path.
             return self.l1d.touch(way);
@@ -325,7 +309,7 @@ impl Port {
         }
     }
 
-    fn buffer_store(&mut self, pa: u64, bytes: u32, value: u64, cycle: u64) {
+    pub(super) fn buffer_store(&mut self, pa: u64, bytes: u32, value: u64, cycle: u64) {
         self.statistics.l1d_store_misses += 1;
         // Later accesses to the line must look into the buffer.
         self.l1d.drop_fast(self.line(pa));

@@ -6,7 +6,7 @@
 use super::fast::{FastLine, FastTable, FastView, NOTHING};
 use super::request::Snooped;
 use super::stop::{Fault, Incoherence, Stop};
-use crate::cache::{Cache, CacheParameters, FastIndex, Recency, State, Way};
+use crate::cache::{Cache, CacheParameters, FastIndex, Kept, Recency, State, Way};
 use crate::tlb::{CHUNK_BYTES, PAGE_BYTES, Privilege};
 
 /// Tags, states and recency of the lines of data.
@@ -134,6 +134,21 @@ impl DataCache {
         self.cache.has_used(first, end, since)
     }
 
+    /// Way `way` as it is.
+    #[inline]
+    pub fn keep(&self, way: usize) -> Kept {
+        self.cache.keep(way)
+    }
+
+    /// A way is as it was; accesses to it take the slow path.
+    pub fn restore(&mut self, kept: Kept) {
+        if let Some(index) = self.cache.way(kept.index).fast.get() {
+            self.fast.remove(index);
+        }
+        self.cache.restore(kept);
+        self.changes += 1;
+    }
+
     // --- what is fast ---------------------------------------------------------------------------
 
     /// The table for the fast path, by lines or by pages; `observe`: of stores none takes it.
@@ -156,6 +171,13 @@ impl DataCache {
         } else {
             self.fast.entries().for_each(|index| self.fast.withhold(index));
             self.open.is_noted = true;
+        }
+    }
+
+    /// Stores to the line in way `way` take the slow path until then.
+    pub fn withhold_way(&mut self, way: usize) {
+        if let Some(index) = self.cache.way(way).fast.get() {
+            self.fast.withhold(index);
         }
     }
 

@@ -251,6 +251,7 @@ impl Port {
     /// `line` comes into way `way` of the data cache, in place of what is there; it is about to be used.
     #[inline(always)]
     pub(super) fn replace_data_line(&mut self, way: usize, line: u64, state: State, stale: bool) {
+        self.keep_way(way, line);
         if let Some((victim, state)) = self.l1d.replace(way, line, state, stale) {
             self.statistics.l1d_replacements += 1;
             self.evicted(victim, state);
@@ -273,6 +274,7 @@ impl Port {
         match self.l1d.seek(line) {
             // What was evicted from the network cache may have come before the fetched line did.
             Ok(way) => {
+                self.keep_way(way, line);
                 self.l1d.raise(way, state);
                 way
             }
@@ -299,6 +301,7 @@ impl Port {
         }
         self.statistics.l1d_writebacks += 1;
         if self.l2.is_present() {
+            self.keep_below(line);
             self.l2.modify(line);
         } else {
             // An eviction happens as its line's successor is placed: the request follows at that time.
@@ -337,6 +340,8 @@ impl Port {
     #[inline(always)]
     pub(super) fn write_oldest(&mut self, way: usize) {
         let Some(store) = self.write_buffer.oldest() else { return };
+        self.keep_line(store.address);
+        self.keep_way(way, self.line(store.address));
         self.l1d.modify(way);
         if !store.applied {
             self.memory.write(store.address, store.bytes, store.value);
@@ -521,11 +526,22 @@ impl Port {
         })
     }
 
-    /// The cycle at which something happens to the hart's own transactions, while the port has the bus: before an
-    /// instruction that starts then or later, [`Port::pass_events`] is to be called.
+    /// The cycle at which something happens to the hart's own transactions, while the port has the bus, or to those with the
+    /// L2: before an instruction that starts then or later, [`Port::pass_events`] is to be called.
     #[inline]
     pub fn due_cycle(&self) -> u64 {
-        self.lent.as_ref().map_or(u64::MAX, Lent::next_cycle)
+        self.lent.as_ref().map_or(u64::MAX, Lent::next_cycle).min(self.peers.given)
+    }
+
+    /// Of several harts: the L2 gives the line that the oldest buffered store waits for at `cycle`. That concerns nobody else.
+    pub fn give_at(&mut self, cycle: u64) {
+        self.peers.given = cycle;
+    }
+
+    /// When it does: at this cycle; all ones: nothing is to be given.
+    #[inline]
+    pub fn given_at(&self) -> u64 {
+        self.peers.given
     }
 
     /// Code has left the instruction cache since this was last asked: what the hart has fetched may have to be fetched again.
@@ -545,6 +561,11 @@ impl Port {
     pub fn take_own(&mut self) -> bool {
         while let Some((cycle, slot, request)) = self.transactions.first_untaken() {
             let l2 = self.parameters.l2.latency.cycles();
+            if request == Request::OwnFromL2 && self.peers.exist && self.lent.is_none() {
+                self.give_at(cycle + l2);
+                self.transactions.take();
+                continue;
+            }
             let Some(lent) = &mut self.lent else { return false };
             if !lent.take(cycle, slot, request, l2) {
                 return false;
@@ -554,7 +575,8 @@ impl Port {
         true
     }
 
-    /// What is due at `cycle` or before happens. False: it is the node's to go on.
+    /// What is due at `cycle` or before happens. False: it is the node's to go on, also where more would be asked of the bus
+    /// when the L2 has given a line.
     #[inline]
     pub fn pass_events(&mut self, cycle: u64) -> bool {
         self.due_cycle() > cycle || self.pass_due(cycle)
@@ -563,6 +585,13 @@ impl Port {
     #[inline(never)]
     fn pass_due(&mut self, cycle: u64) -> bool {
         while self.due_cycle() <= cycle {
+            if self.peers.given <= cycle {
+                if !self.is_served_by_l2() {
+                    return false;
+                }
+                self.take_given();
+                continue;
+            }
             let Some(due) = self.lent.as_mut().and_then(Lent::take_next) else { return false };
             self.happen(due);
             if self.wants_bus() {
@@ -570,6 +599,13 @@ impl Port {
             }
         }
         true
+    }
+
+    /// The L2 gives what it was to give ([`Port::given_at`]). The write buffer may ask for more.
+    pub fn take_given(&mut self) {
+        let cycle = std::mem::replace(&mut self.peers.given, u64::MAX);
+        self.completed(Slot::WriteBuffer, 0, cycle);
+        self.take_own();
     }
 
     /// An access that was made until cycle `cycles` waits: time passes until something of the port is finished, if it does

@@ -99,13 +99,14 @@ impl Serves {
 }
 
 /// What the other harts of a node are to a port.
-#[derive(Default)]
 struct Peers {
     /// They may have lines in their caches.
     exist: bool,
     /// Clean lines that may be written are written back, too.
     are_told: bool,
     ahead: Ahead,
+    /// Where they exist: the cycle at which the L2 gives the line that the oldest buffered store waits for; all ones: none.
+    given: u64,
 }
 
 /// A hart's port.
@@ -146,6 +147,8 @@ impl Port {
         assert!(p.l1d.line.bytes() >= fast::DATA_GRANULE_MIN, "lines of {}", p.l1d.line);
         let l1i = if is_cacheless { Cache::of_instructions(&p.l1i) } else { Cache::new(&p.l1i) };
         let network = p.network_cache.clone();
+        let buffer = || WriteBuffer::new(p.write_buffer.entries as usize, p.l1d.line.bytes());
+        let peers = Peers { exist: false, ahead: Ahead::new(buffer()), given: u64::MAX };
         Port {
             l1i: InstructionCache::new(l1i),
             l1d: DataCache::new(&p.l1d),
@@ -153,7 +156,7 @@ impl Port {
             l2: SecondLevel::new(&p.l2),
             mmu: Mmu::new(&p.itlb, &p.dtlb),
             memory: MemoryView::new(memory),
-            write_buffer: WriteBuffer::new(p.write_buffer.entries as usize, p.l1d.line.bytes()),
+            write_buffer: buffer(),
             transactions: Transactions::new(p.write_buffer.posted as usize),
             lent: None,
             devices: Devices::default(),
@@ -165,7 +168,7 @@ impl Port {
             observation: Observation::default(),
             notes: Notes::default(),
             checker: Checker::new(p.check_coherence),
-            peers: Peers::default(),
+            peers,
             waits: Waits::default(),
             statistics: PortStatistics::default(),
             parameters,
@@ -295,6 +298,11 @@ impl Port {
             + self.transactions.changes()
             + self.network.changes()
             + self.notes.changes()
+    }
+
+    /// Transactions of the port's are under way, or are to be, that the bus has to do with.
+    pub fn uses_bus(&self) -> bool {
+        self.transactions.uses_bus()
     }
 
     /// Transactions that the port has asked of the bus, those of the L2 included.
@@ -436,41 +444,5 @@ impl Port {
     /// What does not hold, in words.
     pub fn check_invariants(&self) -> Result<(), String> {
         check::invariants(self)
-    }
-
-    // --- running ahead -----------------------------------------------------------------------------
-
-    /// From here on what happens may be taken back.
-    pub fn begin_ahead(&mut self) {
-        self.peers.ahead.begin(&mut self.l1d, &self.l1i);
-    }
-
-    /// The hart runs ahead of others from now on, or no more.
-    pub fn set_ahead(&mut self, runs: bool) {
-        self.peers.ahead.set(runs);
-    }
-
-    /// The hart may run ahead: nothing is under way, and nobody watches its accesses.
-    pub fn may_run_ahead(&self) -> bool {
-        let is_watched = self.observation.is_watched() || self.notes.is_on() || self.checker.is_on();
-        self.is_cached() && !is_watched
-    }
-
-    /// Everything is as it was when the hart began to run ahead, but for what others' transactions have taken.
-    pub fn take_back(&mut self) {
-        self.peers.ahead.take_back(&mut self.l1d, &mut self.l1i, &mut self.memory);
-    }
-
-    /// What the hart has done since it began to run ahead depends on whether another master's transaction on `bytes` from
-    /// `address` on comes before or after it.
-    pub fn is_concerned(&self, snoop: Snoop, address: u64, bytes: u32) -> bool {
-        // All lines are concerned that are touched, with an L2 its lines.
-        let cache = self.l2.cache().unwrap_or(self.l1d.cache());
-        let last = cache.line_of(address + u64::from(bytes) - 1);
-        let (first, end) = (cache.line_of(address), last + cache.line_bytes());
-        if snoop == Snoop::Read {
-            return self.peers.ahead.may_have_stored(first, end);
-        }
-        self.peers.ahead.has_used(&self.l1d, &self.l1i, first, end)
     }
 }

@@ -9,7 +9,7 @@ use chasqui_counters::counters;
 
 use super::parameters::L2Parameters;
 use super::request::Snooped;
-use crate::cache::{Cache, State, Way};
+use crate::cache::{Cache, Kept, State, Way};
 
 /// What came of a write that the L2 was to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +121,35 @@ impl SecondLevel {
             return None;
         }
         Some((cache.line(cache.victim(line))?, cache.line_bytes()))
+    }
+
+    /// A line with these rights at least is here to be given, and no device has put it here: giving it changes its recency alone.
+    #[inline]
+    pub fn has_plain(&self, address: u64, least: State) -> bool {
+        self.find(address).is_some_and(|way| way.state >= least && !way.stashed)
+    }
+
+    /// The way of the line that holds `address`, as it is.
+    pub fn keep(&self, address: u64) -> Option<Kept> {
+        let cache = self.cache.as_ref()?;
+        Some(cache.keep(cache.find(cache.line_of(address))?))
+    }
+
+    /// A way is as it was.
+    pub fn restore(&mut self, kept: Kept) {
+        if let Some(cache) = &mut self.cache {
+            cache.restore(kept);
+        }
+    }
+
+    /// Uses so far.
+    pub fn tick(&self) -> u64 {
+        self.tick
+    }
+
+    /// There were so many uses: later ones are taken back.
+    pub fn set_tick(&mut self, tick: u64) {
+        self.tick = tick;
     }
 
     #[inline]

@@ -51,6 +51,22 @@ impl Transactions {
         self.written
     }
 
+    /// A transaction is under way that the bus has, or is to have.
+    pub fn uses_bus(&self) -> bool {
+        self.under_way.iter().flatten().any(|&request| request != Request::OwnFromL2)
+    }
+
+    /// What is in [`Slot::WriteBuffer`], and how many were asked for.
+    pub fn of_write_buffer(&self) -> (Option<Request>, u64) {
+        (self.in_slot(Slot::WriteBuffer), self.asked)
+    }
+
+    /// The same as it was: since then nothing has been asked of the bus.
+    pub fn restore_write_buffer(&mut self, (request, asked): (Option<Request>, u64)) {
+        self.under_way[Slot::WriteBuffer as usize] = request;
+        self.asked = asked;
+    }
+
     /// Nothing is under way or posted.
     pub fn is_quiet(&self) -> bool {
         self.posted.is_empty() && self.under_way.iter().all(Option::is_none)

@@ -60,6 +60,17 @@ impl WriteBuffer {
         }
     }
 
+    /// Has what `other` has from now on.
+    pub fn copy_from(&mut self, other: &WriteBuffer) {
+        self.stores.clone_from(&other.stores);
+        self.arriving = other.arriving;
+    }
+
+    /// Addresses of stores, oldest first.
+    pub fn addresses(&self) -> impl Iterator<Item = u64> + '_ {
+        self.stores.iter().map(|store| store.address)
+    }
+
     /// Moves with every entry that comes or leaves.
     pub fn changes(&self) -> u64 {
         self.changes

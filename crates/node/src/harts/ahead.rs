@@ -22,6 +22,8 @@ const TURNS_MAX: u32 = 3;
 pub(crate) struct Ahead {
     /// What it was before, while what it has executed may be taken back.
     before: Option<Box<Before>>,
+    /// Room for that.
+    room: Option<Box<Before>>,
     /// What it is about to do is for its turn.
     waits: bool,
     /// It does not try for so many turns.
@@ -42,7 +44,7 @@ impl Ahead {
     /// It is the turn of `hart`: what it has executed counts. It runs ahead from here as far as `until`, if that can be and
     /// is worth it. False: it does not.
     pub fn run(&mut self, hart: &mut Hart, until: Time) -> bool {
-        self.before = None;
+        self.count();
         if std::mem::take(&mut self.waits) {
             return false;
         }
@@ -56,14 +58,19 @@ impl Ahead {
             return false;
         }
         let instructions = hart.statistics.instructions;
-        let before = hart.begin_ahead();
+        let before = hart.begin_ahead(self.room.take());
         let came = hart.run_ahead(end);
         let executed = hart.statistics.instructions - instructions;
         self.note_worth(came || executed >= INSTRUCTIONS_MIN);
         self.waits = !came && executed > 0;
         self.runs += u64::from(executed > 0);
-        self.before = (executed > 0).then(|| Box::new(before));
+        *(if executed > 0 { &mut self.before } else { &mut self.room }) = Some(before);
         executed > 0
+    }
+
+    /// What the hart has executed counts.
+    pub fn count(&mut self) {
+        self.room = self.before.take().or(self.room.take());
     }
 
     /// What the hart has executed may be taken back.
@@ -84,11 +91,15 @@ impl Ahead {
 
     /// `hart` must not have executed instructions that start at `time` or later: they are taken back.
     pub fn settle(&mut self, hart: &mut Hart, time: Time) {
-        let Some(before) = self.before.take() else { return };
+        if !self.may_be_taken_back() {
+            return;
+        }
+        self.count();
         if hart.now() <= time {
             return;
         }
-        hart.run_again(&before, hart.cycle_at(time));
+        let before = self.room.as_ref().expect("what it was before");
+        hart.run_again(before, hart.cycle_at(time));
         self.waits = false;
         self.taken_back += 1;
         self.note_worth(false);

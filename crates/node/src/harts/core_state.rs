@@ -132,7 +132,33 @@ impl Core {
     /// When the hart can execute its next instruction, if nothing else happens.
     #[inline]
     pub(crate) fn ready_at(&self) -> Time {
-        if self.is_ready() { self.hart.now() } else { self.wakes_at() }
+        let ready = match self.activity {
+            Activity::Ready => self.hart.now(),
+            Activity::Waiting(..) => Time::NEVER,
+            _ => self.wakes_at(),
+        };
+        match self.hart.port.given_at() {
+            u64::MAX => ready,
+            cycle => ready.min(self.hart.time_of(cycle)),
+        }
+    }
+
+    /// It is the hart's turn, and its L2 gives a line before the hart goes on: when.
+    pub(crate) fn given_first(&self) -> Option<Time> {
+        let cycle = self.hart.port.given_at();
+        if cycle == u64::MAX {
+            return None;
+        }
+        let at = self.hart.time_of(cycle);
+        let is_first = if self.is_ready() { cycle <= self.hart.cycle } else { at <= self.wakes_at() };
+        is_first.then_some(at)
+    }
+
+    /// The L2 gives a line at `now`. Should the hart wait for its port, it tries again.
+    pub(crate) fn take_given(&mut self, now: Time) {
+        self.ahead.count();
+        self.hart.port.take_given();
+        self.wake(now);
     }
 
     /// When the hart, which is not ready, becomes so by itself.

@@ -100,25 +100,30 @@ impl Harts {
         if !SEVERAL {
             return Next { ready: self.first.ready_at(), index: 0, others: Time::NEVER };
         }
-        let (mut first, mut second) = ((Time::NEVER, usize::MAX), (Time::NEVER, usize::MAX));
-        for (index, core) in self.iter().take(self.started).enumerate() {
-            let ready = (core.ready_at(), index);
-            if ready < first {
-                (first, second) = (ready, first);
-            } else {
-                second = second.min(ready);
+        // In the order of their numbers: of two at a time the lower is found first.
+        let (mut ready, mut index) = (self.first.ready_at(), 0);
+        let (mut other, mut lower) = (Time::NEVER, usize::MAX);
+        for (number, core) in (1..self.started).zip(&self.others) {
+            let at = core.ready_at();
+            if at < ready {
+                (other, lower, ready, index) = (ready, index, at, number);
+            } else if at < other {
+                (other, lower) = (at, number);
             }
         }
-        let ((ready, index), (other, lower)) = (first, second);
         Next { ready, index, others: other + Time(u64::from(index < lower)) }
     }
 
     /// Hart `index` must not start an instruction at or after this time, when another hart may be next.
     pub(crate) fn others_ready(&self, index: usize) -> Time {
-        let others = self.iter().take(self.started).enumerate().filter(|&(i, _)| i != index);
-        // Of two at a time the lower comes first.
-        let until = others.map(|(i, t)| t.ready_at() + Time(u64::from(index < i)));
-        until.min().unwrap_or(Time::NEVER)
+        let mut until = if index == 0 { Time::NEVER } else { self.first.ready_at() };
+        for (number, core) in (1..self.started).zip(&self.others) {
+            if number != index {
+                // Of two at a time the lower comes first.
+                until = until.min(core.ready_at() + Time(u64::from(index < number)));
+            }
+        }
+        until
     }
 
     /// The cycle at which hart `index` stops, `until` at the latest, since another hart may be next.
@@ -126,13 +131,26 @@ impl Harts {
         self[index].hart.cycle_at(until.min(self.others_ready(index)))
     }
 
+    /// It is the turn of hart `index`: if its L2 gives a line before it goes on, it has it. It may ask for more then, as by an
+    /// instruction that starts at that time.
+    #[inline]
+    pub(crate) fn take_given(&mut self, index: usize) -> bool {
+        let Some(now) = self[index].given_first() else { return false };
+        self.latest.note(now, index);
+        self[index].take_given(now);
+        true
+    }
+
+    /// Up to `until` no other hart is next.
+    pub(crate) fn is_alone(&self, next: Next, until: Time) -> bool {
+        next.others >= until || !self.are_timed()
+    }
+
     /// It is the turn of hart `index`: it runs ahead of the others as far as `until`. False: it has to be run among them.
-    pub(crate) fn run_ahead(&mut self, next: Next, until: Time) -> bool {
-        let Next { index, others, .. } = next;
-        let is_alone = others >= until || !self.are_timed();
+    pub(crate) fn run_ahead(&mut self, Next { index, .. }: Next, until: Time) -> bool {
         self.begin_among_others(index);
         let Core { hart, ahead, activity, watch, .. } = &mut self[index];
-        let may = !is_alone && matches!(activity, Activity::Ready) && watch.is_none();
+        let may = matches!(activity, Activity::Ready) && watch.is_none();
         ahead.run(hart, if may { until } else { Time::ZERO })
     }
 
@@ -203,7 +221,7 @@ impl Harts {
 
     /// Instructions of hart `index` that start at this time or later come after what happens at `now`. Where that follows
     /// from an instruction which starts at `now`, too, those of lower harts came before.
-    fn end_before(&self, index: usize, now: Time) -> Time {
+    pub(crate) fn end_before(&self, index: usize, now: Time) -> Time {
         let is_before = self.latest.start == now && index < self.latest.hart;
         if is_before { now + Time(1) } else { now }
     }
@@ -309,7 +327,8 @@ impl Harts {
     /// holds a line.
     pub(crate) fn is_left_alone(&self, index: usize, end: Time) -> bool {
         let mut others = self.iter().take(self.started).enumerate().filter(|&(i, _)| i != index);
-        others.all(|(_, t)| {
+        let is_quiet = self[index].hart.port.given_at() == u64::MAX;
+        is_quiet && others.all(|(_, t)| {
             t.ready_at() > end && t.leaves_bus() && !t.is_idle() && t.hart.port.reservation().is_none()
         })
     }

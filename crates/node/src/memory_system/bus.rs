@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use chasqui_counters::{Counters, Visitor};
-use chasqui_engine::{Outbox, Payload, Port, Time};
+use chasqui_engine::{Event, Outbox, Payload, Port, Time};
 use chasqui_memory::{
     Agenda, Bus, Due, Incoming, LentBus, Request, Responder, Slot, Snoop, Snooped, Stage, Stashed, Stored,
     Tenure,
@@ -141,9 +141,10 @@ impl SnoopingBus {
         }
     }
 
-    /// Nothing comes before a request that a hart makes at `at`. Of several harts others may.
-    fn is_next(parts: &Parts, at: Time, limit: Time) -> bool {
-        parts.events.next_time() > at && limit > at && !parts.harts.is_several()
+    /// Nothing comes before a request that hart `index` makes at `at`. Of several harts others may.
+    fn is_next(parts: &Parts, index: usize, at: Time, limit: Time) -> bool {
+        let is_first = parts.events.next_time() > at && limit > at;
+        is_first && (!parts.harts.is_several() || parts.harts.others_ready(index) > at)
     }
 
     /// Nothing comes between a request of hart `index` made at `at` and its grant, and what the hart may do until then
@@ -413,14 +414,16 @@ impl MemorySystem for SnoopingBus {
             let client = Client::hart(index, slot);
             let hart = &parts.harts[index].hart;
             let at = hart.time_of(cycle);
-            if request == Request::OwnFromL2 {
+            if request == Request::OwnFromL2 && parts.harts.is_several() {
+                parts.harts[index].hart.port.give_at(cycle + self.l2_cycles);
+            } else if request == Request::OwnFromL2 {
                 let end = hart.time_of(cycle + self.l2_cycles);
                 self.done_at(parts, client, 0, end);
             } else if !hart.port.is_timed() {
                 parts.serve_untimed(index, (cycle, slot, request), out);
             } else if self.is_granted_next(parts, (index, slot), request, at, out.limit()) {
                 self.serve_now(parts, client, at, out);
-            } else if Self::is_next(parts, at, out.limit()) {
+            } else if Self::is_next(parts, index, at, out.limit()) {
                 // Nothing comes before the request: it can be noted at once.
                 self.request(parts, client, at, out);
             } else {
@@ -469,6 +472,20 @@ impl MemorySystem for SnoopingBus {
 
     fn announce(&mut self, parts: &mut Parts, payload: Payload, now: Time) -> bool {
         matches!(payload.into(), BusEvent::Grant) && self.announce_grant(parts, now)
+    }
+
+    fn undisturbed(&self, parts: &Parts, index: usize) -> Time {
+        let is_own = |client: Client| matches!(client, Client::Hart(hart, _) if usize::from(hart) == index);
+        let concerns = |event: &&Event| match Target::from(event.target) {
+            Target::Request => is_own(event.payload.into()),
+            Target::MemorySystem => match event.payload.into() {
+                BusEvent::Done(client, _) => is_own(client),
+                BusEvent::Grant => self.waiting.iter().any(|&client| is_own(client)),
+            },
+            _ => false,
+        };
+        let events = parts.events.slow().iter().filter(concerns);
+        events.map(|event| event.time).fold(Time::NEVER, Time::min)
     }
 
     fn bus(&self) -> Option<&Bus> {

@@ -98,6 +98,11 @@ pub trait MemorySystem: Send {
     /// Before an event of its own of `now`, where there are several harts: those that repeat themselves and hold what it
     /// is about catch up ([`Parts::announce_to`]). True: there are some, and the event is dealt with later.
     fn announce(&mut self, parts: &mut Parts, payload: Payload, now: Time) -> bool;
+    /// Before this nothing happens to the transactions of hart `index`: so far it may run ahead of others.
+    fn undisturbed(&self, parts: &Parts, index: usize) -> Time {
+        let _ = index;
+        parts.next_event()
+    }
     /// The bus that all transactions go over, if there is one: a hart that is alone may use it by itself.
     fn bus(&self) -> Option<&Bus> {
         None
@@ -190,6 +195,11 @@ impl Parts {
     /// What memory systems know of hart `index`.
     pub fn port(&self, index: usize) -> &memory::Port {
         &self.harts[index].hart.port
+    }
+
+    /// When the next event of the node is due.
+    pub fn next_event(&self) -> Time {
+        self.events.next_time()
     }
 
     /// Harts that have caches to ask: the others have had no thread.
