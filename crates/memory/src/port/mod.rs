@@ -148,7 +148,7 @@ impl Port {
         let l1i = if is_cacheless { Cache::of_instructions(&p.l1i) } else { Cache::new(&p.l1i) };
         let network = p.network_cache.clone();
         let buffer = || WriteBuffer::new(p.write_buffer.entries as usize, p.l1d.line.bytes());
-        let peers = Peers { exist: false, ahead: Ahead::new(buffer()), given: u64::MAX };
+        let peers = Peers { exist: false, are_told: false, ahead: Ahead::new(buffer()), given: u64::MAX };
         Port {
             l1i: InstructionCache::new(l1i),
             l1d: DataCache::new(&p.l1d),
