@@ -17,7 +17,6 @@ mod identity;
 pub(crate) mod limits;
 mod mapping;
 mod names;
-mod numa;
 mod numbers;
 mod poll;
 mod signals;
