@@ -164,6 +164,7 @@ REFUSED = {
     "flash.mesh.columns=5": "5 columns make no mesh of 16 nodes; 0 or a divisor is allowed "
     "(1, 2, 4, 8, 16)",
     "node.harts=4": "flash.nodes, which is 16, says how many processors there are",
+    "node.dram.size=8 GiB": "16 nodes (flash.nodes) have 64 GiB together at most: up to 4 GiB each",
     "node.l2.present=true": "one level of cache",
     "node.software.kernel=true": "node.software.kernel",
     "mpi.local.channel=ni": "mpi.local.channel",

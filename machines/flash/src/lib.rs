@@ -104,10 +104,19 @@ impl Parts {
         if !self.memory_bytes().is_multiple_of(Self::PAGE) {
             found.push(format!("node.dram.size: {} is not a multiple of 4 KiB", node.dram.size));
         }
+        let (each, nodes) = (self.memory_bytes(), self.unit.nodes);
+        if each > Self::MEMORY_MAX / nodes {
+            let most = Bytes::from_bytes(Self::MEMORY_MAX / nodes);
+            found.push(format!(
+                "node.dram.size: {nodes} nodes (flash.nodes) have 64 GiB together at most: up to {most} each is allowed"
+            ));
+        }
         found
     }
 
     const PAGE: u64 = 4096;
+    /// Main memory of all nodes [bytes]: as much as a node of another machine may have.
+    const MEMORY_MAX: u64 = 64 << 30;
 }
 
 impl Machine for FlashMachine {
