@@ -65,12 +65,18 @@ impl Harts {
         self.now.0 / 1000
     }
 
+    /// The L2 of port `index` is to give its write buffer a line.
+    fn is_given(&self, index: usize) -> bool {
+        self.ports[index].given_at() != u64::MAX
+    }
+
     fn collect(&mut self, index: usize) {
-        while let Some((_, slot, request)) = self.ports[index].take_request() {
-            match request {
-                Request::OwnFromL2 => self.granted.push((self.now, index, slot)),
-                _ => self.waiting.push_back((index, slot)),
-            }
+        while let Some((_, slot, _)) = self.ports[index].take_request() {
+            self.waiting.push_back((index, slot));
+        }
+        let of_l2 = |&(_, of, slot): &(Time, usize, Slot)| of == index && slot == Slot::WriteBuffer;
+        if self.is_given(index) && !self.granted.iter().any(of_l2) {
+            self.granted.push((self.now, index, Slot::WriteBuffer));
         }
     }
 
@@ -81,7 +87,11 @@ impl Harts {
             let (end, index, slot) = self.granted.remove(over);
             self.now = self.now.max(end);
             let cycle = self.cycle();
-            self.ports[index].completed(slot, 0, cycle);
+            if slot == Slot::WriteBuffer && self.is_given(index) {
+                self.ports[index].take_given();
+            } else {
+                self.ports[index].completed(slot, 0, cycle);
+            }
             self.collect(index);
         } else if let Some((index, slot)) = self.waiting.pop_front() {
             self.grant(index, slot);

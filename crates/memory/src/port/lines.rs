@@ -533,12 +533,16 @@ impl Port {
         self.lent.as_ref().map_or(u64::MAX, Lent::next_cycle).min(self.peers.given)
     }
 
-    /// Of several harts: the L2 gives the line that the oldest buffered store waits for at `cycle`. That concerns nobody else.
-    pub fn give_at(&mut self, cycle: u64) {
-        self.peers.given = cycle;
+    /// The oldest request is one that the L2 serves, of several harts: that concerns nobody else, and is noted. False: it is not.
+    pub(super) fn asks_l2_alone(&mut self) -> bool {
+        let oldest = self.transactions.first_untaken().filter(|_| self.peers.exist && self.lent.is_none());
+        let Some((cycle, _, Request::OwnFromL2)) = oldest else { return false };
+        self.transactions.take();
+        self.peers.given = cycle + self.parameters.l2.latency.cycles();
+        true
     }
 
-    /// When it does: at this cycle; all ones: nothing is to be given.
+    /// Of several harts: the cycle at which the L2 gives the line that the oldest buffered store waits for; all ones: it gives none.
     #[inline]
     pub fn given_at(&self) -> u64 {
         self.peers.given
@@ -559,13 +563,9 @@ impl Port {
     /// Takes the requests that accesses have made, as far as the bus is lent. False: some are left to the node.
     #[inline]
     pub fn take_own(&mut self) -> bool {
+        while self.asks_l2_alone() {}
         while let Some((cycle, slot, request)) = self.transactions.first_untaken() {
             let l2 = self.parameters.l2.latency.cycles();
-            if request == Request::OwnFromL2 && self.peers.exist && self.lent.is_none() {
-                self.give_at(cycle + l2);
-                self.transactions.take();
-                continue;
-            }
             let Some(lent) = &mut self.lent else { return false };
             if !lent.take(cycle, slot, request, l2) {
                 return false;

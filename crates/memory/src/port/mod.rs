@@ -279,6 +279,7 @@ impl Port {
     /// Takes the oldest request for the bus and the cycle at which it was made.
     #[inline]
     pub fn take_request(&mut self) -> Option<(u64, Slot, Request)> {
+        while self.asks_l2_alone() {}
         self.transactions.take()
     }
 

@@ -414,9 +414,7 @@ impl MemorySystem for SnoopingBus {
             let client = Client::hart(index, slot);
             let hart = &parts.harts[index].hart;
             let at = hart.time_of(cycle);
-            if request == Request::OwnFromL2 && parts.harts.is_several() {
-                parts.harts[index].hart.port.give_at(cycle + self.l2_cycles);
-            } else if request == Request::OwnFromL2 {
+            if request == Request::OwnFromL2 {
                 let end = hart.time_of(cycle + self.l2_cycles);
                 self.done_at(parts, client, 0, end);
             } else if !hart.port.is_timed() {
