@@ -15,7 +15,7 @@ fn time(
 ) -> Time {
     while world.step(protocol) {}
     // The line is not kept any longer.
-    world.now = world.now + Time(1_000_000);
+    world.now += Time(1_000_000);
     let start = world.now;
     world.access(protocol, node, line, want);
     while world.processors[node].waits.is_some() {

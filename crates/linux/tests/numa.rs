@@ -106,7 +106,7 @@ fn mbind_says_where_the_pages_of_an_area_come_from() {
     assert_eq!(mbind(&mut m, (page(8), 4), 3, 0b0101, 0), 0, "MPOL_INTERLEAVE");
     let nodes: Vec<_> = (0..16).map(|number| touch(&mut m, 4, page(number))).collect();
     assert_eq!(nodes[..8], [3, 3, 3, 3, 1, 1, 1, 1]);
-    let (even, odd) = if page(8) / PAGE % 2 == 0 { (0, 2) } else { (2, 0) };
+    let (even, odd) = if (page(8) / PAGE).is_multiple_of(2) { (0, 2) } else { (2, 0) };
     assert_eq!(nodes[8..], [even, odd, even, odd, 2, 2, 2, 2]);
     // An area whose middle has another policy has fallen into parts, and its pages may be moved with it.
     let moved = m.call(216, &[page(4), 4 * PAGE, 8 * PAGE, 1, 0, 0]) as u64;
@@ -154,7 +154,7 @@ fn what_is_wrong_with_a_policy_is_said_as_linux_does() {
     assert_eq!(m.call(MBIND, &[at, 0, 2, mask, 65, 0]), 0);
     assert_eq!(m.call(MBIND, &[at, PAGE, 2, mask, 1, 0]), EINVAL, "a mask of no bits");
     assert_eq!(m.call(MBIND, &[at, PAGE, 2, mask, 1 << 20, 0]), EINVAL, "a mask that is too long");
-    assert_eq!(m.call(MBIND, &[at, PAGE, 2, u64::MAX & !7, 65, 0]), EFAULT);
+    assert_eq!(m.call(MBIND, &[at, PAGE, 2, !7, 65, 0]), EFAULT);
     assert_eq!(m.call(MBIND, &[m.scratch + PAGE, PAGE, 2, mask, 65, 0]), EFAULT, "nothing is mapped there");
     m.put_words(m.scratch + 512, &[1, 1]);
     assert_eq!(m.call(MBIND, &[at, PAGE, 2, mask, 129, 0]), EINVAL, "a node beyond 64");
