@@ -197,3 +197,10 @@ def test_more_threads_than_processors_are_refused(chasqui: Run, program: Compile
     done = chasqui(*words, program("barriers"), "5", "1")
     assert done.returncode == 1
     assert "no hart is left for a thread: it has 4 (flash.nodes, shared out" in done.stderr
+
+
+def test_a_fast_forward_is_refused(chasqui: Run, program: Compiled) -> None:
+    words = ["run", "--fast-forward", "-np", "1", "--machine", "flash", "--"]
+    done = chasqui(*words, program("misses"), "clean", "1")
+    assert done.returncode == 2
+    assert "--fast-forward: processors of flash wait for each other" in done.stderr

@@ -326,7 +326,7 @@ def test_threads_are_watched(program: Compiled, tmp_path: Path, machine: str) ->
     assert sum(" mark " not in line for line in lines) == instructions
 
 
-@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("machine", [machine for machine in MACHINES if machine != "flash"])
 def test_threads_after_a_fast_forward(chasqui: Run, program: Compiled, machine: str) -> None:
     """What comes before the first thread takes no time."""
     path = program("pthreads")

@@ -163,6 +163,11 @@ impl Machine for FlashMachine {
         ranks.clamp(1, self.ranks_per_node_max(resolved).into()) as u32
     }
 
+    /// Processors that wait for each other's stores would wait for ever.
+    fn fast_forwards(&self) -> Result<(), String> {
+        Err("--fast-forward: processors of flash wait for each other's stores, which they would not see without time".into())
+    }
+
     fn harts_parameter(&self) -> &'static str {
         "flash.nodes"
     }
