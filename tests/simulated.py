@@ -119,13 +119,14 @@ def organisations() -> list[str]:
 
 def shared_nodes() -> list[str]:
     """Machines on whose nodes several ranks of a job can be, but for netcache: its policies have
-    tests of their own (test_netcache_ranks.py); and those of few ranks."""
+    tests of their own (test_netcache_ranks.py); and those of few ranks, and flash, whose ranks
+    share memory in any case, with harts by another parameter."""
     if not NEEDS["core"][1]:
         return ["loggp"]
     from chasqui import core
 
     several = [each["name"] for each in core.machines() if each["ranks_per_node_max"] > 1]
-    others = [name for name in several if not name.startswith("netcache")]
+    others = [name for name in several if not name.startswith(("netcache", "flash"))]
     return [name for name in others if name not in APART and (SWEEP or not is_slow(name))]
 
 

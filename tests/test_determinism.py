@@ -276,6 +276,8 @@ POLLS = [(name, 0) for name in ENDLESS] + [("receive", 3), ("receive", 2000), ("
         for machine in organisations()
         for number, poll in enumerate(POLLS)
         if share(machine, number, 2)
+        # Where ranks share a node one's system call is an event to the others (crates/node/README).
+        and not (machine.startswith("flash") and (poll[0] == "yield" or poll[1] > 0))
     ],
 )
 def test_a_deadlock_is_found_at_the_same_time(
@@ -323,7 +325,13 @@ int main(int argc, char **argv)
 
 
 @pytest.mark.parametrize(
-    "machine", [machine for machine in organisations() if share(machine, 0, 2)]
+    "machine",
+    [
+        machine
+        for machine in organisations()
+        # One partition is one host thread's.
+        if share(machine, 0, 2) and not machine.startswith("flash")
+    ],
 )
 def test_a_change_of_threads_within_a_run(
     compile_c: Compiler, tmp_path: Path, machine: str
@@ -434,5 +442,8 @@ def test_lines_come_in_the_order_of_simulated_time(
     }  # fmt: skip
     assert set(outputs.values()) == {outputs["1 thread"]}
     first = [line for line in outputs["1 thread"].splitlines() if line.endswith("round 0")]
+    assert len(first) == 6
+    if machine.startswith("flash"):
+        return  # MPI_Init ends at unlike times, which differ by more.
     # The less a rank computes, the sooner it prints.
     assert [int(line.split()[1]) % 4 for line in first] == [3, 2, 1, 1, 0, 0]

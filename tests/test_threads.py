@@ -23,7 +23,7 @@ pytestmark = pytest.mark.core
 
 SOURCES = ROOT / "tests" / "threads"
 # Without a kernel under the program, and with one.
-MACHINES = ["loggp", "voyager", "voyager --set node.software.kernel=true"]
+MACHINES = ["loggp", "voyager", "voyager --set node.software.kernel=true", "flash"]
 
 # Name and options to the compiled program.
 Compiled = Callable[..., Path]
@@ -40,9 +40,16 @@ def program(compile_c: Compiler) -> Compiled:
     return compiled
 
 
+def harts_each(machine: str, harts: int, ranks: int = 1) -> str:
+    """What gives each rank so many harts."""
+    if machine.startswith("flash"):
+        return f"flash.nodes={harts * ranks}"
+    return f"node.harts={harts}"
+
+
 def run_threads(chasqui: Run, path: Path, machine: str, harts: int, *arguments: str) -> str:
     """Output of a run that must succeed."""
-    sets = ["--machine", *machine.split(), "--set", f"node.harts={harts}"]
+    sets = ["--machine", *machine.split(), "--set", harts_each(machine, harts)]
     done = chasqui("run", "-np", "1", *sets, "--", path, *arguments)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
@@ -75,7 +82,7 @@ WAYS = {
 def multiple(machine: str, ranks: int, threads: int, path: Path, case: str) -> list[str]:
     """Arguments of a run of multiple.c."""
     seed = os.environ.get("SEED", "1")
-    sets = ["--machine", *machine.split(), "--set", f"node.harts={threads}"]
+    sets = ["--machine", *machine.split(), "--set", harts_each(machine, threads, ranks)]
     return ["-np", str(ranks), *sets, "--", str(path), case, str(threads), seed]
 
 
@@ -171,8 +178,9 @@ def test_pthreads(chasqui: Run, program: Compiled, machine: str, harts: int) -> 
     """Counters, barriers, thread-local storage, queues, time-outs, a thread too many."""
     said = run_threads(chasqui, program("pthreads"), machine, harts, str(harts))
     assert f"{harts} threads: all is right" in said
+    parameter = harts_each(machine, harts).partition("=")[0]
     refusal = (
-        f"no hart is left for a thread: it has {harts} (node.harts, shared out among a node's "
+        f"no hart is left for a thread: it has {harts} ({parameter}, shared out among a node's "
         "ranks); clone returns EAGAIN"
     )
     assert said.count(refusal) == 1
@@ -225,7 +233,7 @@ def test_litmus(chasqui: Run, program: Compiled, machine: str) -> None:
 @pytest.mark.parametrize("machine", MACHINES)
 def test_the_same_bits(tmp_path: Path, program: Compiled, machine: str) -> None:
     """MPI by one thread of each rank: the same run directory however it is simulated."""
-    common = ["-np", "3", "--machine", *machine.split(), "--set", "node.harts=3"]
+    common = ["-np", "3", "--machine", *machine.split(), "--set", harts_each(machine, 3, 3)]
     check(tmp_path, [*common, "--", program("hybrid"), "3"], WAYS, 0)
 
 
@@ -290,7 +298,7 @@ def test_harts_are_declared(chasqui: Run) -> None:
 @pytest.mark.parametrize("machine", MACHINES)
 def test_threads_are_watched(program: Compiled, tmp_path: Path, machine: str) -> None:
     """Watching changes nothing; a rank's profile and trace are those of all its harts."""
-    options = ["-np", "1", "--machine", *machine.split(), "--set", "node.harts=3"]
+    options = ["-np", "1", "--machine", *machine.split(), "--set", harts_each(machine, 3)]
     variations = {
         "plain": [],
         "watched": ["--profile"],
@@ -318,10 +326,11 @@ def test_threads_are_watched(program: Compiled, tmp_path: Path, machine: str) ->
     assert sum(" mark " not in line for line in lines) == instructions
 
 
-@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("machine", [machine for machine in MACHINES if machine != "flash"])
 def test_threads_after_a_fast_forward(chasqui: Run, program: Compiled, machine: str) -> None:
     """What comes before the first thread takes no time."""
-    path, options = program("pthreads"), ["--machine", *machine.split(), "--set", "node.harts=2"]
+    path = program("pthreads")
+    options = ["--machine", *machine.split(), "--set", harts_each(machine, 2)]
     done = chasqui("run", "-np", "1", "--fast-forward", *options, "--", path, "2")
     assert done.returncode == 0, done.stderr
     assert "2 threads: all is right" in done.stdout

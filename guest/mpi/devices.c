@@ -14,7 +14,8 @@
     DEVICE(mcp)             \
     DEVICE(tags)            \
     DEVICE(wake)            \
-    DEVICE(cell)
+    DEVICE(cell)            \
+    DEVICE(flash)
 #endif
 
 #define DECLARE(name) extern struct mpi_device mpi_device_##name;

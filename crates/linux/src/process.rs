@@ -17,7 +17,7 @@ use crate::paths::Paths;
 use crate::refused::Reported;
 use crate::signal::Signals;
 use crate::space::{
-    AddressSpace, Backing, Fault, PAGE_BYTES, Placement, Protection, STACK_TOP, page_down, page_up,
+    AddressSpace, Backing, Fault, PAGE_BYTES, Placement, Policy, Protection, STACK_TOP, page_down, page_up,
 };
 use crate::threads::Threads;
 
@@ -51,6 +51,12 @@ pub struct Options {
     pub seed: u64,
     /// Physical memory that is the process's own, zero at first: frames and page tables.
     pub physical: Range<u64>,
+    /// Where the nodes begin that this memory is at, one after the other; empty: it is at one.
+    pub nodes: Vec<u64>,
+    /// The node of each of the process's harts; those that are missing are at the first.
+    pub hart_nodes: Vec<usize>,
+    /// Which node pages come from, where neither an area nor a thread has a policy.
+    pub policy: Policy,
     /// Length that the stack may reach [bytes].
     pub stack_bytes: u64,
     /// The files that it sees. Relative paths begin at `/cwd`.
@@ -66,12 +72,24 @@ pub struct Options {
 }
 
 impl Options {
+    /// The process's memory by nodes: the memory before the first node's beginning, if there is any, is that node's, too.
+    fn banks(&self) -> Vec<Range<u64>> {
+        let Range { start, end } = self.physical;
+        let ends = self.nodes.iter().skip(1).copied().chain([u64::MAX]);
+        let starts = [0].into_iter().chain(self.nodes.iter().skip(1).copied());
+        let within = |at: u64| at.clamp(start, end);
+        starts.zip(ends).map(|(first, last)| within(first)..within(last)).collect()
+    }
+
     /// The usual: rank 0, seed 0, 8 MiB of stack, no files, no input, one hart, no devices.
     pub fn new(physical: Range<u64>) -> Options {
         Options {
             rank: 0,
             seed: 0,
             physical,
+            nodes: Vec::new(),
+            hart_nodes: Vec::new(),
+            policy: Policy::Default,
             stack_bytes: 8 << 20,
             mounts: Arc::default(),
             input: Arc::new(Vec::new()),
@@ -194,9 +212,10 @@ impl Process {
         let limit_bytes = options.physical.end.saturating_sub(options.physical.start);
         let full = || StartError::Memory { program: elf.name().to_string(), limit_bytes };
         let fault = |_: Fault| full();
-        let physical = options.physical.clone();
-        let mut space = AddressSpace::new(memory, physical, options.stack_bytes, elf.executable_stack())
-            .map_err(fault)?;
+        let banks = options.banks();
+        let mut space =
+            AddressSpace::new(memory, &banks, options.stack_bytes, elf.executable_stack()).map_err(fault)?;
+        space.touched_by(options.hart_nodes.first().copied().unwrap_or(0), options.policy);
         for segment in elf.segments() {
             map_segment(&mut space, memory, &elf, segment).map_err(|_| full())?;
         }
@@ -228,6 +247,21 @@ impl Process {
             elf,
             options,
         })
+    }
+
+    /// The thread on hart `hart`, of the process's, is about to need pages.
+    pub fn touched_by(&mut self, hart: usize) {
+        if self.options.nodes.is_empty() {
+            return;
+        }
+        let own = self.threads.policy(hart);
+        let policy = if own == Policy::Default { self.options.policy } else { own };
+        self.space.touched_by(self.node_of(hart), policy);
+    }
+
+    /// The node of hart `hart`, of the process's.
+    pub(crate) fn node_of(&self, hart: usize) -> usize {
+        self.options.hart_nodes.get(hart).copied().unwrap_or(0)
     }
 
     /// Address of the first instruction.

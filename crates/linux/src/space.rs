@@ -14,15 +14,19 @@ use crate::errno::Errno;
 
 use area::Areas;
 pub use area::{Area, Backing};
-use frames::Frames;
+use banks::Banks;
 pub use page::{PAGE_BYTES, Protection};
+pub use policy::Policy;
 pub use table::bits::EXPOSED;
 use table::{PageTable, bits};
 
 mod access;
 mod area;
+mod banks;
 mod frames;
+mod numa;
 mod page;
+mod policy;
 mod table;
 
 /// First address that is not the user's: half of Sv39 (Linux `TASK_SIZE_64`,
@@ -203,7 +207,9 @@ pub enum Placement {
 pub struct AddressSpace {
     areas: Areas,
     table: PageTable,
-    frames: Frames,
+    frames: Banks,
+    /// What counts where an area has no policy: the thread's that is about to need pages, or the machine's.
+    policy: Policy,
     flush: Flush,
     heap_start: u64,
     heap_end: u64,
@@ -224,7 +230,7 @@ pub fn page_up(address: u64) -> Option<u64> {
 }
 
 impl AddressSpace {
-    /// An empty space that uses the physical memory in `physical` and nothing else, with a stack
+    /// An empty space that uses the physical memory in `physical`, by nodes, and nothing else, with a stack
     /// of at most `stack_bytes`.
     ///
     /// # Errors
@@ -234,13 +240,14 @@ impl AddressSpace {
     /// When `physical` lies outside `memory`, or the stack would fill the user's half.
     pub fn new(
         memory: &mut FlatMemory,
-        physical: Range<u64>,
+        physical: &[Range<u64>],
         stack_bytes: u64,
         executable_stack: bool,
     ) -> Result<AddressSpace, Fault> {
-        assert!(physical.end <= memory.bytes(), "frames {physical:x?} in memory of {:#x}", memory.bytes());
+        let end = physical.iter().map(|range| range.end).max().unwrap_or(0);
+        assert!(end <= memory.bytes(), "frames {physical:x?} in memory of {:#x}", memory.bytes());
         assert!(stack_bytes <= USER_END / 4, "stack of {stack_bytes} bytes");
-        let mut frames = Frames::new(physical);
+        let mut frames = Banks::new(physical);
         let stack_start = STACK_TOP - page_up(stack_bytes).expect("checked above");
         let limit_bytes = frames.total() * PAGE_BYTES;
         let cause = FaultCause::OutOfMemory { limit_bytes };
@@ -249,12 +256,13 @@ impl AddressSpace {
         let mut areas = Areas::default();
         let execute = if executable_stack { Protection::EXECUTE.0 } else { 0 };
         let protection = Protection(Protection::READ_WRITE.0 | execute);
-        areas.insert(stack_start, Area { end: STACK_TOP, protection, backing: Backing::Anonymous });
+        areas.insert(stack_start, Area::new(STACK_TOP, protection, Backing::Anonymous));
         let mmap_top = (stack_start - STACK_GUARD_BYTES).min(STACK_TOP - MMAP_GAP_BYTES) & !(TABLE_SPAN - 1);
         Ok(AddressSpace {
             areas,
             table: PageTable { root },
             frames,
+            policy: Policy::Default,
             flush: Flush::None,
             heap_start: 0,
             heap_end: 0,
@@ -373,7 +381,7 @@ impl AddressSpace {
         if fetches_register || !access.allowed(area.protection) {
             return refuse(FaultCause::Protection);
         }
-        self.appear(memory, address, access, Frames::take)
+        self.appear(memory, address, access, Banks::take)
     }
 
     /// Makes the pages of `text`, which is mapped, appear.
@@ -393,11 +401,13 @@ impl AddressSpace {
         memory: &mut FlatMemory,
         address: u64,
         access: Access,
-        take: fn(&mut Frames, &mut FlatMemory) -> Option<u64>,
+        take: fn(&mut Banks, &mut FlatMemory) -> Option<u64>,
     ) -> Result<(), Fault> {
         let page = page_down(address);
         let (start, area) = self.areas.find(address).expect("checked before");
         let (backing, protection) = (area.backing.advanced(page - start), area.protection);
+        let policy = if area.policy == Policy::Default { self.policy } else { area.policy };
+        self.frames.choose(policy.choose(page / PAGE_BYTES, self.frames.here()));
         let entry_at = self.table.make(memory, &mut self.frames, page);
         let entry_at = entry_at.ok_or_else(|| self.out_of_memory(address, access))?;
         if table::load(memory, entry_at) & bits::V != 0 {
@@ -447,7 +457,7 @@ impl AddressSpace {
         } else {
             self.remove(memory, start..start + bytes);
         }
-        self.areas.insert(start, Area { end: start + bytes, protection, backing });
+        self.areas.insert(start, Area::new(start + bytes, protection, backing));
         Ok(start)
     }
 
@@ -596,6 +606,7 @@ impl AddressSpace {
             return Err(Errno::EFAULT);
         }
         let (protection, backing) = (area.protection, area.backing.advanced(start - area_start));
+        let policy = area.policy;
         let old_bytes = old.end - old.start;
         if fixed.is_none() && new_bytes <= old_bytes {
             self.remove(memory, start + new_bytes..old.end);
@@ -604,7 +615,7 @@ impl AddressSpace {
         let more = old.end..start.saturating_add(new_bytes);
         if fixed.is_none() && more.end <= STACK_TOP && self.areas.is_free(&more) {
             self.areas.remove(&old);
-            self.areas.insert(start, Area { end: more.end, protection, backing });
+            self.areas.insert(start, Area { policy, ..Area::new(more.end, protection, backing) });
             return Ok(start);
         }
         if !may_move {
@@ -615,7 +626,7 @@ impl AddressSpace {
             return Err(Errno::EINVAL);
         }
         self.move_pages(memory, old, to, new_bytes)?;
-        self.areas.insert(to, Area { end: to + new_bytes, protection, backing });
+        self.areas.insert(to, Area { policy, ..Area::new(to + new_bytes, protection, backing) });
         Ok(to)
     }
 
@@ -670,8 +681,7 @@ impl AddressSpace {
             if !self.areas.is_free(&(top..new_top)) || new_top - top > self.limit_bytes() {
                 return self.heap_end;
             }
-            let (protection, backing) = (Protection::READ_WRITE, Backing::Anonymous);
-            self.areas.insert(top, Area { end: new_top, protection, backing });
+            self.areas.insert(top, Area::new(new_top, Protection::READ_WRITE, Backing::Anonymous));
         }
         self.heap_end = address;
         address

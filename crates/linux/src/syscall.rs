@@ -166,6 +166,7 @@ impl Process {
         memory: &mut FlatMemory,
         host: &mut dyn Host,
     ) -> Outcome {
+        self.touched_by(hart);
         let mut call = Call { process: self, memory, host, now, hart, args };
         match calls::serve(&mut call, number) {
             Ok(value) => Outcome::Return(value),

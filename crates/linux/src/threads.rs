@@ -1,5 +1,7 @@
 //! The threads of a process, each on a hart of its own, and the futexes that they wait for.
 
+use crate::space::Policy;
+
 /// A thread of the process, as in Linux.
 pub(crate) struct Thread {
     /// Its id (`gettid`).
@@ -12,6 +14,8 @@ pub(crate) struct Thread {
     pub blocked: u64,
     /// Its alternate signal stack: address, flags, length.
     pub signal_stack: [u64; 3],
+    /// Which node its pages come from.
+    pub policy: Policy,
 }
 
 /// `SS_DISABLE`: there is no alternate stack.
@@ -19,7 +23,14 @@ const STACK_DISABLED: u64 = 2;
 
 impl Thread {
     fn new(id: i64, blocked: u64) -> Thread {
-        Thread { id, clear_id: 0, robust_list: 0, blocked, signal_stack: [0, STACK_DISABLED, 0] }
+        Thread {
+            id,
+            clear_id: 0,
+            robust_list: 0,
+            blocked,
+            signal_stack: [0, STACK_DISABLED, 0],
+            policy: Policy::Default,
+        }
     }
 }
 
@@ -66,6 +77,11 @@ impl Threads {
         self.seats[hart].as_mut().expect("a thread calls from its hart")
     }
 
+    /// The memory policy of the thread on hart `hart`.
+    pub fn policy(&self, hart: usize) -> Policy {
+        self.seats[hart].as_ref().map_or(Policy::Default, |thread| thread.policy)
+    }
+
     /// Threads that have not ended.
     pub fn all(&self) -> impl Iterator<Item = &Thread> {
         self.seats.iter().flatten()
@@ -87,8 +103,8 @@ impl Threads {
                 break id;
             }
         };
-        let blocked = self.get(parent).blocked;
-        self.seats[hart] = Some(Thread::new(id, blocked));
+        let Thread { blocked, policy, .. } = *self.get(parent);
+        self.seats[hart] = Some(Thread { policy, ..Thread::new(id, blocked) });
         Some((hart, id))
     }
 

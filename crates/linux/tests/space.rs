@@ -18,7 +18,7 @@ const RW: Protection = Protection::READ_WRITE;
 
 fn space(bytes: u64) -> (FlatMemory, AddressSpace) {
     let mut memory = FlatMemory::new(bytes).unwrap();
-    let space = AddressSpace::new(&mut memory, LOW..bytes, STACK, false).unwrap();
+    let space = AddressSpace::new(&mut memory, std::slice::from_ref(&(LOW..bytes)), STACK, false).unwrap();
     (memory, space)
 }
 

@@ -12,10 +12,10 @@ use chasqui_abi::{
     ABI_VERSION, NI_MAGIC, NI_PLACEMENT, NI_REGION_UNCACHED, NI_REGIONS, NiIdentification, NiPlacement,
     NiRegion, interrupts,
 };
-use chasqui_config::{Cycles, Resolved, Schema};
+use chasqui_config::{Count, Cycles, Resolved, Schema};
 use chasqui_engine::{Engine, PartitionId, Time};
 use chasqui_hart::Text;
-use chasqui_linux::{Elf, Input, Mounts, NiDevice, NiMapping, Options, Process};
+use chasqui_linux::{Elf, Input, Mounts, NiDevice, NiMapping, Options, Policy, Process};
 use chasqui_memory::{FlatMemory, PAGE_BYTES, PortKind};
 use chasqui_network::FaultKind;
 use chasqui_ni::{NetworkInterface, Region};
@@ -162,6 +162,15 @@ pub trait Machine: Sync {
         let _ = (resolved, ranks);
         1
     }
+    /// The parameter that says how many harts the processes of a node have among them.
+    fn harts_parameter(&self) -> &'static str {
+        "node.harts"
+    }
+    /// How many so many processes of a node have among them.
+    fn harts(&self, resolved: &Resolved, processes: usize) -> usize {
+        let _ = processes;
+        resolved.get::<Count>(self.harts_parameter()) as usize
+    }
     /// Messages of `bytes` in each direction between two ranks after which every ring and buffer that such messages use has
     /// been used at least once: a measurement of what they take begins behind them.
     fn warm_up(&self, resolved: &Resolved, bytes: u64) -> u64;
@@ -226,6 +235,35 @@ pub struct NodePlan<'a> {
     pub free_calls: bool,
     /// Number of the first of its event ports.
     pub first_port: u32,
+}
+
+/// The nodes of a coherence domain of several, each with a hart; the first has the NI. Each has an equal part of main memory,
+/// the first the lowest addresses. What processes share is at all of them, page by page in turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DomainPlan {
+    /// Nodes.
+    pub nodes: usize,
+    /// Main memory of each [bytes], whole pages.
+    pub memory_bytes: u64,
+    /// Which node pages come from, where the program does not say.
+    pub policy: Policy,
+}
+
+impl DomainPlan {
+    fn members(&self, first: NodeId) -> Vec<Member> {
+        let number = |place: usize| NodeId(first.0 + place as u32);
+        let devices = |place| if place == 0 { DEVICES } else { 0 };
+        let member =
+            |place| Member { number: number(place), harts: vec![PortKind::Caches], devices: devices(place) };
+        (0..self.nodes).map(member).collect()
+    }
+
+    /// What a process with these harts knows of the nodes.
+    fn tell(&self, options: &mut Options, harts: Range<usize>) {
+        options.nodes = (0..self.nodes as u64).map(|node| node * self.memory_bytes).collect();
+        options.hart_nodes = harts.collect();
+        options.policy = self.policy;
+    }
 }
 
 /// Where the NI's cacheable memory begins: behind the DRAM.
@@ -368,7 +406,7 @@ fn process(
     work: &Workload,
     (id, who): (ProcessId, Occupant),
     memory: &mut FlatMemory,
-    (index, physical): (usize, Range<u64>),
+    (index, physical, domain): (usize, Range<u64>, Option<DomainPlan>),
 ) -> Result<(ProcessSpec, KernelProcess), String> {
     let (c, job) = (plan.configuration, &work.jobs[who.job.index()]);
     let regions = plan.ni.regions(id);
@@ -390,6 +428,9 @@ fn process(
     options.rank = who.rank.0;
     options.seed = job.seed;
     options.harts = harts.len() as u32;
+    if let Some(domain) = domain {
+        domain.tell(&mut options, harts.clone());
+    }
     options.stack_bytes = c.software.stack.bytes();
     options.node_name = format!("node{}", plan.number.0);
     options.devices = vec![device];
@@ -468,6 +509,29 @@ pub fn build_node_on(
     work: &Workload,
     system: Box<dyn MemorySystem>,
 ) -> Result<NodePartition, String> {
+    build(plan, work, system, None)
+}
+
+/// The same, of the nodes of a coherence domain: `node.harts` and `node.dram.size` of the configuration are those of all of them
+/// together.
+///
+/// # Errors
+/// As [`build_node`].
+pub fn build_domain_on(
+    plan: NodePlan<'_>,
+    work: &Workload,
+    system: Box<dyn MemorySystem>,
+    domain: DomainPlan,
+) -> Result<NodePartition, String> {
+    build(plan, work, system, Some(domain))
+}
+
+fn build(
+    plan: NodePlan<'_>,
+    work: &Workload,
+    system: Box<dyn MemorySystem>,
+    domain: Option<DomainPlan>,
+) -> Result<NodePartition, String> {
     let c = plan.configuration;
     let harts_each = harts_each(c, &work.placement);
     if c.network_cache.present && harts_each > 1 {
@@ -492,14 +556,23 @@ pub fn build_node_on(
     let way_bytes = c.l2.cache().map_or(0, |l2| l2.size.bytes() / l2.ways);
     let parts = parts(shared.start, way_bytes, here.len() as u64);
     let places = here.into_iter().zip(parts.enumerate());
-    let loaded = places.map(|(who, place)| process(&plan, work, who, &mut memory, place));
+    let loaded = places
+        .map(|(who, (index, physical))| process(&plan, work, who, &mut memory, (index, physical, domain)));
     let (processes, for_kernel): (Vec<_>, Vec<_>) =
         loaded.collect::<Result<Vec<_>, String>>()?.into_iter().unzip();
     let kernel = c.software.kernel.then(|| kernel(&plan, work, &mut memory, for_kernel)).transpose()?;
-    let member = Member { number: plan.number, harts: vec![PortKind::Caches; c.harts()], devices: DEVICES };
+    let nodes = match domain {
+        Some(domain) => {
+            Domain::new(memory, domain.members(plan.number), domain.memory_bytes).with_in_turn(shared)
+        }
+        None => {
+            let harts = vec![PortKind::Caches; c.harts()];
+            Domain::of_one_node(memory, Member { number: plan.number, harts, devices: DEVICES })
+        }
+    };
     let spec = PartitionSpec {
         configuration: c,
-        domain: Domain::of_one_node(memory, member),
+        domain: nodes,
         os: OsSpec { processes, kernel, costs: costs(&plan) },
         places: work.placement.processes(),
         devices: vec![plan.ni],

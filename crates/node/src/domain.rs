@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use chasqui_memory::{FlatMemory, PortKind};
+use chasqui_memory::{FlatMemory, PAGE_BYTES, PortKind};
 use chasqui_placement::NodeId;
 
 /// What a node adds to its domain.
@@ -25,6 +25,8 @@ pub struct Domain {
     pub(crate) memory: FlatMemory,
     members: Vec<Member>,
     stripe_bytes: u64,
+    /// Addresses whose pages the nodes have in turn.
+    in_turn: Range<u64>,
 }
 
 impl Domain {
@@ -34,7 +36,7 @@ impl Domain {
     /// It has no node, or a stripe no byte.
     pub fn new(memory: FlatMemory, members: Vec<Member>, stripe_bytes: u64) -> Domain {
         assert!(!members.is_empty() && stripe_bytes > 0, "{members:?}, stripes of {stripe_bytes} bytes");
-        Domain { memory, members, stripe_bytes }
+        Domain { memory, members, stripe_bytes, in_turn: 0..0 }
     }
 
     /// A domain of one node, which has all the memory.
@@ -49,6 +51,12 @@ impl Domain {
         Domain::new(self.memory, members, stripe_bytes)
     }
 
+    /// The same; but of these addresses, whole pages, the nodes have the pages in turn.
+    #[must_use]
+    pub fn with_in_turn(self, in_turn: Range<u64>) -> Domain {
+        Domain { in_turn, ..self }
+    }
+
     /// Its functional memory, before it runs.
     pub fn memory_mut(&mut self) -> &mut FlatMemory {
         &mut self.memory
@@ -61,7 +69,8 @@ impl Domain {
 
     /// Place of the node whose main memory has the physical address `address`: its home node.
     pub fn home(&self, address: u64) -> usize {
-        (address / self.stripe_bytes % self.members.len() as u64) as usize
+        let stripe_bytes = if self.in_turn.contains(&address) { PAGE_BYTES } else { self.stripe_bytes };
+        (address / stripe_bytes % self.members.len() as u64) as usize
     }
 
     /// The harts of the node at `place`.
@@ -108,6 +117,9 @@ mod tests {
         assert_eq!([0, 1, 2].map(|place| domain.devices_of(place)), [0..1, 1..3, 3..3]);
         assert_eq!([0, 4095, 4096, 3 * 4096 - 1, 3 * 4096].map(|at| domain.home(at)), [0, 0, 1, 2, 0]);
         assert_eq!(domain.harts().count(), 3);
+        let domain = domain.with_in_turn(16 * PAGE_BYTES..19 * PAGE_BYTES);
+        let homes = [15, 16, 17, 18, 19].map(|page| domain.home(page * PAGE_BYTES));
+        assert_eq!(homes, [0, 1, 2, 0, 1], "pages and stripes are as long here");
         let alone = Domain::of_one_node(FlatMemory::new(1 << 20).unwrap(), member(7, 1, 1));
         assert_eq!(alone.home((1 << 20) - 1), 0);
     }

@@ -70,7 +70,10 @@ impl NodePartition {
         let ids: Vec<_> = watches.iter().map(|watched| spec.os.processes[watched.process].id).collect();
         let kinds: Vec<_> = spec.domain.harts().collect();
         let port = |(kind, process)| port(c.port(kind), &mut spec.domain.memory, &spec.devices, process);
-        let ports: Vec<Port> = kinds.into_iter().zip(ids).map(port).collect();
+        let mut ports: Vec<Port> = kinds.into_iter().zip(ids).map(port).collect();
+        if system.keeps_account() {
+            ports.iter_mut().for_each(Port::give_back_clean);
+        }
         let controller = (spec.domain.harts().count(), Time(c.interrupts.access.ps()));
         let io = Io::new(spec.devices, (c.bus.clock(), tenure, untimed), controller);
         let others = spec.os.processes.len() - 1;
@@ -216,6 +219,7 @@ impl NodePartition {
         if place == 0 {
             self.system.statistics(&mut below("bus", visit));
         }
+        self.system.node_statistics(place, &mut below("directory", visit));
         let own = domain.devices_of(place);
         for (i, device) in io.devices[own.clone()].iter().enumerate() {
             let number = number(i, own.len());

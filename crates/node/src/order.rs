@@ -362,9 +362,8 @@ impl NodePartition {
         if parts.harts[index].hart.port.uses_bus() {
             end = end.min(system.undisturbed(parts, index));
         }
-        let is_others = |event: &&Event| {
-            matches!(Target::from(event.target), Target::MemorySystem | Target::Request)
-        };
+        let is_others =
+            |event: &&Event| matches!(Target::from(event.target), Target::MemorySystem | Target::Request);
         let own = events.slow().iter().filter(|event| !is_others(event));
         own.map(|event| event.time).fold(end, Time::min)
     }

@@ -17,6 +17,7 @@ mod mixed;
 mod network_cache;
 mod own;
 mod promise;
+mod protocol;
 mod rest;
 mod retry;
 mod spin;

@@ -3,6 +3,7 @@
 use chasqui_config::{ConfigError, Resolved, Schema};
 use chasqui_machine::{Machine, with_library};
 use machine_cell::CellMachine;
+use machine_flash::FlashMachine;
 use machine_loggp::LoggpMachine;
 use machine_mpinp::{MPINP, MPINP_MODERN};
 use machine_netcache::{NETCACHE, NETCACHE_MODERN};
@@ -20,6 +21,7 @@ pub const CATALOGUE: Catalogue = Catalogue(&[
     &MPINP,
     &MPINP_MODERN,
     &CellMachine,
+    &FlashMachine,
 ]);
 
 /// Parts that machines take (`parts` of a machine file): name and text.

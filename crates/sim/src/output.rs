@@ -305,6 +305,8 @@ pub(crate) struct JobOutput {
     pub first: u32,
     /// The first of its ranks that is simulated.
     pub first_rank: u32,
+    /// The parameter that says how many harts a node's ranks have among them.
+    pub harts: &'static str,
 }
 
 impl JobOutput {
@@ -358,7 +360,8 @@ impl Output for JobOutput {
 
     fn no_hart(&self, rank: Rank, now: Time, harts: u32) {
         let what = format!(
-            "no hart is left for a thread: it has {harts} (node.harts, shared out among a node's ranks); clone returns EAGAIN"
+            "no hart is left for a thread: it has {harts} ({}, shared out among a node's ranks); clone returns EAGAIN",
+            self.harts
         );
         self.say(rank, now, &what, None);
     }
@@ -417,7 +420,8 @@ mod tests {
         for (job, expected) in
             [(None, "chasqui: rank 2: no\n"), (Some(JobId(1)), "chasqui: job 1: rank 2: no\n")]
         {
-            let output = JobOutput { streams: streams.clone(), job, first: 0, first_rank: 0 };
+            let output =
+                JobOutput { streams: streams.clone(), job, first: 0, first_rank: 0, harts: "node.harts" };
             output.say(Rank(2), Time(5), "no", None);
             let said = streams.pending.lock().expect("no writer panics").pop().expect("it was said");
             assert_eq!(String::from_utf8_lossy(&said.bytes), expected);

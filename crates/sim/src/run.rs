@@ -220,7 +220,13 @@ impl Plan {
         for (number, (programs, simulated)) in (0..).zip(self.programs.iter().zip(self.simulated())) {
             let number = (self.programs.len() > 1).then_some(JobId(number));
             let (streams, first_rank) = (streams.clone(), simulated.start);
-            let output = Arc::new(JobOutput { streams, job: number, first, first_rank });
+            let output = Arc::new(JobOutput {
+                streams,
+                job: number,
+                first,
+                first_rank,
+                harts: self.machine.harts_parameter(),
+            });
             first += programs.ranks();
             let reads = if jobs.is_empty() { request.stdin } else { StandardInput::None };
             let input = Arc::new(RankInput::new(reads, output.clone()));
@@ -278,8 +284,9 @@ struct OnHarts {
 }
 
 impl OnHarts {
-    fn of(request: &Request, node: &NodeConfiguration) -> OnHarts {
-        OnHarts { processes: (1 + request.others.len()) * per_node(request) as usize, harts: node.harts() }
+    fn of(request: &Request, machine: &dyn Machine, resolved: &Resolved) -> OnHarts {
+        let processes = (1 + request.others.len()) * per_node(request) as usize;
+        OnHarts { processes, harts: machine.harts(resolved, processes) }
     }
 
     /// Some hart has more than one process.
@@ -290,9 +297,9 @@ impl OnHarts {
 
 /// Processes of a node have harts of their own, as many each; or they share harts, which a kernel image deals out to any
 /// number of them, and the simulator one to the jobs of a node.
-fn check_harts(request: &Request, resolved: &Resolved) -> Result<(), InputError> {
+fn check_harts(request: &Request, machine: &dyn Machine, resolved: &Resolved) -> Result<(), InputError> {
     let node = NodeConfiguration::read(resolved);
-    let on = OnHarts::of(request, &node);
+    let on = OnHarts::of(request, machine, resolved);
     let OnHarts { processes, harts } = on;
     if node.core.handler_contexts > 0 && processes > 1 {
         return Err(InputError(format!(
@@ -306,7 +313,7 @@ fn check_harts(request: &Request, resolved: &Resolved) -> Result<(), InputError>
     let is_one_each = harts == 1 && per_node(request) == 1;
     let may_share = if node.software.kernel { processes > harts } else { is_one_each };
     if !may_share {
-        return Err(no_harts(request, resolved, on));
+        return Err(no_harts(request, machine, resolved, on));
     }
     let options = &request.options;
     let watched = [
@@ -317,43 +324,45 @@ fn check_harts(request: &Request, resolved: &Resolved) -> Result<(), InputError>
     ];
     let Some((option, _)) = watched.iter().find(|(_, asked)| *asked) else { return Ok(()) };
     let several = if harts == 1 { "hart" } else { "harts" };
-    let own =
-        own_harts(resolved, processes).map_or(String::new(), |set| format!("; {set} gives each its own"));
+    let own = own_harts(machine, resolved, processes)
+        .map_or(String::new(), |set| format!("; {set} gives each its own"));
     Err(InputError(format!(
         "{option} needs a hart for each process: {processes} processes share {harts} {several}{own}"
     )))
 }
 
 /// Harts that a node can have.
-fn harts_max(resolved: &Resolved) -> i64 {
-    let harts = resolved.parameter("node.harts").expect("every machine has nodes");
+fn harts_max(machine: &dyn Machine, resolved: &Resolved) -> i64 {
+    let harts = resolved.parameter(machine.harts_parameter()).expect("every machine has nodes");
     let range = harts.declaration.range.as_ref();
-    let Some((_, Scalar::Integer(most))) = range else { panic!("node.harts has a range") };
+    let Some((_, Scalar::Integer(most))) = range else { panic!("it has a range") };
     *most
 }
 
 /// What gives so many `processes` harts of their own, if a node can have so many.
-fn own_harts(resolved: &Resolved, processes: usize) -> Option<String> {
-    (processes as i64 <= harts_max(resolved)).then(|| format!("--set node.harts={processes}"))
+fn own_harts(machine: &dyn Machine, resolved: &Resolved, processes: usize) -> Option<String> {
+    let fits = processes as i64 <= harts_max(machine, resolved);
+    fits.then(|| format!("--set {}={processes}", machine.harts_parameter()))
 }
 
 /// The processes have no harts, in words: with what they would have.
-fn no_harts(request: &Request, resolved: &Resolved, on: OnHarts) -> InputError {
+fn no_harts(request: &Request, machine: &dyn Machine, resolved: &Resolved, on: OnHarts) -> InputError {
     const KERNEL: &str = "node.software.kernel=true";
     let OnHarts { processes, harts } = on;
     let each = per_node(request);
     let jobs = 1 + request.others.len();
     let of = if jobs > 1 { format!(" with {jobs} jobs") } else { String::new() };
-    let own = match own_harts(resolved, processes) {
+    let parameter = machine.harts_parameter();
+    let own = match own_harts(machine, resolved, processes) {
         Some(set) => format!("multiples of {processes} are allowed ({set})"),
-        None => format!("a node has {} at most", harts_max(resolved)),
+        None => format!("a node has {} at most", harts_max(machine, resolved)),
     };
     let with_kernel = [&request.sets[..], &[KERNEL.to_string()]].concat();
     let may_share = processes > harts && resolve(&request.machine, &with_kernel).is_ok();
     let shared =
         if may_share { format!(", and ranks may share harts with --set {KERNEL}") } else { String::new() };
     InputError(format!(
-        "--ranks-per-node {each}{of}: each rank has harts of its own, and node.harts = {harts}; {own}{shared}"
+        "--ranks-per-node {each}{of}: each rank has harts of its own, and {parameter} = {harts}; {own}{shared}"
     ))
 }
 
@@ -417,7 +426,7 @@ fn check_ranks_per_node(
             "--ranks-per-node {asked} with --only-rank: the node of the rank has no other"
         )));
     }
-    check_harts(request, resolved)
+    check_harts(request, machine, resolved)
 }
 
 /// How many ranks a node has, once that is known.
@@ -512,8 +521,8 @@ pub(crate) fn build(
 
 /// What might make such a run faster that waits for messages, if anything, in words.
 fn advice(request: &Request, plan: &Plan) -> Option<String> {
-    let harts = NodeConfiguration::read(&plan.resolved).harts();
-    let is_shared = plan.placement.on(NodeId(0)).count() > harts;
+    let here = plan.placement.on(NodeId(0)).count();
+    let is_shared = here > plan.machine.harts(&plan.resolved, here);
     // Who waits for messages by memory polls on every machine.
     let by_memory = shared_bytes(&plan.resolved, plan.placement.per_node()) > 0;
     let polls = (by_memory || plan.machine.waits_by_polling(&plan.resolved, 1 + request.others.len()))

@@ -3,7 +3,7 @@
 
 use chasqui_memory::FlatMemory;
 
-use super::frames::Frames;
+use super::banks::Banks;
 use super::table::{self, bits};
 use super::{Access, AddressSpace, Area, Backing, Fault, FaultCause, PAGE_BYTES, USER_END, fill, page_down};
 
@@ -91,7 +91,7 @@ impl AddressSpace {
             let is_memory = |(_, area): (u64, &Area)| !area.backing.is_device();
             if self.translate(memory, at).is_none() {
                 let is_there = self.areas.find(at).is_some_and(is_memory);
-                if !is_there || self.appear(memory, at, Access::Write, Frames::take).is_err() {
+                if !is_there || self.appear(memory, at, Access::Write, Banks::take).is_err() {
                     return false;
                 }
             }

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::page::Protection;
+use super::policy::Policy;
 
 /// What an area's pages are filled from.
 #[derive(Clone, Debug)]
@@ -65,6 +66,15 @@ pub struct Area {
     pub protection: Protection,
     /// What its pages are filled from.
     pub backing: Backing,
+    /// Where its pages come from.
+    pub policy: Policy,
+}
+
+impl Area {
+    /// An area that ends at `end`, without a policy.
+    pub fn new(end: u64, protection: Protection, backing: Backing) -> Area {
+        Area { end, protection, backing, policy: Policy::Default }
+    }
 }
 
 /// The areas of an address space by first address; they do not overlap.
@@ -141,9 +151,10 @@ impl Areas {
         let mut start = start;
         let mut area = area;
         if matches!(area.backing, Backing::Anonymous) {
-            let protection = area.protection;
-            let joins =
-                |other: &Area| matches!(other.backing, Backing::Anonymous) && other.protection == protection;
+            let like = (area.protection, area.policy);
+            let joins = |other: &Area| {
+                matches!(other.backing, Backing::Anonymous) && (other.protection, other.policy) == like
+            };
             if let Some(next) = self.0.get(&area.end).filter(|next| joins(next)) {
                 let end = next.end;
                 self.0.remove(&area.end);

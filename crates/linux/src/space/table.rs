@@ -3,7 +3,7 @@
 
 use chasqui_memory::FlatMemory;
 
-use super::frames::Frames;
+use super::banks::Banks;
 use super::page::{PAGE_BYTES, Protection};
 
 /// Bits of a page-table entry.
@@ -104,7 +104,7 @@ impl PageTable {
     }
 
     /// Where the leaf entry of `address` is; makes the tables that lead to it. None: no frames.
-    pub fn make(&self, memory: &mut FlatMemory, frames: &mut Frames, address: u64) -> Option<u64> {
+    pub fn make(&self, memory: &mut FlatMemory, frames: &mut Banks, address: u64) -> Option<u64> {
         let mut table = self.root;
         for level in (1..LEVELS).rev() {
             let at = slot(table, address, level);

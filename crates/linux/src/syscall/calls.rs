@@ -33,7 +33,7 @@ macro_rules! served {
 pub(super) const REFUSED: [u64; 4] = [258, 291, 293, 435];
 
 served! {
-    call [a, b, c, d]
+    call [a, b, c, d, e, f]
     17 => call.getcwd(a, b);
     23 => call.dup(a);
     24 => call.dup3(a, b, c);
@@ -108,6 +108,9 @@ served! {
     226 => call.mprotect(a, b, c);
     227 | 228 | 229 | 230 | 231 => Ok(0); // msync, mlock, munlock, mlockall, munlockall: nothing is swapped
     233 => call.madvise(a, b, c);
+    235 => call.mbind(a, b, c, [d, e], f), but "pages that are there stay where they are";
+    236 => call.get_mempolicy([a, b], c, d, e);
+    237 => call.set_mempolicy(a, b, c);
     // riscv_flush_icache (arch/riscv/include/uapi/asm/unistd.h)
     259 => {
         call.process.space.flush_all();

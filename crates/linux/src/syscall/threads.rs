@@ -255,7 +255,8 @@ impl Call<'_> {
     }
 
     pub(super) fn getcpu(&mut self, cpu: u64, node: u64) -> Result<i64> {
-        for (address, value) in [(cpu, self.hart as u32), (node, 0)] {
+        let own_node = self.process.node_of(self.hart) as u32;
+        for (address, value) in [(cpu, self.hart as u32), (node, own_node)] {
             if address != 0 {
                 self.write(address, &value.to_le_bytes())?;
             }

@@ -185,7 +185,8 @@ impl Ahead {
         p.transactions.restore_write_buffer(self.asked);
         *p.given = self.given;
         // Others' transactions may have moved them, too.
-        for ((counter, before), after) in counters(p.statistics).into_iter().zip(self.before).zip(self.after) {
+        for ((counter, before), after) in counters(p.statistics).into_iter().zip(self.before).zip(self.after)
+        {
             *counter -= after - before;
         }
         *p.waits = self.waits;
@@ -247,7 +248,9 @@ fn line_words(data: &DataCache) -> usize {
 
 impl Port {
     fn ahead(&mut self) -> (&mut Ahead, Parts<'_>) {
-        let Port { peers, l1d, l1i, l2, write_buffer: buffer, transactions, memory, statistics, waits, .. } = self;
+        let Port {
+            peers, l1d, l1i, l2, write_buffer: buffer, transactions, memory, statistics, waits, ..
+        } = self;
         let given = &mut peers.given;
         let parts = Parts { l1d, l1i, l2, buffer, transactions, memory, given, statistics, waits };
         (&mut peers.ahead, parts)
@@ -288,7 +291,8 @@ impl Port {
         if ahead.moved.has_within(first, end) || ahead.stored.has_within(first, end) {
             return true;
         }
-        let has_used = || self.l1d.has_used(first, end, &ahead.data) || self.l1i.has_used(first, end, &ahead.code);
+        let has_used =
+            || self.l1d.has_used(first, end, &ahead.data) || self.l1i.has_used(first, end, &ahead.code);
         snoop != Snoop::Read && has_used()
     }
 
@@ -348,7 +352,13 @@ impl Port {
     ///
     /// # Errors
     /// It concerns others: it is for the hart's turn.
-    pub(super) fn store_ahead(&mut self, va: u64, bytes: u32, value: u64, cycles: &mut u64) -> Result<(), Stop> {
+    pub(super) fn store_ahead(
+        &mut self,
+        va: u64,
+        bytes: u32,
+        value: u64,
+        cycles: &mut u64,
+    ) -> Result<(), Stop> {
         if self.l1d.release(va, bytes) {
             let delta =
                 self.l1d.fast_store(true, va, bytes).expect("a store to a line that was released is fast");

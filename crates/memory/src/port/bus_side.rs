@@ -133,6 +133,11 @@ impl Port {
             || self.reserved.is_within(self.line(address), end)
     }
 
+    /// State of the line at `address` in the outermost data cache.
+    pub fn line_state(&self, address: u64) -> State {
+        self.outermost().state(address)
+    }
+
     /// The lines that `request` takes from other caches, and how: what they are asked when it is granted.
     pub fn asks(&self, request: Request) -> Option<(Snoop, u64, u32)> {
         let (snoop, line, data) = match request {

@@ -611,7 +611,10 @@ impl Port {
         }
         let l2_line = self.l2.cache().map(|l2| (l2.line_of(line), l2.line_bytes()));
         let (flush_line, bytes) = l2_line.unwrap_or((line, self.l1d.line_bytes()));
-        let request = if self.has_modified(flush_line, bytes) {
+        let is_owned = self.peers.are_told
+            && operation != BlockOperation::Clean
+            && self.outermost().state(flush_line) == State::Exclusive;
+        let request = if is_owned || self.has_modified(flush_line, bytes) {
             Some(Request::WriteBack { line: flush_line, bytes: bytes as u32, flush: true })
         } else {
             let snoop = self.asks_peers(operation, flush_line);

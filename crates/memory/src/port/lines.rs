@@ -296,7 +296,7 @@ impl Port {
     /// `line`, which was in `state`, has left the data cache.
     #[inline]
     fn evicted(&mut self, line: u64, state: State) {
-        if state != State::Modified {
+        if state != State::Modified && !(self.peers.are_told && state == State::Exclusive) {
             return;
         }
         self.statistics.l1d_writebacks += 1;

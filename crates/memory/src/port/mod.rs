@@ -102,6 +102,8 @@ impl Serves {
 struct Peers {
     /// They may have lines in their caches.
     exist: bool,
+    /// Clean lines that may be written are written back, too.
+    are_told: bool,
     ahead: Ahead,
     /// Where they exist: the cycle at which the L2 gives the line that the oldest buffered store waits for; all ones: none.
     given: u64,
@@ -146,7 +148,7 @@ impl Port {
         let l1i = if is_cacheless { Cache::of_instructions(&p.l1i) } else { Cache::new(&p.l1i) };
         let network = p.network_cache.clone();
         let buffer = || WriteBuffer::new(p.write_buffer.entries as usize, p.l1d.line.bytes());
-        let peers = Peers { exist: false, ahead: Ahead::new(buffer()), given: u64::MAX };
+        let peers = Peers { exist: false, are_told: false, ahead: Ahead::new(buffer()), given: u64::MAX };
         Port {
             l1i: InstructionCache::new(l1i),
             l1d: DataCache::new(&p.l1d),
@@ -187,6 +189,12 @@ impl Port {
     /// From now on other harts may have lines in their caches: cache-block operations ask them.
     pub fn join_peers(&mut self) {
         self.peers.exist = true;
+    }
+
+    /// From now on lines that may be written are written back when they leave the caches, though they are clean: who keeps
+    /// account of the caches hears of it so.
+    pub fn give_back_clean(&mut self) {
+        self.peers.are_told = true;
     }
 
     /// The hart's next instruction has asked a device for something, or has its answer here already: what it has taken from

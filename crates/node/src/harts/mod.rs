@@ -328,9 +328,10 @@ impl Harts {
     pub(crate) fn is_left_alone(&self, index: usize, end: Time) -> bool {
         let mut others = self.iter().take(self.started).enumerate().filter(|&(i, _)| i != index);
         let is_quiet = self[index].hart.port.given_at() == u64::MAX;
-        is_quiet && others.all(|(_, t)| {
-            t.ready_at() > end && t.leaves_bus() && !t.is_idle() && t.hart.port.reservation().is_none()
-        })
+        is_quiet
+            && others.all(|(_, t)| {
+                t.ready_at() > end && t.leaves_bus() && !t.is_idle() && t.hart.port.reservation().is_none()
+            })
     }
 }
 

@@ -42,6 +42,19 @@ impl Core {
 }
 
 impl Parts {
+    /// Until when hart `index` holds something of the `bytes` from `address` on at `now`, if it does: as [`Parts::held_until`].
+    pub fn kept_until(
+        &self,
+        index: usize,
+        address: u64,
+        bytes: u32,
+        now: Time,
+        reservation_cycles: u64,
+    ) -> Option<Time> {
+        let core = &self.harts[index];
+        if core.is_alive() { core.holds_until(address, bytes, now, reservation_cycles) } else { None }
+    }
+
     /// Until when another hart than `index` holds something of the `bytes` from `address` on at `now`, if one does: a line
     /// is used then, or nobody knows when (`NEVER`). `reservation_cycles`: so long a load-reserved may hold one.
     pub fn held_until(

@@ -129,8 +129,16 @@ pub trait MemorySystem: Send {
     /// A bound on the length of a hart's transaction that finds nothing under way, the time that devices take not
     /// included.
     fn transaction_max(&self) -> Time;
+    /// It keeps account of what caches have: clean lines that may be written are written back, too, when they leave.
+    fn keeps_account(&self) -> bool {
+        false
+    }
     /// Visits its counters.
     fn statistics(&self, visit: &mut Visitor<'_>);
+    /// Visits its counters of the node at `place` of the domain.
+    fn node_statistics(&self, place: usize, visit: &mut Visitor<'_>) {
+        let _ = (place, visit);
+    }
 }
 
 /// What memory systems do to clients.
@@ -321,6 +329,26 @@ impl Parts {
     fn is_store(&self, index: u8) -> bool {
         let port = &self.harts[usize::from(index)].hart.port;
         matches!(port.current(Slot::Blocking), Some(Request::Store64 { .. }))
+    }
+
+    /// Hart `index`, if it repeats itself and holds something of the `bytes` from `address` on, about which it is to be asked
+    /// (`snoop`), catches up. True: it did.
+    pub fn announce_at(
+        &mut self,
+        index: usize,
+        (snoop, address, bytes): (Snoop, u64, u32),
+        now: Time,
+    ) -> bool {
+        let core = &mut self.harts[index];
+        if !core.is_idle() || !core.hart.port.holds(address, bytes) {
+            return false;
+        }
+        if snoop == Snoop::Read && !core.hart.port.has_modified(address, u64::from(bytes)) {
+            core.shared(None, now);
+        } else {
+            core.event(None, now, now);
+        }
+        true
     }
 
     /// Harts other than `index` that repeat themselves and hold something of the `bytes` from `address` on, which it is about to

@@ -37,7 +37,10 @@ impl Os {
         access: Access,
         memory: &mut FlatMemory,
     ) -> Result<(), chasqui_linux::space::Fault> {
-        let process = &mut self.on_mut(harts, index).process;
+        let process = self.on_mut(harts, index);
+        let first = process.harts.start;
+        let process = &mut process.process;
+        process.touched_by(index - first);
         let core = &mut harts[index];
         core.hart.port.disturb();
         let port = &mut core.hart.port;

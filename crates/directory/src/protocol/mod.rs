@@ -1,0 +1,362 @@
+//! The protocol's engine: the tables carried out, with times, queues and turns.
+//!
+//! A processor's access that is no hit ([`Protocol::access`]) has its cache's rule carried out at once. Its message goes into the
+//! controller, where those to other nodes are made, and to the home's controller (`controller.rs`). There the state is looked
+//! up, and the directory's rule is carried out (`home.rs`). Interventions and replies come to caches, whose rules are carried
+//! out there (`cache.rs`); then an access is done ([`Host::done`]). Messages wait for room at a controller where they are, by
+//! virtual network, except for replies: whoever asked has a place for these.
+//!
+//! What a home refuses it gives a turn (`home.rs`), so that nothing is refused for ever.
+
+mod cache;
+mod controller;
+mod home;
+mod statistics;
+
+use std::collections::VecDeque;
+
+use chasqui_coherence::{CACHE, CacheEvent, CacheState, Entry, Kind, Message, Network, Node, cache_rule};
+use chasqui_engine::{Payload, Time};
+
+use crate::map::LineMap;
+use crate::times::Times;
+use cache::Copies;
+use controller::Controller;
+pub use statistics::NodeStatistics;
+
+/// What a processor wants of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Want {
+    /// A copy to read.
+    Load,
+    /// The line, to write.
+    Store,
+    /// Memory is to have what was modified; the line leaves.
+    WriteBack,
+}
+
+/// A processor's access: what it wants, and its place among those that the processor may have under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ticket {
+    /// What it wants.
+    pub want: Want,
+    /// Its place.
+    pub slot: u8,
+}
+
+/// An access that is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Whose.
+    pub node: usize,
+    /// Of which line.
+    pub line: u64,
+    /// Which it was.
+    pub ticket: Ticket,
+    /// What has come was invalidated on its way: it is used once, and then not there any more.
+    pub once: bool,
+}
+
+/// What has the caches, knows the homes, and brings events back when they are due.
+pub trait Host {
+    /// The home of a line.
+    fn home(&self, line: u64) -> usize;
+    /// `step` comes back at `at`.
+    fn schedule(&mut self, at: Time, step: Step);
+    /// Whether the cache of `node` has the line: to write it, if `writable`.
+    fn has(&self, node: usize, line: u64, writable: bool) -> bool;
+    /// Until when the processor of `node` keeps the line at `now`, which it fetched for what it is about to do, or, if it may
+    /// write it, has reserved.
+    fn held_until(&self, node: usize, line: u64, writable: bool, now: Time) -> Option<Time>;
+    /// The cache of `node` is not to write the line any more, and if it `leaves` has it no longer.
+    fn take(&mut self, node: usize, line: u64, leaves: bool, now: Time);
+    /// An access is over: the line, or the right, is there from now on.
+    fn done(&mut self, access: Access, now: Time);
+}
+
+/// An event of the engine's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A message of a processor's comes into its controller.
+    Own(u32),
+    /// A message was made, and leaves for another node.
+    Leave(u32),
+    /// A message comes into a controller.
+    Arrive(u32),
+    /// A controller may go on.
+    Serve(usize),
+    /// A home has looked the state up.
+    LookedUp(u32),
+    /// A message comes to a cache.
+    AtCache(u32),
+    /// What was refused is asked for again.
+    Again(u32),
+}
+
+impl From<Step> for Payload {
+    fn from(step: Step) -> Payload {
+        let (kind, number) = match step {
+            Step::Own(id) => (0, id),
+            Step::Leave(id) => (1, id),
+            Step::Arrive(id) => (2, id),
+            Step::Serve(node) => (3, node as u32),
+            Step::LookedUp(id) => (4, id),
+            Step::AtCache(id) => (5, id),
+            Step::Again(id) => (6, id),
+        };
+        [kind, u64::from(number)]
+    }
+}
+
+impl TryFrom<Payload> for Step {
+    type Error = Payload;
+
+    fn try_from(payload: Payload) -> Result<Step, Payload> {
+        let [kind, number] = payload;
+        let id = number as u32;
+        Ok(match kind {
+            0 => Step::Own(id),
+            1 => Step::Leave(id),
+            2 => Step::Arrive(id),
+            3 => Step::Serve(number as usize),
+            4 => Step::LookedUp(id),
+            5 => Step::AtCache(id),
+            6 => Step::Again(id),
+            _ => return Err(payload),
+        })
+    }
+}
+
+/// A message about a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Travelling {
+    line: u64,
+    message: Message,
+    /// A home has read the line by then, if it has begun to.
+    data_at: Time,
+}
+
+impl Travelling {
+    fn from(&self) -> usize {
+        usize::from(self.message.from.0)
+    }
+
+    fn to(&self) -> usize {
+        usize::from(self.message.to.0)
+    }
+}
+
+/// Messages on their way, by number.
+#[derive(Default)]
+struct Messages {
+    places: Vec<Travelling>,
+    free: Vec<u32>,
+}
+
+impl Messages {
+    fn add(&mut self, travelling: Travelling) -> u32 {
+        match self.free.pop() {
+            Some(id) => {
+                self.places[id as usize] = travelling;
+                id
+            }
+            None => {
+                self.places.push(travelling);
+                self.places.len() as u32 - 1
+            }
+        }
+    }
+
+    fn get(&self, id: u32) -> &Travelling {
+        &self.places[id as usize]
+    }
+
+    fn remove(&mut self, id: u32) -> Travelling {
+        self.free.push(id);
+        self.places[id as usize]
+    }
+
+    fn is_empty(&self) -> bool {
+        self.places.len() == self.free.len()
+    }
+}
+
+/// What a home knows of a line.
+#[derive(Default)]
+struct HomeLine {
+    entry: Entry,
+    /// Who was refused and has not been served yet, in their order.
+    turns: VecDeque<Node>,
+    /// The line has been read for who waits by then.
+    data_at: Time,
+}
+
+/// The engine.
+pub struct Protocol {
+    times: Times,
+    controllers: Vec<Controller>,
+    copies: Vec<Copies>,
+    lines: LineMap<HomeLine>,
+    messages: Messages,
+    statistics: Vec<NodeStatistics>,
+    /// What a rule sends.
+    sent: Vec<Message>,
+}
+
+impl Protocol {
+    /// Of `nodes` nodes, nothing cached; controllers have room for `buffer` messages of each virtual network.
+    ///
+    /// # Panics
+    /// More nodes than a directory entry has bits.
+    pub fn new(times: Times, nodes: usize, buffer: usize) -> Protocol {
+        assert!((1..=64).contains(&nodes) && buffer > 0, "{nodes} nodes, room for {buffer} messages");
+        Protocol {
+            times,
+            controllers: (0..nodes).map(|_| Controller::new(nodes, buffer)).collect(),
+            copies: (0..nodes).map(|_| Copies::default()).collect(),
+            lines: LineMap::default(),
+            messages: Messages::default(),
+            statistics: vec![NodeStatistics::default(); nodes],
+            sent: vec![],
+        }
+    }
+
+    /// How many nodes there are.
+    pub fn nodes(&self) -> usize {
+        self.controllers.len()
+    }
+
+    /// Counters of a node.
+    pub fn statistics(&self, node: usize) -> &NodeStatistics {
+        &self.statistics[node]
+    }
+
+    /// The state of a line at the cache of `node`.
+    pub fn state(&self, node: usize, line: u64) -> CacheState {
+        self.copies[node].state(line)
+    }
+
+    /// What the home knows of a line.
+    pub fn entry(&self, line: u64) -> Entry {
+        self.lines.get(&line).map_or_else(Entry::default, |home| home.entry)
+    }
+
+    /// Who was refused the line and waits for its turn, in their order.
+    pub fn turns(&self, line: u64) -> Vec<usize> {
+        let turns = self.lines.get(&line).map(|home| &home.turns);
+        turns.into_iter().flatten().map(|node| usize::from(node.0)).collect()
+    }
+
+    /// No message is on its way, and nothing waits.
+    pub fn is_quiet(&self) -> bool {
+        self.messages.is_empty() && self.copies.iter().all(Copies::is_quiet)
+    }
+
+    /// Of a message that comes to a cache and may take a copy from it: the cache, the line, and whether it leaves.
+    pub fn takes(&self, step: Step) -> Option<(usize, u64, bool)> {
+        let Step::AtCache(id) = step else { return None };
+        let travelling = self.messages.get(id);
+        let leaves = match travelling.message.kind {
+            Kind::ForwardRead => false,
+            Kind::ForwardReadExclusive | Kind::Invalidate => true,
+            _ => return None,
+        };
+        Some((travelling.to(), travelling.line, leaves))
+    }
+
+    /// The processor of `node` asks for something at `now`.
+    pub fn access<H: Host>(&mut self, host: &mut H, node: usize, line: u64, ticket: Ticket, now: Time) {
+        let copies = &mut self.copies[node];
+        let state = copies.state(line);
+        let is_stable = matches!(state, CacheState::Invalid | CacheState::Shared | CacheState::Modified);
+        let event = match ticket.want {
+            Want::WriteBack => {
+                // Whoever asked for the line meanwhile has got it, or has given the right to write it back.
+                if state != CacheState::Modified {
+                    return host.done(Access { node, line, ticket, once: false }, now);
+                }
+                // What has been kept of it clean leaves, too, and so does a reservation.
+                host.take(node, line, true, now);
+                CacheEvent::Evict
+            }
+            _ if !is_stable => return copies.wait(line, ticket),
+            want => {
+                let writes = want == Want::Store;
+                if state != CacheState::Invalid && host.has(node, line, writes) {
+                    return host.done(Access { node, line, ticket, once: false }, now);
+                }
+                // It is on its way to the controller.
+                if state == CacheState::Modified {
+                    return copies.wait(line, ticket);
+                }
+                if state == CacheState::Shared && !host.has(node, line, false) {
+                    // The copy has been replaced, and the home does not know.
+                    copies.set(line, CacheState::Invalid);
+                }
+                if writes { CacheEvent::Store } else { CacheEvent::Load }
+            }
+        };
+        let state = copies.state(line);
+        let rule =
+            cache_rule(CACHE, state, event).unwrap_or_else(|| panic!("no rule for {event:?} in {state:?}"));
+        copies.begin(line, rule.next, ticket);
+        let home = host.home(line);
+        self.statistics[node].count_request(ticket.want, home == node);
+        let message = rule.sends(Node(node as u8), Node(home as u8), None).next().expect("a request");
+        let id = self.messages.add(Travelling { line, message, data_at: Time::ZERO });
+        host.schedule(now + self.times.queue, Step::Own(id));
+    }
+
+    /// An event is due.
+    pub fn step<H: Host>(&mut self, host: &mut H, step: Step, now: Time) {
+        match step {
+            Step::Own(id) | Step::Again(id) => {
+                let node = self.messages.get(id).from();
+                self.controllers[node].take_own(id);
+                self.serve(host, node, now);
+            }
+            Step::Leave(id) => self.made(host, id, now),
+            Step::Arrive(id) => self.arrive(host, id, now),
+            Step::Serve(node) => {
+                self.controllers[node].has_event = false;
+                self.serve(host, node, now);
+            }
+            Step::LookedUp(id) => self.looked_up(host, id, now),
+            Step::AtCache(id) => self.at_cache(host, id, now),
+        }
+    }
+}
+
+/// Virtual networks in which messages wait for room.
+const WAITING: usize = 3;
+
+/// Which of them a message takes; `None`: there is always room.
+fn channel(kind: Kind) -> Option<usize> {
+    match kind.network() {
+        Network::Request => Some(0),
+        Network::Intervention => Some(1),
+        Network::Acknowledgement => Some(2),
+        Network::Reply => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_survive_the_round_trip() {
+        for step in [
+            Step::Own(1),
+            Step::Leave(u32::MAX),
+            Step::Arrive(0),
+            Step::Serve(63),
+            Step::LookedUp(7),
+            Step::AtCache(8),
+            Step::Again(9),
+        ] {
+            assert_eq!(Step::try_from(Payload::from(step)), Ok(step));
+        }
+        assert_eq!(Step::try_from([7, 0]), Err([7, 0]));
+    }
+}

@@ -1,0 +1,124 @@
+//! Parameters as times, and distances on the mesh.
+
+use chasqui_engine::{Clock, Time};
+
+use crate::parameters::DirectoryParameters;
+
+/// A two-dimensional mesh; nodes are numbered row by row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mesh {
+    columns: usize,
+}
+
+impl Mesh {
+    /// Of `nodes`, in so many columns. 0: the rows are the greatest divisor of the nodes that is no greater than their root.
+    pub fn new(nodes: usize, columns: usize) -> Mesh {
+        let rows = (1..=nodes).filter(|rows| rows * rows <= nodes && nodes.is_multiple_of(*rows)).max();
+        Mesh { columns: if columns > 0 { columns } else { nodes / rows.unwrap_or(1) } }
+    }
+
+    /// Links between two nodes.
+    pub fn hops(&self, a: usize, b: usize) -> u64 {
+        let (row, column) = (|n: usize| n / self.columns, |n: usize| n % self.columns);
+        (row(a).abs_diff(row(b)) + column(a).abs_diff(column(b))) as u64
+    }
+}
+
+/// What everything takes.
+#[derive(Clone, Copy, Debug)]
+pub struct Times {
+    /// Into a controller, or out of it.
+    pub queue: Time,
+    /// A look-up.
+    pub lookup: Time,
+    /// Making a message that asks another node.
+    pub construct: Time,
+    /// A cache's answer to an intervention.
+    pub cached: Time,
+    /// Before what was refused is asked for again.
+    pub retry: Time,
+    /// An access to memory.
+    pub memory: Time,
+    /// Memory is read during the look-up.
+    pub speculative: bool,
+    /// A message without data, and one with a line, on a link.
+    wire: [Time; 2],
+    hop: Time,
+    mesh: Mesh,
+}
+
+impl Times {
+    /// Those of `nodes` nodes with lines of `line_bytes`.
+    pub fn new(parameters: &DirectoryParameters, nodes: usize, line_bytes: u64) -> Times {
+        let (controller, mesh) = (&parameters.controller, &parameters.mesh);
+        let clock = Clock::new(controller.clock.hz());
+        let link = Clock::new(mesh.clock.hz());
+        let wire = |bytes: u64| link.edge((mesh.header.bytes() + bytes).div_ceil(mesh.width.bytes()));
+        let cycles = |cycles: chasqui_config::Cycles| clock.edge(cycles.cycles());
+        Times {
+            queue: cycles(controller.queue),
+            lookup: cycles(controller.lookup),
+            construct: cycles(controller.construct),
+            cached: cycles(controller.cached),
+            retry: cycles(controller.retry),
+            memory: cycles(controller.memory),
+            speculative: controller.speculative,
+            wire: [wire(0), wire(line_bytes)],
+            hop: cycles(mesh.hop),
+            mesh: Mesh::new(nodes, mesh.columns as usize),
+        }
+    }
+
+    /// On the network from one node to another, from the first byte's start to the last one's arrival.
+    pub fn network(&self, from: usize, to: usize, has_data: bool) -> Time {
+        Time(self.hop.0 * self.mesh.hops(from, to)) + self.wire[usize::from(has_data)]
+    }
+
+    /// From one controller to another, or to itself.
+    pub fn between(&self, from: usize, to: usize, has_data: bool) -> Time {
+        if from == to {
+            return Time::ZERO;
+        }
+        self.queue + self.network(from, to, has_data) + self.queue
+    }
+
+    /// From a home, or from the cache of node `from`, to the processor of node `to`.
+    pub fn reply(&self, from: usize, to: usize, has_data: bool) -> Time {
+        self.between(from, to, has_data) + self.queue
+    }
+
+    /// A load of a line that no cache has, with no contention, by formula: from the processor's request to the data's arrival
+    /// there.
+    pub fn clean_miss(&self, node: usize, home: usize) -> Time {
+        let memory = if self.speculative { self.lookup.max(self.memory) } else { self.lookup + self.memory };
+        let construct = if node == home { Time::ZERO } else { self.construct };
+        self.queue + construct + self.between(node, home, false) + memory + self.reply(home, node, true)
+    }
+
+    /// The same of a line that the cache of `owner` has modified.
+    pub fn dirty_miss(&self, node: usize, home: usize, owner: usize) -> Time {
+        let construct = |from: usize, to: usize| if from == to { Time::ZERO } else { self.construct };
+        self.queue
+            + construct(node, home)
+            + self.between(node, home, false)
+            + self.lookup
+            + construct(home, owner)
+            + self.between(home, owner, false)
+            + self.cached
+            + self.reply(owner, node, true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mesh_is_as_square_as_its_nodes_allow() {
+        let columns = |nodes| Mesh::new(nodes, 0).columns;
+        assert_eq!([1, 2, 7, 8, 12, 16, 64].map(columns), [1, 2, 7, 4, 4, 4, 8]);
+        let mesh = Mesh::new(16, 0);
+        assert_eq!([(0, 0), (0, 3), (0, 5), (0, 15)].map(|(a, b)| mesh.hops(a, b)), [0, 3, 2, 6]);
+        assert_eq!(Mesh::new(16, 16).hops(0, 15), 15);
+    }
+}

@@ -1,0 +1,6 @@
+//! The engine: formulas, and random accesses of a few nodes to a few lines beside a reference that has no protocol.
+
+mod fairness;
+mod formula;
+mod random;
+mod rig;

@@ -1,0 +1,67 @@
+//! What stands where other machines have a network interface: a page that says which machine this is. Nothing else can be
+//! reached; the controllers are in the memory system.
+
+use chasqui_abi::NiIdentification;
+use chasqui_counters::Visitor;
+use chasqui_engine::{Event, Packet, Payload, Time};
+use chasqui_ni::{BusRequest, Cause, Context, NetworkInterface, Region, Reply};
+use chasqui_placement::ProcessId;
+
+use crate::registers;
+
+/// The identification page alone.
+pub(crate) struct FlashNi;
+
+impl NetworkInterface for FlashNi {
+    fn identify(&self, page: &mut NiIdentification) {
+        page.device = registers::DEVICE as u32;
+        page.interface = registers::HEADER.interface();
+    }
+
+    fn regions(&self, _: ProcessId) -> Vec<Region> {
+        vec![]
+    }
+
+    fn read(&mut self, _: &mut Context<'_, '_>, address: u64, _: u32) -> Reply {
+        unreachable!("no register is mapped, and {address:#x} was loaded from");
+    }
+
+    fn write(&mut self, _: &mut Context<'_, '_>, address: u64, _: u32, _: u64) {
+        unreachable!("no register is mapped, and {address:#x} was stored to");
+    }
+
+    fn event(&mut self, _: &mut Context<'_, '_>, payload: Payload) {
+        unreachable!("it has asked for no event, and {payload:?} came");
+    }
+
+    fn network(&mut self, _: &mut Context<'_, '_>, event: Event, _: Option<Box<Packet>>) {
+        unreachable!("there is no network, and {event:?} came");
+    }
+
+    fn bus_granted(&mut self, _: &mut Context<'_, '_>, request: BusRequest) {
+        unreachable!("it asks for no transaction, and {request:?} was granted");
+    }
+
+    fn bus_done(&mut self, _: &mut Context<'_, '_>, request: BusRequest) {
+        unreachable!("it asks for no transaction, and {request:?} is over");
+    }
+
+    fn memory_latency(&self, _: u64) -> Option<Time> {
+        None
+    }
+
+    /// There are no other partitions.
+    fn output_latency(&self, _: Cause<'_>) -> &[Time] {
+        &[Time::NEVER]
+    }
+
+    fn input_latency(&self) -> Time {
+        Time::NEVER
+    }
+
+    fn interrupt_lines(&self) -> u32 {
+        0
+    }
+
+    fn statistics(&self, _: &mut Visitor<'_>) {}
+}
