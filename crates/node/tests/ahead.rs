@@ -36,8 +36,8 @@ pub fn sharing(count: usize, random: &mut Random) -> Program {
     let (mine, shared, counter, one, left, value, scaled) = (21, 22, 23, 24, 5, 6, 7);
     let mut p = Program::new();
     p.free_calls = random.once_in(3);
-    p.store(ZERO, NI_REGISTER, START).add(shared, DATA_REGISTER, 0x400);
-    p.add(counter, DATA_REGISTER, 0x100).add(one, ZERO, 1).threads(count, NUMBER);
+    p.store(ZERO, NI_REGISTER, START).add(shared, DATA_REGISTER, 0x400).add(counter, DATA_REGISTER, 0x100);
+    p.add(one, ZERO, 1).threads(count, NUMBER);
     let stride = random.pick(&[8, 16, 64, 128]);
     p.add(scaled, ZERO, stride);
     p.push(Insn { op: Op::Mul, rd: scaled, rs1: NUMBER, rs2: scaled, ..decode(0x13) });
@@ -47,8 +47,8 @@ pub fn sharing(count: usize, random: &mut Random) -> Program {
         p.add(left, ZERO, 1 + random.below(300) as i64);
         let again = p.here();
         for _ in 0..1 + random.below(4) {
-            let near = 0x200 + 8 * random.below(2) as i64 * i64::from(stride > 8);
-            let place = if far { random.pick(&[near, near + 0x200, near + 0x280]) } else { near };
+            let away = if far { random.pick(&[0, 0x200, 0x280]) } else { 0 };
+            let place = 0x200 + away + 8 * random.below(2) as i64 * i64::from(stride > 8);
             match random.below(3) {
                 0 => p.load(value, mine, place),
                 1 => p.store(left, mine, place),

@@ -4,19 +4,18 @@
 //! Any other stops it before anything has changed ([`super::Stop::Turn`]). What may have to be taken back is kept: the recency
 //! of lines; ways of both levels before they change; what stores overwrite, of each line before the first; the write buffer.
 //! Nobody else stores to such a line, since the hart has it exclusively. Another's transaction on a line that was moved or
-//! stored to has the hart taken back first ([`Port::is_concerned`]), so that ways are as it left them.
+//! stored to has the hart taken back first ([`super::Port::is_concerned`]), so that ways are as it left them.
 
 use super::data_cache::DataCache;
 use super::instruction_cache::InstructionCache;
 use super::memory_view::MemoryView;
-use super::request::{Request, Slot, Snoop};
+use super::request::Request;
 use super::second_level::SecondLevel;
 use super::statistics::PortStatistics;
-use super::stop::{Stall, Stop, Waits};
+use super::stop::Waits;
 use super::transactions::Transactions;
-use super::write_buffer::{Buffered, WriteBuffer};
-use super::{Access, DEVICE_BASE, Port};
-use crate::cache::{Kept, Recency, State};
+use super::write_buffer::WriteBuffer;
+use crate::cache::{Kept, Recency};
 use crate::tlb::PAGE_BYTES;
 
 /// Bytes of a word of a line.
@@ -115,16 +114,16 @@ fn counters(s: &mut PortStatistics) -> [&mut u64; COUNTERS] {
 }
 
 /// The parts of a port that are kept and restored.
-struct Parts<'a> {
-    l1d: &'a mut DataCache,
-    l1i: &'a mut InstructionCache,
-    l2: &'a mut SecondLevel,
-    buffer: &'a mut WriteBuffer,
-    transactions: &'a mut Transactions,
-    memory: &'a mut MemoryView,
-    given: &'a mut u64,
-    statistics: &'a mut PortStatistics,
-    waits: &'a mut Waits,
+pub(super) struct Parts<'a> {
+    pub l1d: &'a mut DataCache,
+    pub l1i: &'a mut InstructionCache,
+    pub l2: &'a mut SecondLevel,
+    pub buffer: &'a mut WriteBuffer,
+    pub transactions: &'a mut Transactions,
+    pub memory: &'a mut MemoryView,
+    pub given: &'a mut u64,
+    pub statistics: &'a mut PortStatistics,
+    pub waits: &'a mut Waits,
 }
 
 impl Ahead {
@@ -156,7 +155,28 @@ impl Ahead {
         self.runs
     }
 
-    fn begin(&mut self, p: Parts<'_>) {
+    /// It runs ahead from now on, or no more, with these counters.
+    pub fn set(&mut self, runs: bool, statistics: &mut PortStatistics) {
+        self.runs = runs;
+        self.after = counters(statistics).map(|counter| *counter);
+    }
+
+    /// The line at `line` was stored to.
+    pub fn has_stored(&self, line: u64) -> bool {
+        self.stored.has(line)
+    }
+
+    /// A line from `first` on, below `end`, was stored to, or moved between the caches.
+    pub fn has_changed(&self, first: u64, end: u64) -> bool {
+        self.moved.has_within(first, end) || self.stored.has_within(first, end)
+    }
+
+    /// A line from `first` on, below `end`, was used.
+    pub fn has_used(&self, data: &DataCache, code: &InstructionCache, first: u64, end: u64) -> bool {
+        data.has_used(first, end, &self.data) || code.has_used(first, end, &self.code)
+    }
+
+    pub fn begin(&mut self, p: Parts<'_>) {
         p.l1d.withhold();
         p.l1d.save_recency(&mut self.data);
         p.l1i.save_recency(&mut self.code);
@@ -170,7 +190,7 @@ impl Ahead {
         self.forget();
     }
 
-    fn take_back(&mut self, p: Parts<'_>) {
+    pub fn take_back(&mut self, p: Parts<'_>) {
         for (&line, words) in self.stored.all.iter().zip(self.words.chunks(line_words(p.l1d))) {
             for (address, &word) in (line..).step_by(WORD as usize).zip(words) {
                 p.memory.write(address, WORD, word);
@@ -203,7 +223,7 @@ impl Ahead {
     }
 
     /// A way of the data cache is about to change, for `line`.
-    fn keep_way(&mut self, way: usize, line: u64, data: &DataCache) {
+    pub fn keep_way(&mut self, way: usize, line: u64, data: &DataCache) {
         self.l1.push(data.keep(way));
         let old = data.cache().line(way).filter(|&old| old != line);
         for line in old.into_iter().chain([line]) {
@@ -212,13 +232,13 @@ impl Ahead {
     }
 
     /// The way of the L2 with `line` is about to change.
-    fn keep_below(&mut self, line: u64, l2: &SecondLevel) {
+    pub fn keep_below(&mut self, line: u64, l2: &SecondLevel) {
         self.l2.extend(l2.keep(line));
         self.moved.add(line);
     }
 
     /// The line at `line` of `data` is about to be stored to.
-    fn keep_line(&mut self, line: u64, data: &DataCache, memory: &MemoryView) {
+    pub fn keep_line(&mut self, line: u64, data: &DataCache, memory: &MemoryView) {
         if self.stored.has(line) {
             return;
         }
@@ -244,179 +264,4 @@ impl Ahead {
 /// Words of a line of `data`.
 fn line_words(data: &DataCache) -> usize {
     (data.line_bytes() / u64::from(WORD)) as usize
-}
-
-impl Port {
-    fn ahead(&mut self) -> (&mut Ahead, Parts<'_>) {
-        let Port {
-            peers, l1d, l1i, l2, write_buffer: buffer, transactions, memory, statistics, waits, ..
-        } = self;
-        let given = &mut peers.given;
-        let parts = Parts { l1d, l1i, l2, buffer, transactions, memory, given, statistics, waits };
-        (&mut peers.ahead, parts)
-    }
-
-    /// From here on what happens may be taken back.
-    pub fn begin_ahead(&mut self) {
-        let (ahead, parts) = self.ahead();
-        ahead.begin(parts);
-    }
-
-    /// The hart runs ahead of others from now on, or no more.
-    pub fn set_ahead(&mut self, runs: bool) {
-        let after = counters(&mut self.statistics).map(|counter| *counter);
-        (self.peers.ahead.runs, self.peers.ahead.after) = (runs, after);
-    }
-
-    /// The hart may run ahead: nobody watches its accesses.
-    pub fn may_run_ahead(&self) -> bool {
-        let is_watched = self.observation.is_watched() || self.notes.is_on() || self.checker.is_on();
-        self.is_cached() && !is_watched && !self.wants_bus()
-    }
-
-    /// Everything is as it was when the hart began to run ahead, but for what others' transactions have taken.
-    pub fn take_back(&mut self) {
-        let (ahead, parts) = self.ahead();
-        ahead.take_back(parts);
-    }
-
-    /// What the hart has done since it began to run ahead depends on whether another master's transaction on `bytes` from
-    /// `address` on comes before or after it.
-    pub fn is_concerned(&self, snoop: Snoop, address: u64, bytes: u32) -> bool {
-        // All lines are concerned that are touched, with an L2 its lines.
-        let cache = self.l2.cache().unwrap_or(self.l1d.cache());
-        let last = cache.line_of(address + u64::from(bytes) - 1);
-        let (first, end) = (cache.line_of(address), last + cache.line_bytes());
-        let ahead = &self.peers.ahead;
-        if ahead.moved.has_within(first, end) || ahead.stored.has_within(first, end) {
-            return true;
-        }
-        let has_used =
-            || self.l1d.has_used(first, end, &ahead.data) || self.l1i.has_used(first, end, &ahead.code);
-        snoop != Snoop::Read && has_used()
-    }
-
-    // --- accesses -----------------------------------------------------------------------------------
-
-    /// The physical address of the `bytes` at `va`, and the page's permissions.
-    ///
-    /// # Errors
-    /// Finding it takes time, or it is not memory behind caches.
-    fn place_ahead(&mut self, va: u64, bytes: u32, access: Access) -> Result<(u64, u64), Stop> {
-        let is_within = (va & (self.l1d.line_bytes() - 1)) + u64::from(bytes) <= self.l1d.line_bytes();
-        if !is_within || !self.is_cached() || self.has_network_cache() {
-            return Err(Stop::Turn);
-        }
-        let found = self.mmu.find(va & !(PAGE_BYTES - 1), access);
-        let found = found.filter(|t| self.mmu.allows(t.permissions, access)).ok_or(Stop::Turn)?;
-        let pa = found.physical_page | (va & (PAGE_BYTES - 1));
-        if pa >= DEVICE_BASE { Err(Stop::Turn) } else { Ok((pa, found.permissions)) }
-    }
-
-    /// A load that is not fast, of a hart that runs ahead of others.
-    ///
-    /// # Errors
-    /// It concerns others: it is for the hart's turn.
-    pub(super) fn load_ahead(&mut self, va: u64, bytes: u32, cycles: &mut u64) -> Result<u64, Stop> {
-        let (pa, permissions) = self.place_ahead(va, bytes, Access::Read)?;
-        let line = self.line(pa);
-        match self.write_buffer.find(pa, bytes, &self.memory) {
-            Buffered::None => {}
-            Buffered::Forward(value) => return Ok(value),
-            Buffered::Overlap | Buffered::SameLine => return Err(Stop::Turn),
-        }
-        if self.transactions.is_under_way(Slot::Blocking) || self.is_arriving(line) {
-            return Err(Stop::Turn);
-        }
-        let way = match self.l1d.seek(line) {
-            Ok(way) => way,
-            Err(_) if !self.l2.has_plain(line, State::Shared) => return Err(Stop::Turn),
-            Err(way) => {
-                self.keep_below(line);
-                let (state, stale) = self.l2.give(line, State::Shared).expect("it is here");
-                self.pass_l2(Stall::Data, cycles);
-                self.replace_data_line(way, line, state.min(State::Exclusive), stale);
-                way
-            }
-        };
-        self.make_fast(way, va, pa, permissions);
-        if !self.peers.ahead.stored.has(line) {
-            // Before the first store all of it is kept.
-            self.l1d.withhold_way(way);
-        }
-        Ok(self.memory.read(pa, bytes))
-    }
-
-    /// A store that is not fast, of a hart that runs ahead of others: the first to a line that is, or one to a line that is
-    /// modified by it, or comes from the L2.
-    ///
-    /// # Errors
-    /// It concerns others: it is for the hart's turn.
-    pub(super) fn store_ahead(
-        &mut self,
-        va: u64,
-        bytes: u32,
-        value: u64,
-        cycles: &mut u64,
-    ) -> Result<(), Stop> {
-        if self.l1d.release(va, bytes) {
-            let delta =
-                self.l1d.fast_store(true, va, bytes).expect("a store to a line that was released is fast");
-            let pa = self.memory.physical(va.wrapping_add(delta));
-            self.keep_line(pa);
-            self.memory.write(pa, bytes, value);
-            return Ok(());
-        }
-        let (pa, permissions) = self.place_ahead(va, bytes, Access::Write)?;
-        if let Some(way) = self.owned_way(pa) {
-            self.keep_line(pa);
-            self.keep_way(way, self.line(pa));
-            self.l1d.modify(way);
-            self.memory.write(pa, bytes, value);
-            self.make_fast(way, va, pa, permissions);
-            return Ok(());
-        }
-        let waits = self.transactions.is_under_way(Slot::WriteBuffer);
-        let is_given = waits || self.l2.has_plain(pa, State::Exclusive);
-        if !self.write_buffer.has_room(1) || !is_given {
-            return Err(Stop::Turn);
-        }
-        self.buffer_store(pa, bytes, value, *cycles);
-        Ok(())
-    }
-
-    /// The line that the L2 gives to the oldest buffered store lets the write buffer go on without the bus.
-    pub(super) fn is_served_by_l2(&self) -> bool {
-        let mut lines = self.write_buffer.addresses().map(|address| self.line(address));
-        let Some(first) = lines.next() else { return true };
-        let owns = |line: &u64| *line == first || self.l1d.find_with(*line, State::Exclusive).is_some();
-        let next = lines.find(|line| !owns(line));
-        [Some(first), next].into_iter().flatten().all(|line| self.l2.has_plain(line, State::Exclusive))
-    }
-
-    // --- what is kept -------------------------------------------------------------------------------
-
-    /// Way `way` of the data cache is about to change, for `line`.
-    #[inline]
-    pub(super) fn keep_way(&mut self, way: usize, line: u64) {
-        if self.peers.ahead.runs {
-            self.peers.ahead.keep_way(way, line, &self.l1d);
-        }
-    }
-
-    /// The way of the L2 with `line` is about to change.
-    #[inline]
-    pub(super) fn keep_below(&mut self, line: u64) {
-        if self.peers.ahead.runs {
-            self.peers.ahead.keep_below(line, &self.l2);
-        }
-    }
-
-    /// The line at `address` is about to be stored to.
-    #[inline]
-    pub(super) fn keep_line(&mut self, address: u64) {
-        if self.peers.ahead.runs {
-            self.peers.ahead.keep_line(self.l1d.line_of(address), &self.l1d, &self.memory);
-        }
-    }
 }

@@ -236,7 +236,7 @@ impl Port {
 
     /// The way with the line of `pa`, if it may be written at once.
     #[inline]
-    pub(super) fn owned_way(&self, pa: u64) -> Option<usize> {
+    fn owned_way(&self, pa: u64) -> Option<usize> {
         let line = self.line(pa);
         let way = self.l1d.find_with(line, State::Exclusive)?;
         (!self.write_buffer.has_line(line)).then_some(way)
@@ -293,7 +293,7 @@ impl Port {
 
     /// Lets accesses to the line of `va`, in way `way` of the data cache, take the fast path.
     #[inline]
-    pub(super) fn make_fast(&mut self, way: usize, va: u64, pa: u64, permissions: u64) {
+    fn make_fast(&mut self, way: usize, va: u64, pa: u64, permissions: u64) {
         if self.notes.is_on() && self.notes.is_tracked(self.line(pa), self.l1d.line_bytes()) {
             // It is used as it would be by the fast path.
             return self.l1d.touch(way);
@@ -309,7 +309,7 @@ impl Port {
         }
     }
 
-    pub(super) fn buffer_store(&mut self, pa: u64, bytes: u32, value: u64, cycle: u64) {
+    fn buffer_store(&mut self, pa: u64, bytes: u32, value: u64, cycle: u64) {
         self.statistics.l1d_store_misses += 1;
         // Later accesses to the line must look into the buffer.
         self.l1d.drop_fast(self.line(pa));
@@ -317,6 +317,98 @@ impl Port {
         if !self.transactions.is_under_way(Slot::WriteBuffer) {
             self.drain(cycle);
         }
+    }
+
+    // --- of a hart that runs ahead of others ----------------------------------------------------------
+
+    /// The physical address of the `bytes` at `va`, and the page's permissions.
+    ///
+    /// # Errors
+    /// Finding it takes time, or it is not memory behind caches.
+    fn place_ahead(&mut self, va: u64, bytes: u32, access: Access) -> Result<(u64, u64), Stop> {
+        let is_within = (va & (self.l1d.line_bytes() - 1)) + u64::from(bytes) <= self.l1d.line_bytes();
+        if !is_within || !self.is_cached() || self.has_network_cache() {
+            return Err(Stop::Turn);
+        }
+        let found = self.mmu.find(va & !(PAGE_BYTES - 1), access);
+        let found = found.filter(|t| self.mmu.allows(t.permissions, access)).ok_or(Stop::Turn)?;
+        let pa = found.physical_page | (va & (PAGE_BYTES - 1));
+        if pa >= DEVICE_BASE { Err(Stop::Turn) } else { Ok((pa, found.permissions)) }
+    }
+
+    /// A load that is not fast, of a hart that runs ahead of others.
+    ///
+    /// # Errors
+    /// It concerns others: it is for the hart's turn.
+    fn load_ahead(&mut self, va: u64, bytes: u32, cycles: &mut u64) -> Result<u64, Stop> {
+        let (pa, permissions) = self.place_ahead(va, bytes, Access::Read)?;
+        let line = self.line(pa);
+        match self.write_buffer.find(pa, bytes, &self.memory) {
+            Buffered::None => {}
+            Buffered::Forward(value) => return Ok(value),
+            Buffered::Overlap | Buffered::SameLine => return Err(Stop::Turn),
+        }
+        if self.transactions.is_under_way(Slot::Blocking) || self.is_arriving(line) {
+            return Err(Stop::Turn);
+        }
+        let way = match self.l1d.seek(line) {
+            Ok(way) => way,
+            Err(_) if !self.l2.has_plain(line, State::Shared) => return Err(Stop::Turn),
+            Err(way) => {
+                self.keep_below(line);
+                let (state, stale) = self.l2.give(line, State::Shared).expect("it is here");
+                self.pass_l2(Stall::Data, cycles);
+                self.replace_data_line(way, line, state.min(State::Exclusive), stale);
+                way
+            }
+        };
+        self.make_fast(way, va, pa, permissions);
+        if !self.peers.ahead.has_stored(line) {
+            // Before the first store all of it is kept.
+            self.l1d.withhold_way(way);
+        }
+        Ok(self.memory.read(pa, bytes))
+    }
+
+    /// A store that is not fast, of a hart that runs ahead of others: the first to a line that is, or one to a line that is
+    /// modified by it, or comes from the L2.
+    ///
+    /// # Errors
+    /// It concerns others: it is for the hart's turn.
+    fn store_ahead(&mut self, va: u64, bytes: u32, value: u64, cycles: &mut u64) -> Result<(), Stop> {
+        if self.l1d.release(va, bytes) {
+            let delta =
+                self.l1d.fast_store(true, va, bytes).expect("a store to a line that was released is fast");
+            let pa = self.memory.physical(va.wrapping_add(delta));
+            self.keep_line(pa);
+            self.memory.write(pa, bytes, value);
+            return Ok(());
+        }
+        let (pa, permissions) = self.place_ahead(va, bytes, Access::Write)?;
+        if let Some(way) = self.owned_way(pa) {
+            self.keep_line(pa);
+            self.keep_way(way, self.line(pa));
+            self.l1d.modify(way);
+            self.memory.write(pa, bytes, value);
+            self.make_fast(way, va, pa, permissions);
+            return Ok(());
+        }
+        let waits = self.transactions.is_under_way(Slot::WriteBuffer);
+        let is_given = waits || self.l2.has_plain(pa, State::Exclusive);
+        if !self.write_buffer.has_room(1) || !is_given {
+            return Err(Stop::Turn);
+        }
+        self.buffer_store(pa, bytes, value, *cycles);
+        Ok(())
+    }
+
+    /// The line that the L2 gives to the oldest buffered store lets the write buffer go on without the bus.
+    pub(super) fn is_served_by_l2(&self) -> bool {
+        let mut lines = self.write_buffer.addresses().map(|address| self.line(address));
+        let Some(first) = lines.next() else { return true };
+        let owns = |line: &u64| *line == first || self.l1d.find_with(*line, State::Exclusive).is_some();
+        let next = lines.find(|line| !owns(line));
+        [Some(first), next].into_iter().flatten().all(|line| self.l2.has_plain(line, State::Exclusive))
     }
 
     // --- without caches ---------------------------------------------------------------------------

@@ -446,4 +446,74 @@ impl Port {
     pub fn check_invariants(&self) -> Result<(), String> {
         check::invariants(self)
     }
+
+    // --- running ahead -----------------------------------------------------------------------------
+
+    fn ahead(&mut self) -> (&mut Ahead, ahead::Parts<'_>) {
+        let Port {
+            peers, l1d, l1i, l2, write_buffer: buffer, transactions, memory, statistics, waits, ..
+        } = self;
+        let given = &mut peers.given;
+        let parts = ahead::Parts { l1d, l1i, l2, buffer, transactions, memory, given, statistics, waits };
+        (&mut peers.ahead, parts)
+    }
+
+    /// From here on what happens may be taken back.
+    pub fn begin_ahead(&mut self) {
+        let (ahead, parts) = self.ahead();
+        ahead.begin(parts);
+    }
+
+    /// The hart runs ahead of others from now on, or no more.
+    pub fn set_ahead(&mut self, runs: bool) {
+        self.peers.ahead.set(runs, &mut self.statistics);
+    }
+
+    /// The hart may run ahead: nobody watches its accesses.
+    pub fn may_run_ahead(&self) -> bool {
+        let is_watched = self.observation.is_watched() || self.notes.is_on() || self.checker.is_on();
+        self.is_cached() && !is_watched && !self.wants_bus()
+    }
+
+    /// Everything is as it was when the hart began to run ahead, but for what others' transactions have taken.
+    pub fn take_back(&mut self) {
+        let (ahead, parts) = self.ahead();
+        ahead.take_back(parts);
+    }
+
+    /// What the hart has done since it began to run ahead depends on whether another master's transaction on `bytes` from
+    /// `address` on comes before or after it.
+    pub fn is_concerned(&self, snoop: Snoop, address: u64, bytes: u32) -> bool {
+        // All lines are concerned that are touched, with an L2 its lines.
+        let cache = self.l2.cache().unwrap_or(self.l1d.cache());
+        let last = cache.line_of(address + u64::from(bytes) - 1);
+        let (first, end) = (cache.line_of(address), last + cache.line_bytes());
+        let ahead = &self.peers.ahead;
+        let has_used = || ahead.has_used(&self.l1d, &self.l1i, first, end);
+        ahead.has_changed(first, end) || snoop != Snoop::Read && has_used()
+    }
+
+    /// Way `way` of the data cache is about to change, for `line`.
+    #[inline]
+    pub(super) fn keep_way(&mut self, way: usize, line: u64) {
+        if self.peers.ahead.runs() {
+            self.peers.ahead.keep_way(way, line, &self.l1d);
+        }
+    }
+
+    /// The way of the L2 with `line` is about to change.
+    #[inline]
+    pub(super) fn keep_below(&mut self, line: u64) {
+        if self.peers.ahead.runs() {
+            self.peers.ahead.keep_below(line, &self.l2);
+        }
+    }
+
+    /// The line at `address` is about to be stored to.
+    #[inline]
+    pub(super) fn keep_line(&mut self, address: u64) {
+        if self.peers.ahead.runs() {
+            self.peers.ahead.keep_line(self.l1d.line_of(address), &self.l1d, &self.memory);
+        }
+    }
 }

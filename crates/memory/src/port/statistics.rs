@@ -2,7 +2,7 @@
 
 use chasqui_counters::counters;
 
-use super::Stalls;
+use super::stop::Stalls;
 
 counters! {
     /// Counters of a port.
