@@ -7,55 +7,30 @@
 //! virtual network, except for replies: whoever asked has a place for these.
 //!
 //! What a home refuses it gives a turn (`home.rs`), so that nothing is refused for ever.
+//!
+//! What these need stands below them: accesses (`access.rs`), the lines at a cache (`copies.rs`), a controller's queues
+//! (`queues.rs`), the virtual networks (`networks.rs`).
 
+mod access;
 mod cache;
 mod controller;
+mod copies;
 mod home;
+mod networks;
+mod queues;
 mod statistics;
 
 use std::collections::VecDeque;
 
-use chasqui_coherence::{CACHE, CacheEvent, CacheState, Entry, Kind, Message, Network, Node, cache_rule};
+use chasqui_coherence::{CACHE, CacheEvent, CacheState, Entry, Kind, Message, Node, cache_rule};
 use chasqui_engine::{Payload, Time};
 
 use crate::map::LineMap;
 use crate::times::Times;
-use cache::Copies;
-use controller::Controller;
+pub use access::{Access, Ticket, Want};
+use copies::Copies;
+use queues::Controller;
 pub use statistics::NodeStatistics;
-
-/// What a processor wants of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Want {
-    /// A copy to read.
-    Load,
-    /// The line, to write.
-    Store,
-    /// Memory is to have what was modified; the line leaves.
-    WriteBack,
-}
-
-/// A processor's access: what it wants, and its place among those that the processor may have under way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ticket {
-    /// What it wants.
-    pub want: Want,
-    /// Its place.
-    pub slot: u8,
-}
-
-/// An access that is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Access {
-    /// Whose.
-    pub node: usize,
-    /// Of which line.
-    pub line: u64,
-    /// Which it was.
-    pub ticket: Ticket,
-    /// What has come was invalidated on its way: it is used once, and then not there any more.
-    pub once: bool,
-}
 
 /// What has the caches, knows the homes, and brings events back when they are due.
 pub trait Host {
@@ -324,19 +299,6 @@ impl Protocol {
             Step::LookedUp(id) => self.looked_up(host, id, now),
             Step::AtCache(id) => self.at_cache(host, id, now),
         }
-    }
-}
-
-/// Virtual networks in which messages wait for room.
-const WAITING: usize = 3;
-
-/// Which of them a message takes; `None`: there is always room.
-fn channel(kind: Kind) -> Option<usize> {
-    match kind.network() {
-        Network::Request => Some(0),
-        Network::Intervention => Some(1),
-        Network::Acknowledgement => Some(2),
-        Network::Reply => None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use chasqui_counters::counters;
 
-use super::Want;
+use super::access::Want;
 
 counters! {
     /// Counters of a node's directory controller and memory.
