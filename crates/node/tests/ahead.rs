@@ -71,11 +71,10 @@ pub fn sharing(count: usize, random: &mut Random) -> Program {
         };
         // What is seen elsewhere: at the NI, by system software, in what a hart has counted.
         match random.below(8) {
-            0 if !is_call => p.add(value, ZERO, 0x200 + stride * random.below(count as u64) as i64).store(
-                value,
-                NI_REGISTER,
-                LOOK,
-            ),
+            0 if !is_call => {
+                let looked_at = 0x200 + stride * random.below(count as u64) as i64;
+                p.add(value, ZERO, looked_at).store(value, NI_REGISTER, LOOK)
+            }
             1 => p.pause(),
             2 if !p.free_calls => p.mark(ENTER).mark(LEAVE),
             3 => p
