@@ -122,6 +122,4 @@ pub trait Debuggee {
     fn run(&mut self, resume: &Resume) -> Stop;
     /// What interrupts [`Debuggee::run`], from another thread.
     fn interrupter(&self) -> Arc<dyn Fn() + Send + Sync>;
-    /// The run is to end, whatever the debugger wants.
-    fn is_to_end(&self) -> bool;
 }

@@ -31,17 +31,27 @@ pub enum Left {
 /// What is said of a connection that is closed without a word.
 const CLOSED: &str = "it has closed the connection";
 
-/// Serves the debugger that is connected by `stream`, for as long as it stays. The run stands until it says otherwise.
-pub fn serve(stream: TcpStream, debuggee: &mut dyn Debuggee) -> Left {
-    let sender = stream.try_clone().map(Sender::new);
+/// Serves the debugger that is connected by `stream`, for as long as it stays and `is_to_end` does not say that the run is to
+/// end, whatever the debugger wants or does. The run stands until it says otherwise.
+pub fn serve(stream: TcpStream, debuggee: &mut dyn Debuggee, is_to_end: &dyn Fn() -> bool) -> Left {
+    let sender = stream.try_clone().and_then(|stream| Sender::new(stream, is_to_end));
     let served = sender.and_then(|sender| Ok((sender, Incoming::new(&stream, debuggee.interrupter())?)));
     match served {
-        Ok((sender, incoming)) => serve_by(sender, incoming, debuggee).unwrap_or_else(Left::Lost),
+        Ok((sender, incoming)) => match serve_by(sender, incoming, debuggee, is_to_end) {
+            Ok(left) => left,
+            Err(_) if is_to_end() => Left::Stopped,
+            Err(why) => Left::Lost(why),
+        },
         Err(error) => Left::Lost(error.to_string()),
     }
 }
 
-fn serve_by(sender: Sender, mut incoming: Incoming, debuggee: &mut dyn Debuggee) -> Result<Left, String> {
+fn serve_by(
+    sender: Sender<'_>,
+    mut incoming: Incoming,
+    debuggee: &mut dyn Debuggee,
+    is_to_end: &dyn Fn() -> bool,
+) -> Result<Left, String> {
     let mut session = Session::new(debuggee);
     let stub = GdbStubBuilder::new(sender).packet_buffer_size(PACKET_BYTES).build();
     let stub = stub.map_err(|error| error.to_string())?;
@@ -50,7 +60,7 @@ fn serve_by(sender: Sender, mut incoming: Incoming, debuggee: &mut dyn Debuggee)
         machine = match machine {
             GdbStubStateMachine::Idle(idle) => match incoming.next() {
                 Next::Byte(byte) => idle.incoming_data(&mut session, byte),
-                Next::None if session.debuggee.is_to_end() => return Ok(Left::Stopped),
+                Next::None if is_to_end() => return Ok(Left::Stopped),
                 Next::None => Ok(idle.into()),
                 Next::Closed => return Err(CLOSED.into()),
             },
@@ -99,7 +109,7 @@ fn left(why: DisconnectReason) -> Left {
 }
 
 /// Shows `text` at the debugger's (GDB's manual, *Stop Reply Packets*, `O`).
-fn show(sender: &mut Sender, text: &str) -> std::io::Result<()> {
+fn show(sender: &mut Sender<'_>, text: &str) -> std::io::Result<()> {
     if text.is_empty() {
         return Ok(());
     }

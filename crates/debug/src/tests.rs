@@ -95,10 +95,6 @@ impl Debuggee for Fake {
             interrupted.store(true, Ordering::SeqCst);
         })
     }
-
-    fn is_to_end(&self) -> bool {
-        false
-    }
 }
 
 /// A debugger's end of the connection.
@@ -143,6 +139,11 @@ impl Client {
 
 /// Serves `debuggee` while `act` is the debugger.
 fn session(debuggee: &mut Fake, act: impl FnOnce(Client) + Send) -> Left {
+    session_until(debuggee, &|| false, act)
+}
+
+/// The same, until `is_to_end`.
+fn session_until(debuggee: &mut Fake, is_to_end: &dyn Fn() -> bool, act: impl FnOnce(Client) + Send) -> Left {
     let listener = listen(0).expect("a port");
     let address = listener.local_addr().expect("an address");
     std::thread::scope(|scope| {
@@ -152,7 +153,7 @@ fn session(debuggee: &mut Fake, act: impl FnOnce(Client) + Send) -> Left {
             act(Client(stream));
         });
         let stream = wait(listener, &|| false).expect("it can be waited for").expect("somebody connects");
-        serve(stream, debuggee)
+        serve(stream, debuggee, is_to_end)
     })
 }
 
@@ -214,6 +215,24 @@ fn an_interrupt_stops_the_run_and_a_closed_connection_is_a_detach() {
     });
     assert!(matches!(left, Left::Lost(_)), "{left:?}");
     assert_eq!(interrupts.load(Ordering::SeqCst), 2);
+}
+
+/// The answers fill what the host keeps for who does not read.
+#[test]
+fn a_debugger_that_does_not_read_does_not_keep_the_run_from_its_end() {
+    let (is_full, mut held) = (AtomicBool::new(false), None);
+    let is_to_end = || is_full.load(Ordering::SeqCst);
+    let how = session_until(&mut Fake::new(false), &is_to_end, |mut gdb| {
+        gdb.0.set_write_timeout(Some(Duration::from_millis(500))).expect("a time");
+        let many = b"$g#67".repeat(10_000);
+        let is_filled = (0..1000).any(|_| gdb.0.write_all(&many).is_err());
+        assert!(is_filled, "more than any host keeps");
+        is_full.store(true, Ordering::SeqCst);
+        // The connection stays.
+        held = Some(gdb);
+    });
+    assert!(held.is_some());
+    assert_eq!(how, Left::Stopped);
 }
 
 #[test]

@@ -22,6 +22,8 @@ const REPLY_BYTES_MAX: usize = 1 << 20;
 const LAST_WORDS: Duration = Duration::from_millis(500);
 /// How often it is looked whether a debugger connects.
 const ACCEPT_INTERVAL: Duration = Duration::from_millis(10);
+/// For so long it is tried to send something before it is looked whether the run is to end.
+const SEND_INTERVAL: Duration = Duration::from_millis(200);
 /// How often somebody who waits looks whether the run is to end.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -56,18 +58,39 @@ pub fn wait(listener: TcpListener, is_to_end: &dyn Fn() -> bool) -> std::io::Res
 }
 
 /// What is sent to the debugger: a packet at a time.
-pub(crate) struct Sender {
+pub(crate) struct Sender<'a> {
     stream: TcpStream,
     packet: Vec<u8>,
+    is_to_end: &'a dyn Fn() -> bool,
 }
 
-impl Sender {
-    pub fn new(stream: TcpStream) -> Sender {
-        Sender { stream, packet: vec![] }
+impl Sender<'_> {
+    /// To `stream`. Who does not read is waited for until `is_to_end`.
+    pub fn new(stream: TcpStream, is_to_end: &dyn Fn() -> bool) -> std::io::Result<Sender<'_>> {
+        stream.set_write_timeout(Some(SEND_INTERVAL))?;
+        Ok(Sender { stream, packet: vec![], is_to_end })
+    }
+
+    fn send(&mut self) -> std::io::Result<()> {
+        let mut left = &self.packet[..];
+        while !left.is_empty() {
+            match Write::write(&mut self.stream, left) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(sent) => left = &left[sent..],
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                // Nothing could be sent for a while: one of both, by the host's system.
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+                Err(error) => return Err(error),
+            }
+            if !left.is_empty() && (self.is_to_end)() {
+                return Err(ErrorKind::TimedOut.into());
+            }
+        }
+        Ok(())
     }
 }
 
-impl Connection for Sender {
+impl Connection for Sender<'_> {
     type Error = std::io::Error;
 
     fn write(&mut self, byte: u8) -> std::io::Result<()> {
@@ -79,7 +102,7 @@ impl Connection for Sender {
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
-        let sent = Write::write_all(&mut self.stream, &self.packet);
+        let sent = self.send();
         self.packet.clear();
         sent
     }

@@ -76,7 +76,7 @@ impl Gdb {
             }
         };
         let mut debugged = Debugged::new(running, &self.ranks, self.harts);
-        let left = chasqui_debug::serve(stream, &mut debugged);
+        let left = chasqui_debug::serve(stream, &mut debugged, &|| reporter.stops());
         let ended = debugged.leave();
         let killed = left == Left::Killed && ended.is_none();
         if let (Left::Lost(why), None) = (&left, ended) {
@@ -151,6 +151,8 @@ impl<'a, 'r> Debugged<'a, 'r> {
 
     fn each_node(&mut self, mut act: impl FnMut(&mut NodePartition)) {
         let mut ids: Vec<_> = self.nodes.values().copied().collect();
+        // Ranks need not be on nodes in turn.
+        ids.sort_unstable();
         ids.dedup();
         ids.into_iter().for_each(|id| act(node(self.running, id)));
     }
@@ -330,9 +332,5 @@ impl Debuggee for Debugged<'_, '_> {
     fn interrupter(&self) -> Arc<dyn Fn() + Send + Sync> {
         let interrupt = self.running.built.engine.interrupt();
         Arc::new(move || interrupt.ask())
-    }
-
-    fn is_to_end(&self) -> bool {
-        self.running.reporter.stops()
     }
 }
