@@ -393,11 +393,13 @@ impl Hart {
         (self.state.pc, self.statistics.instructions)
     }
 
-    /// Goes on with `state`, a debugger's, between two instructions. False: one has begun.
+    /// Goes on with `state`, a debugger's, between two instructions; bit 0 of its pc is taken as zero, as `jalr` does. False:
+    /// one has begun.
     pub fn replace_state(&mut self, state: &State) -> bool {
         if !self.begun {
             self.state.clone_from(state);
             self.state.x[0] = 0;
+            self.state.pc &= !1;
             self.fetched = 0;
             self.blocks.resume = None;
         }

@@ -40,12 +40,17 @@ pub(crate) struct Debug {
     pub halted: Option<(Thread, Why)>,
 }
 
+/// The hart that a process's thread has, or shares. `None`: the process can't have so many threads.
+pub(crate) fn place_of(os: &Os, number: usize, thread: usize) -> Option<usize> {
+    let harts = &os.processes[number].harts;
+    (thread < harts.len()).then(|| harts.start + thread)
+}
+
 /// The hart of a process's thread, if it is the one on it.
 pub(crate) fn hart_of(harts: &Harts, os: &Os, number: usize, thread: usize) -> Option<usize> {
     let process = &os.processes[number];
-    let index = process.harts.start + thread;
-    let is_on = process.descheduled.is_none() && harts[index].process == number;
-    (thread < process.harts.len() && is_on).then_some(index)
+    let index = place_of(os, number, thread)?;
+    (process.descheduled.is_none() && harts[index].process == number).then_some(index)
 }
 
 /// The signal by which a process ended that did not exit.

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use chasqui_engine::{Class, Interrupt, Time};
 use chasqui_hart::{State, Stops};
+use chasqui_linux::USER_END;
 use chasqui_placement::{JobId, Rank};
 
 use crate::NodePartition;
-use crate::debug::{Debug, Thread, Why, hart_of, signal_of};
+use crate::debug::{Debug, Thread, Why, hart_of, place_of, signal_of};
 use crate::events::{Target, Urgency};
 use crate::harts::Activity;
 use crate::os::{Ended, NodeProcess, Timer};
@@ -65,7 +66,7 @@ impl NodePartition {
     pub fn set_stops(&mut self, stops: &Arc<Stops>, but: Option<(Thread, &Arc<Stops>)>) {
         let other = but.and_then(|((rank, thread), stops)| {
             let number = self.number_of(rank)?;
-            Some((self.parts.os.processes[number].harts.start + thread, stops))
+            Some((place_of(&self.parts.os, number, thread)?, stops))
         });
         for (index, core) in self.parts.harts.iter_mut().enumerate() {
             let own = other.filter(|&(hart, _)| hart == index).map_or(stops, |(_, own)| own);
@@ -74,15 +75,19 @@ impl NodePartition {
         }
     }
 
-    /// The thread stops when it has executed an instruction and is not within `addresses`. `None`: none does.
+    /// The thread stops when it has executed an instruction and is not within `addresses`. `None`, or a thread that the
+    /// process can't have: none does.
     pub fn set_step(&mut self, step: Option<(Thread, Range<u64>)>) {
-        let found = step.and_then(|((rank, thread), range)| Some((self.number_of(rank)?, thread, range)));
-        let Parts { debug: Some(debug), harts, os, .. } = &mut self.parts else { return };
+        let found = step.and_then(|((rank, thread), range)| {
+            let number = self.number_of(rank)?;
+            Some((number, thread, place_of(&self.parts.os, number, thread)?, range))
+        });
+        let Parts { debug: Some(debug), harts, .. } = &mut self.parts else { return };
         debug.step = None;
         harts.iter_mut().for_each(|core| core.hart.set_step(None));
-        if let Some((number, thread, range)) = found {
+        if let Some((number, thread, index, range)) = found {
             debug.step = Some((number, thread));
-            let core = &mut harts[os.processes[number].harts.start + thread];
+            let core = &mut harts[index];
             core.hart.set_step(Some(range));
             core.execute_repetitions();
         }
@@ -123,33 +128,43 @@ impl NodePartition {
         debug.processes.iter().find_map(here)
     }
 
-    /// The registers of a thread. Under a kernel those with which it has trapped; of one that is not on its hart then, its pc
-    /// alone is known.
+    /// The registers of a thread. While a kernel has the hart, those with which it has trapped; of one that is not on its
+    /// hart then, its pc alone is known. Those of a thread that has yet to begin are those with which it will.
     pub fn registers(&self, (rank, thread): Thread) -> Option<State> {
         let number = self.number_of(rank)?;
         let Parts { harts, os, .. } = &self.parts;
         let process = &os.processes[number];
         if let Some(index) = hart_of(harts, os, number, thread) {
-            let mut state = harts[index].hart.state.clone();
-            if os.trapped_at(harts, index, number).is_some()
-                && let Some(registers) = os.trapped_registers(harts, index)
-            {
+            if !os.is_kernels(harts, index, number) {
+                return Some(harts[index].hart.state.clone());
+            }
+            let Some(place) = os.trapped_at(harts, index, number).filter(|&pc| pc != 0) else {
+                return Some(process.start());
+            };
+            let mut state = State::new(place);
+            if let Some(registers) = os.trapped_registers(harts, index) {
+                state.clone_from(&harts[index].hart.state);
                 state.x[..32].copy_from_slice(&registers.x);
                 state.pc = registers.pc;
             }
             return Some(state);
         }
+        place_of(os, number, thread)?;
         let left = process.descheduled.as_ref()?;
         let place = os.told_place(harts, process.harts.start, number);
         Some(place.map_or_else(|| left.state.clone(), State::new))
     }
 
-    /// Changes the registers of a thread at a time that is `reached` or later. False: it is in a call, or in the midst of an
-    /// instruction.
+    /// Changes the registers of a thread at a time that is `reached` or later. False: it is in a call or in the kernel, or in
+    /// the midst of an instruction, or no program can be at that pc.
     pub fn set_registers(&mut self, (rank, thread): Thread, state: &State, reached: Time) -> bool {
         let Some(number) = self.number_of(rank) else { return false };
         let Parts { harts, os, .. } = &mut self.parts;
         let Some(index) = hart_of(harts, os, number, thread) else { return false };
+        // What is in the hart is the kernel's then.
+        if state.pc >= USER_END || os.is_kernels(harts, index, number) {
+            return false;
+        }
         let core = &mut harts[index];
         let is_between = match core.activity {
             Activity::Ready | Activity::Parked(_) | Activity::Suspended(_) | Activity::Sleeping(_) => true,

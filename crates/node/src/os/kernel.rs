@@ -561,12 +561,12 @@ impl Os {
 
     /// Where `process` of hart `index` is, if the kernel there deals with its trap, or has interrupted it.
     pub(crate) fn trapped_at(&self, harts: &Harts, index: usize, process: usize) -> Option<u64> {
-        let in_kernel = harts[index].hart.supervisor().is_some_and(|s| s.is_current);
-        if in_kernel || self.is_elsewhere(index, process) {
-            self.word_told(harts, index, process, 0)
-        } else {
-            None
-        }
+        self.is_kernels(harts, index, process).then(|| self.word_told(harts, index, process, 0)).flatten()
+    }
+
+    /// The registers in hart `index` are not those of its `process`: they are a kernel's, or another process's.
+    pub(crate) fn is_kernels(&self, harts: &Harts, index: usize, process: usize) -> bool {
+        harts[index].hart.supervisor().is_some_and(|s| s.is_current) || self.is_elsewhere(index, process)
     }
 
     /// The registers of the process whose trap the kernel on hart `index` deals with, as it has saved them, if they are found.
