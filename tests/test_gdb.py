@@ -168,6 +168,33 @@ class Debugged:
         return Session(shown, self.process.returncode, self.said + rest, self.directory)
 
 
+class Protocol:
+    """A debugger that sends packets of its own, to a run that waits."""
+
+    def __init__(self, run: Debugged) -> None:
+        self.connection = socket.create_connection(("127.0.0.1", run.port), TIMEOUT_S)
+        self.received = b""
+        self.ask("qSupported:multiprocess+;vContSupported+")
+        self.threads = self.ask("qfThreadInfo").removeprefix("m").split(",")
+
+    def ask(self, body: str) -> str:
+        """The answer, which is acknowledged."""
+        self.connection.sendall(f"${body}#{sum(body.encode()) & 255:02x}".encode())
+        while not (found := re.search(rb"\$([^#]*)#..", self.received)):
+            received = self.connection.recv(1 << 16)
+            assert received, f"{body}: the connection is closed"
+            self.received += received
+        self.received = self.received[found.end() :]
+        self.connection.sendall(b"+")
+        return found[1].decode()
+
+    def set_pc(self, value: int) -> str:
+        return self.ask("P20=" + value.to_bytes(8, "little").hex())
+
+    def pc(self) -> int:
+        return int.from_bytes(bytes.fromhex(self.ask("p20")), "little")
+
+
 def debug(place: Path, program: Path, arguments: Sequence[str], *commands: str) -> Session:
     run = Debugged(place, program, arguments)
     return run.end(run.gdb(*commands))
@@ -384,6 +411,60 @@ def test_a_debugger_that_leaves_lets_the_run_go_on(compile_c: Compiler, tmp_path
         assert lost.status == 0, lost.said
         assert "the debugger has left" in lost.said, lost.said
         assert not differences(place, lost.directory)
+
+
+def entry(program: Path) -> int:
+    """Where an ELF file begins."""
+    return int.from_bytes(program.read_bytes()[24:32], "little")
+
+
+def test_a_pc_that_no_program_has_is_refused(compile_c: Compiler, tmp_path: Path) -> None:
+    program = compile_c("passes", RING, "-g", "-fno-inline")
+    arguments = ["-np", "2", "-m", "loggp"]
+    run = Debugged(tmp_path, program, arguments)
+    gdb = Protocol(run)
+    begin = gdb.pc()
+    assert begin == entry(program)
+    for refused in (2**64 - 1, 2**64 - 2, 2**63, 2**38):
+        assert gdb.set_pc(refused).startswith("E"), hex(refused)
+        assert gdb.pc() == begin
+    assert gdb.set_pc(begin + 1) == "OK"
+    assert gdb.pc() == begin, "bit 0 is none of an address"
+    assert gdb.ask("vCont;c") == "W00"
+    assert run.end().status == 0
+    assert not differences(alone(tmp_path, program, arguments), run.directory)
+
+
+@pytest.mark.parametrize("machine", ["netcache/tcp", "cell"])
+def test_the_kernels_registers_are_not_the_programs(
+    machine: str, compile_c: Compiler, tmp_path: Path
+) -> None:
+    program = compile_c("passes", RING, "-g", "-fno-inline")
+    arguments = ["-np", "2", "-m", machine]
+    run = Debugged(tmp_path, program, arguments)
+    gdb = Protocol(run)
+    for thread in gdb.threads:
+        assert gdb.ask(f"Hg{thread}") == "OK"
+        assert gdb.pc() == entry(program)
+        assert gdb.set_pc(entry(program) + 4).startswith("E")
+    assert gdb.ask("vCont;c") == "W00"
+    assert run.end().status == 0
+    assert not differences(alone(tmp_path, program, arguments), run.directory)
+
+
+def test_threads_are_listed_once_and_others_make_no_step(
+    compile_c: Compiler, tmp_path: Path
+) -> None:
+    program = compile_c("passes", RING, "-g", "-fno-inline")
+    two = ["-np", "4", "-m", "loggp", "--set", "node.harts=4", "--ranks-per-node", "2"]
+    arguments = [*two, "--map-by", "node"]
+    run = Debugged(tmp_path, program, arguments)
+    gdb = Protocol(run)
+    assert gdb.threads == ["p01.01", "p01.05", "p01.09", "p01.0d"], "of four harts each"
+    # Of two ranks a node each has two harts, so none has a fourth thread, nor the node a fifth.
+    assert gdb.ask("vCont;s:p1.8") == "W00"
+    assert run.end().status == 0
+    assert not differences(alone(tmp_path, program, arguments), run.directory)
 
 
 def test_ctrl_c_on_the_terminal_ends_a_run_that_waits(compile_c: Compiler, tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ impl NodePartition {
     }
 
     /// The registers of a thread. While a kernel has the hart, those with which it has trapped; of one that is not on its
-    /// hart then, its pc alone is known. Those of a thread that has yet to begin are those with which it will.
+    /// hart then, its pc alone is known. Those of a process that has yet to begin are those with which it will.
     pub fn registers(&self, (rank, thread): Thread) -> Option<State> {
         let number = self.number_of(rank)?;
         let Parts { harts, os, .. } = &self.parts;

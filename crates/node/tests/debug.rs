@@ -214,6 +214,49 @@ fn a_breakpoint_is_hit_each_time() {
     }
 }
 
+/// Asks for what can't be, at the first halt.
+struct Wrong(Counting);
+
+impl Debugger for Wrong {
+    fn begins(&mut self, node: &mut NodePartition) {
+        self.0.begins(node);
+    }
+
+    fn halts(&mut self, node: &mut NodePartition, thread: Thread, why: Why) -> bool {
+        let state = node.registers(thread).expect("it has halted");
+        let mut other = state.clone();
+        for pc in [u64::MAX, u64::MAX - 1, 1 << 38] {
+            other.pc = pc;
+            assert!(!node.set_registers(thread, &other, Time::ZERO), "{pc:#x}");
+        }
+        other.pc = state.pc + 1;
+        assert!(node.set_registers(thread, &other, Time::ZERO));
+        assert_eq!(node.registers(thread).map(|state| state.pc), Some(state.pc));
+        for number in [1, 8, usize::MAX] {
+            let none = (thread.0, number);
+            assert!(node.registers(none).is_none());
+            assert!(!node.set_registers(none, &state, Time::ZERO));
+            node.set_step(Some((none, 0..0)));
+            node.set_stops(&Arc::new(Stops::new(vec![self.0.at], vec![])), Some((none, &Arc::default())));
+            node.stand(none);
+        }
+        self.0.halts(node, thread, why)
+    }
+}
+
+/// No program can be beyond the addresses that it can have, and no thread on a hart that its process does not have.
+#[test]
+fn what_can_not_be_is_refused() {
+    let mut p = Program::new();
+    p.add(5, ZERO, 2);
+    let place = p.here();
+    p.add(5, 5, 1).add(A0, 5, 0).exit();
+    let at = CODE + 4 * place as u64;
+    let mut debugger = Wrong(Counting { at, halts: vec![], register: 5 });
+    run_debugged(&configuration(), &p, TestNi::new(vec![]), &mut debugger);
+    assert_eq!(debugger.0.halts, [(at, 2)]);
+}
+
 /// Of a loop that is skipped each turn is executed where a hart may stop in it: as many as are counted.
 #[test]
 fn a_breakpoint_in_a_loop_that_polls_is_hit_in_each_turn() {
