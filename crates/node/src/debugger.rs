@@ -152,7 +152,12 @@ impl NodePartition {
         place_of(os, number, thread)?;
         let left = process.descheduled.as_ref()?;
         let place = os.told_place(harts, process.harts.start, number);
-        Some(place.map_or_else(|| left.state.clone(), State::new))
+        Some(match place {
+            // The kernel has yet to begin it.
+            Some(0) => process.start(),
+            Some(pc) => State::new(pc),
+            None => left.state.clone(),
+        })
     }
 
     /// Changes the registers of a thread at a time that is `reached` or later. False: it is in a call or in the kernel, or in
