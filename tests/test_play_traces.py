@@ -598,7 +598,7 @@ def test_rules_hold_for_every_format(tmp_path: Path) -> None:
 def test_a_full_disk_for_the_actions() -> None:
     part = form.Part(Path("/dev/full"), 0, 1)
     part.add(Kind.BARRIER)
-    with pytest.raises(LostError, match=r"/dev/full: No space left on device: .*TMPDIR names"):
+    with pytest.raises(LostError, match=r"/dev/full: No space left on device: .*set TMPDIR to"):
         part.finish()
 
 

@@ -7,8 +7,10 @@ damaged. So a process of its own reads them (`dumpi_calls.py`); this module look
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import json
+import os
 import re
 import struct
 import subprocess
@@ -17,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from chasqui import children
-from chasqui.errors import InputError, LostError
+from chasqui.errors import STATUS_LOST, InputError, LostError
 from chasqui.files import check_regular, read_text
-from chasqui.playing.form import PIECE, Actions, Order, writing
+from chasqui.playing.form import PIECE, Actions, Order, lost, writing
 from chasqui.playing.source import RANKS_MAX, Settings, Source
 
 MAGIC = b"\xff\xaa\xddDUMPI"
@@ -57,8 +59,11 @@ def read(source: Source, folder: Path, settings: Settings) -> Actions:
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     found = _answer(answer)
-    if "lost" in found:
-        raise LostError(found["lost"])
+    if status == STATUS_LOST:
+        error = OSError(
+            errno.ENOSPC, os.strerror(errno.ENOSPC)
+        )  # where there was room for no reason
+        raise LostError(found.get("lost") or lost(folder, error))
     if "error" in found:
         raise InputError(found["error"])
     if status != 0 or "parts" not in found:

@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 from pydumpi import DumpiTrace
 from pydumpi.callbacks import DumpiCallbacks
 
-from chasqui.errors import InputError, LostError
+from chasqui.errors import STATUS_LOST, InputError, LostError
 from chasqui.playing import dumpi_types as types
 from chasqui.playing.form import (
     COMM_SELF,
@@ -32,6 +32,7 @@ from chasqui.playing.form import (
     TAG_ANY,
     Kind,
     Part,
+    writing,
 )
 from chasqui.playing.slots import Slots
 from chasqui.playing.source import PS_PER_NS, Clock, Place, check_size, check_time
@@ -539,13 +540,15 @@ def _read(rank: Rank, say: Callable[..., None]) -> None:
     process."""
 
     def give_up(error: Exception) -> NoReturn:
-        if isinstance(error, LostError):
-            say(lost=str(error))
-        elif isinstance(error, InputError):
-            say(error=str(error))
-        else:
-            say(error=f"{rank.place} it can't be read: {type(error).__name__}: {error}")
-        os._exit(1)
+        try:
+            if isinstance(error, LostError):
+                say(lost=str(error))
+            elif isinstance(error, InputError):
+                say(error=str(error))
+            else:
+                say(error=f"{rank.place} it can't be read: {type(error).__name__}: {error}")
+        finally:
+            os._exit(STATUS_LOST if isinstance(error, LostError) else 1)
 
     try:
         with reader(rank, give_up) as trace:
@@ -566,8 +569,9 @@ def main(request_path: Path, answer_path: Path) -> None:
     with answer_path.open("w") as answer:
 
         def say(**found: Any) -> None:
-            answer.write(json.dumps(found) + "\n")
-            answer.flush()
+            with writing(answer_path):
+                answer.write(json.dumps(found) + "\n")
+                answer.flush()
 
         for number, (file, part) in enumerate(zip(files, parts, strict=True)):
             say(file=str(file))
@@ -578,4 +582,7 @@ def main(request_path: Path, answer_path: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    try:
+        main(Path(sys.argv[1]), Path(sys.argv[2]))
+    except (LostError, OSError):
+        os._exit(STATUS_LOST)

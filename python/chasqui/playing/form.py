@@ -146,7 +146,7 @@ def lost(path: Path, error: OSError) -> str:
     """The message of that."""
     return (
         f"{error.filename or path}: {error.strerror}: actions of the trace are kept there while it "
-        f"is played; TMPDIR names another folder than {tempfile.gettempdir()}"
+        f"is played; set TMPDIR to another folder than {tempfile.gettempdir()}"
     )
 
 
