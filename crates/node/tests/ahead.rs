@@ -201,52 +201,6 @@ fn who_catches_up_does_not_change_what_came_before() {
     assert!(taken_back > 0, "no hart was taken back");
 }
 
-/// Hart 0 has two lines of a set of its L1, works for a while, and then loads a third from its L2 and again the one that it has
-/// not used for longest; hart 1 stores to the other one after `before` turns of a loop.
-fn room_that_another_makes(before: i64) -> Program {
-    let (third, oldest, taken, value, left) = (0x240, 0x340, 0x440, 5, 6);
-    let mut p = Program::new();
-    p.threads(2, NUMBER).add(left, ZERO, 400);
-    let second = p.branch_ahead(Op::Bne, NUMBER, ZERO);
-    for place in [third, oldest, taken] {
-        p.load(value, DATA_REGISTER, place);
-    }
-    meet(&mut p, 2);
-    let work = p.here();
-    p.add(left, left, -1).branch(Op::Bne, left, ZERO, work);
-    p.load(value, DATA_REGISTER, third).load(value, DATA_REGISTER, oldest).add(left, ZERO, 100);
-    let more = p.here();
-    p.add(left, left, -1).branch(Op::Bne, left, ZERO, more).add(A0, ZERO, 7).exit();
-    p.land(second);
-    meet(&mut p, 2);
-    p.add(left, ZERO, before);
-    let work = p.here();
-    p.add(left, left, -1).branch(Op::Bne, left, ZERO, work);
-    p.store(left, DATA_REGISTER, taken).add(A0, ZERO, 7).exit();
-    p
-}
-
-/// What makes room in a set depends on whether another has taken a line from it, also one that the hart has not used.
-#[test]
-fn a_line_that_another_takes_leaves_room() {
-    let mut c = harts(2);
-    c.checks.coherence = false;
-    (c.l1d.size, c.l1d.ways, c.l2.present) = (Bytes::from_bytes(512), 2, true);
-    let mut times = vec![];
-    for before in (100..500).step_by(10) {
-        let program = room_that_another_makes(before);
-        let [threaded, by_steps] = [Executor::Threaded, Executor::Reference].map(|executor| {
-            c.checks.executor = executor;
-            go(&c, &program)
-        });
-        assert!(threaded == by_steps, "{before}");
-        times.push(end(&by_steps).0);
-    }
-    times.sort_unstable();
-    times.dedup();
-    assert!(times.len() > 1, "hart 1 makes no difference");
-}
-
 /// Hart 0 stores in calls that take no time, and polls for hart 1's answers. Neither loop has a pause.
 fn asks_in_calls() -> Program {
     let (x, y, left, value, number) = (21, 22, 5, 6, 7);
