@@ -421,6 +421,10 @@ def test_what_no_node_has_room_for(chasqui: Run, tmp_path: Path) -> None:
         (["--format", "smpi-ti"], "a.goal: 'num_ranks 1': no such file; a list has a file a rank"),
         (["--format", "dumpi"], "a.goal: it lacks fileprefix="),
         (["--set", "node.dram.nosuch=1"], "node.dram.nosuch"),
+        (
+            ["--bind", "a.goal:/trace/actions"],
+            "chasqui: --bind a.goal:/trace/actions: something else is bound at /trace/actions\n",
+        ),
     ],
 )
 def test_what_is_refused(chasqui: Run, tmp_path: Path, words: list[str], message: str) -> None:

@@ -9,7 +9,10 @@ from __future__ import annotations
 import os
 import random
 import re
+import sys
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import dumpi_files
 import pytest
@@ -18,9 +21,10 @@ from dumpi_files import Writer
 from play_actions import LISTS, Action, read
 
 from chasqui import playing
-from chasqui.errors import InputError
+from chasqui.errors import InputError, LostError
 from chasqui.playing import dumpi, dumpi_calls, form, smpi_ti
 from chasqui.playing.form import BYTES_ANY, SUCCESSOR_OF_START, Kind, Operator, Type
+from chasqui.playing.source import RANKS_MAX
 
 HEADER = (ROOT / "guest" / "play" / "trace.h").read_text()
 INT, DOUBLE, WORLD, SUM = 9, 14, 2, 3  # DUMPI's numbers
@@ -354,25 +358,114 @@ def test_persistent_requests_and_communicators_of_dumpi(tmp_path: Path) -> None:
     ]
 
 
-WRONG_DUMPI = [
+BEGUN = [("irecv", 1, INT, 0, 1, WORLD, 2), ("isend", 1, INT, 0, 1, WORLD, 3)]
+WRONG_DUMPI: list[tuple[list[tuple[Any, ...]], str]] = [
     ([("win_free", 1)], "rank 0: call 2 (MPI_Win_free): it is not played"),
     ([("send", 1, 40, 0, 0, WORLD)], "(MPI_Send): datatype 40, whose size is not known"),
     ([("send", 1, INT, 0, 0, 9)], "communicator 9, which no call before has made"),
-    ([("send", 1, INT, 1, 0, WORLD)], "rank 1; the trace has ranks 0 to 0"),
+    ([("send", 1, INT, 1, 0, WORLD)], "(MPI_Send): rank 1; its communicator has ranks 0 to 0"),
     ([("wait", 7)], "request 7, which no call before has begun"),
     ([("barrier", WORLD), ("comm_create", WORLD, 8, 9)], "call 3 (MPI_Comm_create): of a group"),
+    ([("send", -4, INT, 0, 0, WORLD)], "(MPI_Send): count -4; a count is not negative"),
+    ([("send", 1, INT, -1, 0, WORLD)], "(MPI_Send): rank -1; its communicator has ranks 0 to 0"),
+    ([("send", 1, INT, 0, -1, WORLD)], "(MPI_Send): tag -1 of what is sent"),
+    ([("sendrecv", 1, INT, 0, 1, 2, INT, 1, 0, WORLD)], "(MPI_Sendrecv): rank 1; its communicator"),
+    ([("bcast", 4, INT, 77, WORLD)], "(MPI_Bcast): root 77; its communicator has ranks 0 to 0"),
+    ([("bcast", 4, INT, -5, WORLD)], "root -5; its communicator has ranks 0 to 0"),
+    ([("reduce", 4, INT, SUM, 1, WORLD)], "(MPI_Reduce): root 1; its communicator"),
+    ([("gather", 0, 4, INT, 1, WORLD)], "(MPI_Gather): root 1; its communicator"),
+    ([("scatter", 0, 4, INT, 1, WORLD)], "(MPI_Scatter): root 1; its communicator"),
+    ([("gather", 1, 4, INT, 0, WORLD)], "it says of itself that it is rank 1"),
+    ([("reduce_scatter", 1, [-4], INT, SUM, WORLD)], "count -4; a count is not negative"),
+    (
+        [("reduce_scatter", 2, [5, 4], INT, SUM, WORLD)],
+        "counts for 2 ranks; its communicator has 1",
+    ),
+    (
+        [("gatherv", 0, 1, 1, INT, 0, WORLD, [], [], INT)],
+        "(MPI_Gatherv): counts for 0 ranks; its communicator has 1 ranks",
+    ),
+    (
+        [("gatherv", 0, 2, 1, INT, 0, WORLD, [1, 2], [0, 1], INT)],
+        "(MPI_Gatherv): counts for 2 ranks; its communicator has 1 ranks",
+    ),
+    (
+        [("alltoallv", 2, [1, 1], [0, 1], INT, [1, 1], [0, 1], INT, WORLD)],
+        "(MPI_Alltoallv): counts for 2 ranks; its communicator has 1 ranks",
+    ),
+    (
+        [("allgatherv", 0, 1, INT, [], [], INT, WORLD)],
+        "(MPI_Allgatherv): counts for 0 ranks; its communicator has 1 ranks",
+    ),
+    ([*BEGUN, ("waitall", 3, [2, 2, 3])], "(MPI_Waitall): request 2 once more than it was begun"),
+    ([*BEGUN, ("startall", 2, [3, 3])], "(MPI_Startall): request 3 once more than it was begun"),
+    ([*BEGUN, ("waitsome", 2, [2, 3], 1, [9])], "(MPI_Waitsome): indices [9] of 2 requests"),
+    ([*BEGUN, ("waitsome", 2, [2, 3], 2, [0, -1])], "indices [0, -1] of 2 requests"),
+    ([*BEGUN, ("testsome", 2, [2, 3], 2, [1, 1])], "indices [1, 1] of 2 requests"),
+    ([*BEGUN, ("waitany", 2, [2, 3], 2)], "(MPI_Waitany): indices [2] of 2 requests"),
+    ([("cart_create", WORLD, 1, [-3], [0], 0, 8)], "dimensions [-3]; each has one rank at least"),
+    ([("cart_create", WORLD, 1, [2], [0], 0, 8)], "dimensions [2] of a communicator of 1 ranks"),
+    ([("cart_sub", 1, WORLD, [1], 8)], "1 dimensions of communicator 2, which has none"),
+    ([("comm_split", WORLD, 0, 0, 8), ("comm_size", 8, 2)], "a communicator of 2 ranks"),
+    ([("comm_free", WORLD)], "(MPI_Comm_free): of MPI_COMM_WORLD or MPI_COMM_SELF, which stay"),
+    ([("type_contiguous", -5, INT, 40)], "(MPI_Type_contiguous): count -5; a count is not"),
 ]
+FORMS = {"gatherv": "iiihihIIh"}  # of a root
 
 
 @pytest.mark.parametrize(("calls", "message"), WRONG_DUMPI)
-def test_a_wrong_call_of_dumpi(tmp_path: Path, calls: list[tuple[str, int]], message: str) -> None:
+def test_a_wrong_call_of_dumpi(tmp_path: Path, calls: list[tuple[Any, ...]], message: str) -> None:
     rank = Writer()
     rank.call("init", 0)
     for name, *values in calls:
-        rank.call(name, *values)
+        rank.call(name, *values, form=FORMS.get(name, ""))
     path = dumpi_files.write(tmp_path, [rank])
-    with pytest.raises(InputError, match=re.escape(message)):
+    with pytest.raises(InputError, match=re.escape(message)) as error:
         read(path)
+    assert f"trace-0000.bin: rank 0: call {len(calls) + 1} (MPI_" in str(error.value)
+
+
+def test_requests_of_one_number(tmp_path: Path) -> None:
+    """All of MPI_PROC_NULL have one handle in MPICH and Open MPI."""
+    rank = Writer()
+    rank.call("init", 0)
+    for _ in range(2):
+        rank.call("isend", 1, INT, -2, 0, WORLD, 2)
+    rank.call("waitall", 2, [2, 2])
+    rank.call("isend", 1, INT, -2, 0, WORLD, 2)
+    rank.call("wait", 2)
+    found = [each for each in read(dumpi_files.write(tmp_path, [rank]))[0].actions
+             if each.kind in (Kind.WAIT, Kind.WAITALL)]  # fmt: skip
+    assert found == [Action(Kind.WAITALL, more=2, list=(0, 1)), Action(Kind.WAIT, request=0)]
+
+
+def test_no_mistake_of_the_reader_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python drops an exception of what a library in C has called."""
+    writer = Writer()
+    writer.call("init", 0)
+    writer.call("barrier", WORLD)
+    dumpi_files.write(tmp_path, [writer])
+    file = tmp_path / "trace-0000.bin"
+
+    def rank() -> dumpi_calls.Rank:
+        part = form.Part(tmp_path / "rank-0", 0, 1)
+        return dumpi_calls.Rank(file, 0, 1, part, Fraction(1))
+
+    def fail(*_: object) -> None:
+        raise KeyError("mistake")
+
+    given: list[Exception] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(dumpi_calls.Rank, "_barrier", fail)
+        with dumpi_calls.reader(rank(), given.append) as trace:  # type: ignore[arg-type]
+            trace.read_stream()
+    assert [repr(each) for each in given] == ["KeyError('mistake')"]
+    said: list[str] = []
+    monkeypatch.setattr(dumpi_calls.Rank, "finish", fail)
+    monkeypatch.setattr(os, "_exit", sys.exit)
+    with pytest.raises(SystemExit):
+        dumpi_calls._read(rank(), lambda **found: said.append(found["error"]))
+    assert said == [f"{file}: rank 0: call 2 (MPI_Barrier): it can't be read: KeyError: 'mistake'"]
 
 
 def test_the_package_is_named_where_it_is_missing(
@@ -448,6 +541,65 @@ def test_damaged_files_of_dumpi(tmp_path: Path) -> None:
 
 
 # --- all of them ------------------------------------------------------------------------------
+
+
+def test_long_computations_in_a_row(tmp_path: Path) -> None:
+    """More than an action has room for: several."""
+    lines = ["0 init", *["0 compute 4.6e15"] * 5, "0 finalize"]
+    path = written(tmp_path, "\n".join(lines) + "\n", "a.txt")
+    actions = read(path)[0].actions
+    assert {action.kind for action in actions} == {Kind.COMPUTE}
+    assert sum(action.size for action in actions) == 5 * 4_600_000_000_000_000_000
+    assert all(action.size <= form.TIME_MAX_PS for action in actions)
+
+
+def test_pieces_of_all_ranks_are_bounded(tmp_path: Path) -> None:
+    for ranks in (1, 256, 1024, RANKS_MAX):
+        part = form.Part(tmp_path / f"of-{ranks}", 0, ranks)
+        most = 0
+        for _ in range(min(form.PIECE, form.PIECES // ranks) // form.ACTION.size * 2 + 1):
+            part.add(Kind.BARRIER)
+            most = max(most, len(part._piece))
+        assert most <= form.PIECE
+        assert most * ranks <= form.PIECES
+        assert part.path.stat().st_size > 0
+
+
+def test_rules_hold_for_every_format(tmp_path: Path) -> None:
+    """Also where a reader has not looked."""
+    part = form.Part(tmp_path / "rank-0", 0, 4)
+    part.sizes[2] = 2
+    for kind in form.ROOTED - form.AT_ROOT_ALONE:
+        part.add(kind, peer=3)
+        with pytest.raises(InputError, match="root 4; its communicator has ranks 0 to 3"):
+            part.add(kind, peer=4)
+        with pytest.raises(InputError, match="root 2; its communicator has ranks 0 to 1"):
+            part.add(kind, peer=2, comm=2)
+    for kind in (form.SENDING | form.RECEIVING) - LISTS:
+        with pytest.raises(InputError, match="rank 4; its communicator has ranks 0 to 3"):
+            part.add(kind, peer=4)
+        with pytest.raises(InputError, match="-1 bytes; 0 to 2147483647 are allowed"):
+            part.add(kind, size=-1)
+    for kind, lists in form.OF_EACH_RANK.items():
+        part.add_list(kind, [1] * 4 * lists)
+        part.add_list(kind, [1] * lists, comm=5)  # whose size is not known
+        for wrong in ([1] * 3 * lists, [1] * 5 * lists, []):
+            with pytest.raises(InputError, match=f"counts for {len(wrong) // lists} ranks"):
+                part.add_list(kind, wrong)
+        with pytest.raises(InputError, match="a block of -2 bytes"):
+            part.add_list(kind, [1, 1, 1, -2] * lists)
+        with pytest.raises(InputError, match="blocks of 4294967292 bytes together"):
+            part.add_list(kind, [(1 << 30) - 1] * (4 * lists))
+    for kind in form.OF_REQUESTS:
+        with pytest.raises(InputError, match="one request twice"):
+            part.add_list(kind, [1, 2, 1])
+
+
+def test_a_full_disk_for_the_actions() -> None:
+    part = form.Part(Path("/dev/full"), 0, 1)
+    part.add(Kind.BARRIER)
+    with pytest.raises(LostError, match=r"/dev/full: No space left on device: .*set TMPDIR to"):
+        part.finish()
 
 
 def test_what_is_no_trace(tmp_path: Path) -> None:

@@ -115,6 +115,13 @@ def test_several_threads_in_mpi_have_the_same_bits(
     check(tmp_path, multiple(machine, 2, 3, program("multiple"), case), WAYS, 0)
 
 
+def test_room_in_a_set_that_another_makes_has_the_same_bits(
+    tmp_path: Path, program: Compiled
+) -> None:
+    sets = ["--machine", "voyager", "--set", "node.harts=2"]
+    check(tmp_path, ["-np", "2", *sets, "--", str(program("room"))], WAYS, 0)
+
+
 @pytest.mark.parametrize("machine", MACHINES)
 def test_a_deadlock_says_what_each_thread_receives(
     chasqui: Run, program: Compiled, machine: str

@@ -208,6 +208,12 @@ impl Cache {
         (tag != NO_LINE).then_some(tag & !1)
     }
 
+    /// The number of the set of way `index`.
+    #[inline]
+    pub(crate) fn set_of(&self, index: usize) -> usize {
+        index / self.associativity
+    }
+
     /// The way that is of no set.
     #[inline]
     pub(crate) fn nowhere(&self) -> usize {

@@ -66,8 +66,8 @@ pub fn sharing(count: usize, random: &mut Random) -> Program {
         match random.below(4) {
             0 => p.load(value, shared, 8 * random.below(24) as i64),
             1 => p.store(value, shared, 8 * random.below(24) as i64),
-            2 => p.load(value, DATA_REGISTER, 0x200 + 8 * random.below(16) as i64),
-            _ => p.store(value, DATA_REGISTER, 0x200 + 8 * random.below(16) as i64),
+            2 => p.load(value, DATA_REGISTER, 0x200 + 8 * random.below(160) as i64),
+            _ => p.store(value, DATA_REGISTER, 0x200 + 8 * random.below(160) as i64),
         };
         // What is seen elsewhere: at the NI, by system software, in what a hart has counted.
         match random.below(8) {

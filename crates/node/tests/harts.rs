@@ -25,7 +25,7 @@ pub fn harts(count: usize) -> NodeConfiguration {
 /// What the harts use does not fit: lines come from the L2 and go there, some go to memory. (The L2 has both code and data of a
 /// loop: with one way they could take each other's place for ever.)
 pub fn crowd(c: &mut NodeConfiguration, random: &mut Random) {
-    (c.l1d.size, c.l1d.ways) = (Bytes::from_bytes(random.pick(&[256, 512])), random.pick(&[1, 2]));
+    (c.l1d.size, c.l1d.ways) = (Bytes::from_bytes(random.pick(&[512, 1024])), random.pick(&[1, 2, 4]));
     (c.l2.size, c.l2.ways) = (Bytes::from_bytes(random.pick(&[1024, 4096])), 4);
     c.write_buffer.entries = random.pick(&[1, 2, 6]);
 }

@@ -15,7 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from chasqui.errors import InputError
+from chasqui.errors import InputError, LostError
 from chasqui.files import check_regular
 from chasqui.playing import dumpi, goal, smpi_ti
 from chasqui.playing.form import Actions
@@ -71,7 +71,7 @@ def reading(
         raise InputError(f"--flops is for smpi-ti, which counts operations; {path} is {name}")
     source = Source(path, hashlib.sha256())
     settings = Settings(scale, flops_per_s or FLOPS_PER_S)
-    with tempfile.TemporaryDirectory(prefix="chasqui-play-") as scratch:
+    with _scratch() as scratch:
         actions = found.read(source, Path(scratch), settings)
         digest = actions.finish()
         inputs = {
@@ -84,6 +84,16 @@ def reading(
         if found.counts_flops:
             inputs["flops_per_s"] = str(settings.flops_per_s)
         yield Played(actions, inputs)
+
+
+def _scratch() -> tempfile.TemporaryDirectory[str]:
+    """Raises LostError."""
+    try:
+        return tempfile.TemporaryDirectory(prefix="chasqui-play-")
+    except OSError as error:
+        raise LostError(
+            f"TMPDIR: {error.filename or 'a folder for the trace'}: {error.strerror}"
+        ) from None
 
 
 def recognised(path: Path) -> str:

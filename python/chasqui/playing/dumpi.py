@@ -7,8 +7,10 @@ damaged. So a process of its own reads them (`dumpi_calls.py`); this module look
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import json
+import os
 import re
 import struct
 import subprocess
@@ -17,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from chasqui import children
-from chasqui.errors import InputError
+from chasqui.errors import STATUS_LOST, InputError, LostError
 from chasqui.files import check_regular, read_text
-from chasqui.playing.form import PIECE, Actions, Order
+from chasqui.playing.form import PIECE, Actions, Order, lost, writing
 from chasqui.playing.source import RANKS_MAX, Settings, Source
 
 MAGIC = b"\xff\xaa\xddDUMPI"
@@ -46,9 +48,9 @@ def read(source: Source, folder: Path, settings: Settings) -> Actions:
         _look_at(path, source)
     actions = Actions(folder, Order.SEQUENCE, len(files))
     request = folder / "request.json"
-    request.write_text(
-        json.dumps({"files": [str(path.resolve()) for path in files], "scale": str(settings.scale)})
-    )
+    named = {"files": [str(path.resolve()) for path in files], "scale": str(settings.scale)}
+    with writing(request):
+        request.write_text(json.dumps(named))
     answer = folder / "answer.json"
     status = children.run(
         [sys.executable, "-P", "-m", "chasqui.playing.dumpi_calls", request, answer]
@@ -57,6 +59,11 @@ def read(source: Source, folder: Path, settings: Settings) -> Actions:
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     found = _answer(answer)
+    if status == STATUS_LOST:
+        error = OSError(
+            errno.ENOSPC, os.strerror(errno.ENOSPC)
+        )  # where there was room for no reason
+        raise LostError(found.get("lost") or lost(folder, error))
     if "error" in found:
         raise InputError(found["error"])
     if status != 0 or "parts" not in found:

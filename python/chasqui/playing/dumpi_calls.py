@@ -9,9 +9,11 @@ something up are not made: their time is computation.
 from __future__ import annotations
 
 import json
+import math
 import os
 import resource
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from pathlib import Path
@@ -20,7 +22,7 @@ from typing import Any, NoReturn
 from pydumpi import DumpiTrace
 from pydumpi.callbacks import DumpiCallbacks
 
-from chasqui.errors import InputError
+from chasqui.errors import STATUS_LOST, InputError, LostError
 from chasqui.playing import dumpi_types as types
 from chasqui.playing.form import (
     COMM_SELF,
@@ -30,6 +32,7 @@ from chasqui.playing.form import (
     TAG_ANY,
     Kind,
     Part,
+    writing,
 )
 from chasqui.playing.slots import Slots
 from chasqui.playing.source import PS_PER_NS, Clock, Place, check_size, check_time
@@ -76,12 +79,15 @@ class Rank:
         self.place = CallPlace(path)
         self.place.rank = number
         self.clock = Clock(PS_PER_NS * scale)
+        part.refuse = self.place.refuse
         self.types = types.Types(self.place)
         self.slots = Slots(part)
-        self.requests: dict[int, int] = {}  # slots by DUMPI's numbers
+        # Slots by DUMPI's numbers. Those that are complete at once may share one: MPICH and Open
+        # MPI have one handle for all messages of MPI_PROC_NULL.
+        self.requests: dict[int, list[int]] = {}
         self.persistent: set[int] = set()
         self.communicators = {WORLD: COMM_WORLD, SELF: COMM_SELF}
-        self.sizes = {WORLD: ranks, SELF: 1}
+        self.grids: dict[int, list[int]] = {}  # lengths of a communicator's dimensions
         # Groups by their numbers: the communicator, and the ranks there; None: not known.
         self.groups: dict[int, tuple[int, list[int]] | None] = {}
         self.since_ns: int | None = None  # the end of the last call that was played
@@ -124,13 +130,32 @@ class Rank:
             self.place.refuse(f"communicator {number}, which no call before has made")
         return self.communicators[number]
 
+    def _size(self, number: int) -> int | None:
+        """A communicator's, if it is known."""
+        return self.part.sizes.get(self._comm(number))
+
+    def _is_root(self, data: Any) -> bool:
+        if data.comm == WORLD and data.commrank != self.place.rank:
+            self.place.refuse(f"it says of itself that it is rank {data.commrank}")
+        return bool(data.commrank == data.root)
+
+    def _array(self, numbers: Any, count: int, what: str) -> list[int]:
+        """Numbers of a call."""
+        if count < 0:
+            self.place.refuse(f"{count} {what}; a count is not negative")
+        if count and not numbers:
+            self.place.refuse(f"no {what}; {count} are expected")
+        return [numbers[i] for i in range(count)]
+
+    def _requests(self, data: Any) -> list[int]:
+        return self._array(data.requests, data.count, "requests")
+
     def _peer(self, rank: int) -> int:
+        """The communicator's ranks are checked with the action."""
         if rank == PROC_NULL:
             return PEER_NULL
         if rank == ANY_SOURCE:
             return PEER_ANY
-        if not 0 <= rank < self.ranks:
-            self.place.refuse(f"rank {rank}; the trace has ranks 0 to {self.ranks - 1}")
         return rank
 
     def _tag(self, tag: int) -> int:
@@ -154,21 +179,35 @@ class Rank:
         return found
 
     def _begin(self, number: int, *, persistent: bool = False) -> int:
-        slot = self.requests[number] = self.slots.take()
+        slot = self.slots.take()
+        self.requests.setdefault(number, []).append(slot)
         if persistent:
             self.persistent.add(number)
         return slot
 
     def _slot(self, number: int) -> int:
-        if number not in self.requests:
-            self.place.refuse(f"request {number}, which no call before has begun")
-        return self.requests[number]
+        return self._slots_of([number])[0]
+
+    def _slots_of(self, numbers: Iterable[int]) -> list[int]:
+        found: list[int] = []
+        seen: Counter[int] = Counter()
+        for number in numbers:
+            slots = self.requests.get(number, [])
+            if not slots:
+                self.place.refuse(f"request {number}, which no call before has begun")
+            if seen[number] == len(slots):
+                self.place.refuse(f"request {number} once more than it was begun")
+            found.append(slots[seen[number]])
+            seen[number] += 1
+        return found
 
     def _done(self, number: int, *, freed: bool = False) -> None:
         if number in self.persistent and not freed:
             return
         self.persistent.discard(number)
-        self.slots.free(self.requests.pop(number))
+        self.slots.free(self.requests[number].pop(0))
+        if not self.requests[number]:
+            del self.requests[number]
 
     # --- messages -----------------------------------------------------------------------------
 
@@ -207,8 +246,7 @@ class Rank:
         if name == "start":
             self.part.add(Kind.START, request=self._slot(data.request))
         else:
-            slots = [self._slot(data.requests[i]) for i in range(data.count)]
-            self.part.add_list(Kind.STARTALL, slots)
+            self.part.add_list(Kind.STARTALL, self._slots_of(self._requests(data)))
 
     def _request_free(self, _: str, data: Any) -> None:
         if data.request != REQUEST_NULL:
@@ -226,24 +264,32 @@ class Rank:
         self._done(data.request)
 
     def _several(self, name: str, data: Any) -> None:
-        numbers = [data.requests[i] for i in range(data.count)]
+        numbers = self._requests(data)
         asked = [number for number in numbers if number != REQUEST_NULL]
+        slots = self._slots_of(asked)
         if name in ("waitall", "testall"):
             done = asked if name == "waitall" or data.flag else []
         elif name in ("waitany", "testany"):
-            is_one = (name == "waitany" or data.flag) and 0 <= data.index < data.count
-            done = [numbers[data.index]] if is_one else []
+            is_one = (name == "waitany" or data.flag) and data.index > UNDEFINED_MAX
+            done = self._at([data.index] if is_one else [], numbers)
         else:
-            done = [numbers[data.indices[i]] for i in range(max(data.outcount, 0))]
+            done = self._at(self._array(data.indices, max(data.outcount, 0), "indices"), numbers)
         done = [number for number in done if number != REQUEST_NULL]
         if len(done) == 1:
             self.part.add(Kind.WAIT, request=self._slot(done[0]))
         elif done:
-            self.part.add_list(Kind.WAITALL, [self._slot(number) for number in done])
+            self.part.add_list(Kind.WAITALL, self._slots_of(done))
         elif name in TESTS and asked:
-            self.part.add_list(TESTS[name], [self._slot(number) for number in asked])
+            self.part.add_list(TESTS[name], slots)
         for number in done:
             self._done(number)
+
+    def _at(self, indices: list[int], requests: list[int]) -> list[int]:
+        """Those that are done, by their places in the list."""
+        is_wrong = any(not 0 <= index < len(requests) for index in indices)
+        if is_wrong or len(set(indices)) < len(indices):
+            self.place.refuse(f"indices {indices} of {len(requests)} requests")
+        return [requests[index] for index in indices]
 
     def _probe(self, name: str, data: Any) -> None:
         """One that found a message waits for one."""
@@ -269,7 +315,7 @@ class Rank:
     def _reduce(self, name: str, data: Any) -> None:
         tag, comm = self.types.reduction(data.op, data.datatype), self._comm(data.comm)
         if name == "reduce_scatter":
-            counts = [data.recvcounts[i] for i in range(data.commsize)]
+            counts = self._array(data.recvcounts, data.commsize, "counts")
             sizes = self._vector(counts, data.datatype)
             self._out(sum(counts), data.datatype)
             self._in(sum(counts), data.datatype)
@@ -283,9 +329,9 @@ class Rank:
     def _blocks(self, name: str, data: Any) -> None:
         """One block for each rank, or of each, of one size."""
         comm = self._comm(data.comm)
-        size = self.sizes.get(data.comm, self.ranks)
+        size = self.part.sizes.get(comm, self.ranks)
         root = data.root if name in ("gather", "scatter") else 0
-        is_root = name in ("allgather", "alltoall") or data.commrank == root
+        is_root = name in ("allgather", "alltoall") or self._is_root(data)
         sends, receives = {"scatter": (size, 1), "alltoall": (size, size)}.get(name, (1, size))
         if name == "scatter":
             out = self._out(data.sendcount, data.sendtype, sends) if is_root else 0
@@ -296,27 +342,27 @@ class Rank:
         self.part.add(BLOCKS[name], comm=comm, peer=root, size=out, more=into)
 
     def _vectors(self, name: str, data: Any) -> None:
-        comm, count = self._comm(data.comm), range(data.commsize)
+        comm = self._comm(data.comm)
         root = data.root if name in ("gatherv", "scatterv") else 0
-        is_root = name not in ("gatherv", "scatterv") or data.commrank == root
+        is_root = name not in ("gatherv", "scatterv") or self._is_root(data)
+
+        def counts(numbers: Any) -> list[int]:
+            return self._array(numbers, data.commsize, "counts") if is_root else []
+
         if name == "alltoallv":
-            sent = self._vector([data.sendcounts[i] for i in count], data.sendtype)
-            received = self._vector([data.recvcounts[i] for i in count], data.recvtype)
+            sent = self._vector(counts(data.sendcounts), data.sendtype)
+            received = self._vector(counts(data.recvcounts), data.recvtype)
             self.part.sends(sum(sent))
             self.part.receives(sum(received))
             self.part.add_list(Kind.ALLTOALLV, [*sent, *received], comm=comm)
         elif name == "scatterv":
             size = self._in(data.recvcount, data.recvtype)
-            sizes = (
-                self._vector([data.sendcounts[i] for i in count], data.sendtype) if is_root else []
-            )
+            sizes = self._vector(counts(data.sendcounts), data.sendtype)
             self.part.sends(sum(sizes))
             self.part.add_list(Kind.SCATTERV, sizes, comm=comm, peer=root, size=size)
         else:
             size = self._out(data.sendcount, data.sendtype)
-            sizes = (
-                self._vector([data.recvcounts[i] for i in count], data.recvtype) if is_root else []
-            )
+            sizes = self._vector(counts(data.recvcounts), data.recvtype)
             self.part.receives(sum(sizes))
             kind = Kind.GATHERV if name == "gatherv" else Kind.ALLGATHERV
             self.part.add_list(kind, sizes, comm=comm, peer=root, size=size)
@@ -331,17 +377,26 @@ class Rank:
         self.part.communicators += 1
         if number != COMM_NULL:
             self.communicators[number] = slot
-            self.sizes.pop(number, None)
+            self.grids.pop(number, None)
             if size is not None:
-                self.sizes[number] = size
+                self.part.sizes[slot] = size
         return slot
 
     def _comm_size(self, _: str, data: Any) -> None:
-        self.sizes[data.comm] = data.size
+        """Says it of one that MPI_Comm_split has made."""
+        if data.comm not in self.communicators:
+            return
+        size = self.part.sizes.setdefault(self._comm(data.comm), data.size)
+        if size != data.size or not 1 <= size <= self.ranks:
+            self.place.refuse(f"a communicator of {data.size} ranks; of {size} above, and the "
+                              f"trace has {self.ranks}")  # fmt: skip
 
     def _dup(self, _: str, data: Any) -> None:
-        comm, size = self._comm(data.oldcomm), self.sizes.get(data.oldcomm)
+        comm, size = self._comm(data.oldcomm), self._size(data.oldcomm)
+        grid = self.grids.get(data.oldcomm)
         self.part.add(Kind.COMM_DUP, comm=comm, request=self._made(data.newcomm, size))
+        if grid is not None:
+            self.grids[data.newcomm] = grid
 
     def _split(self, _: str, data: Any) -> None:
         comm, colour = self._comm(data.oldcomm), max(data.color, UNDEFINED_MAX)
@@ -359,29 +414,43 @@ class Rank:
         self.part.add_list(Kind.COMM_CREATE, group[1], comm=comm, request=slot)
 
     def _free(self, _: str, data: Any) -> None:
+        if data.comm in (WORLD, SELF):
+            self.place.refuse("of MPI_COMM_WORLD or MPI_COMM_SELF, which stay")
         self.part.add(Kind.COMM_FREE, request=self._comm(data.comm))
         self.communicators.pop(data.comm)
 
     def _cart(self, name: str, data: Any) -> None:
-        comm, dimensions = self._comm(data.oldcomm), range(data.ndim)
-        slot = self._made(data.newcomm)
+        comm = self._comm(data.oldcomm)
         if name == "cart_create":
-            numbers = [2 * data.dims[i] + (data.periods[i] != 0) for i in dimensions]
-            self.part.add_list(Kind.CART_CREATE, numbers, comm=comm, request=slot)
+            grid = self._array(data.dims, data.ndim, "dimensions")
+            periods = self._array(data.periods, data.ndim, "dimensions")
+            if min(grid, default=1) < 1:
+                self.place.refuse(f"dimensions {grid}; each has one rank at least")
+            numbers = [2 * length + (each != 0) for length, each in zip(grid, periods, strict=True)]
         else:
-            numbers = [int(data.remain_dim[i] != 0) for i in dimensions]
-            self.part.add_list(Kind.CART_SUB, numbers, comm=comm, request=slot)
+            old = self.grids.get(data.oldcomm)
+            if old is None or len(old) != data.ndim:
+                self.place.refuse(f"{data.ndim} dimensions of communicator {data.oldcomm}, which "
+                                  f"has {'none' if old is None else len(old)}")  # fmt: skip
+            remain = self._array(data.remain_dim, data.ndim, "dimensions")
+            numbers = [int(each != 0) for each in remain]
+            grid = [length for length, each in zip(old, numbers, strict=True) if each]
+        slot = self._made(data.newcomm, math.prod(grid))
+        kind = Kind.CART_CREATE if name == "cart_create" else Kind.CART_SUB
+        self.part.add_list(kind, numbers, comm=comm, request=slot)
+        if data.newcomm != COMM_NULL:
+            self.grids[data.newcomm] = grid
 
     def _group(self, name: str, data: Any) -> None:
         """Groups cost no message: their ranks are kept for MPI_Comm_create."""
         if name == "comm_group":
-            size = self.sizes.get(data.comm)
+            size = self._size(data.comm)
             self.groups[data.group] = None if size is None else (data.comm, list(range(size)))
             return
         old = self.groups.get(data.group)
         new = None
         if old is not None:
-            ranks = [data.ranks[i] for i in range(data.count)]
+            ranks = self._array(data.ranks, data.count, "ranks")
             if any(not 0 <= rank < len(old[1]) for rank in ranks):
                 self.place.refuse(f"ranks {ranks} of a group of {len(old[1])}")
             if name == "group_incl":
@@ -447,7 +516,7 @@ UNPLAYED = {
 }
 
 
-def reader(rank: Rank, give_up: Callable[[InputError], NoReturn]) -> DumpiTrace:
+def reader(rank: Rank, give_up: Callable[[Exception], NoReturn]) -> DumpiTrace:
     """The package's reader, with a method for every call that there is. An exception would be lost
     in the library in C: `give_up` ends the process."""
 
@@ -455,7 +524,7 @@ def reader(rank: Rank, give_up: Callable[[InputError], NoReturn]) -> DumpiTrace:
         def called(_: Any, data: Any, thread: int, _cpu: Any, wall: Any, _counters: Any) -> None:
             try:
                 rank.call(name, data, thread, wall)
-            except InputError as error:
+            except Exception as error:
                 give_up(error)
 
         return called
@@ -466,35 +535,54 @@ def reader(rank: Rank, give_up: Callable[[InputError], NoReturn]) -> DumpiTrace:
     return found
 
 
+def _read(rank: Rank, say: Callable[..., None]) -> None:
+    """A rank's file. What is wrong with it, or prevents that it is read, is said, and ends the
+    process."""
+
+    def give_up(error: Exception) -> NoReturn:
+        try:
+            if isinstance(error, LostError):
+                say(lost=str(error))
+            elif isinstance(error, InputError):
+                say(error=str(error))
+            else:
+                say(error=f"{rank.place} it can't be read: {type(error).__name__}: {error}")
+        finally:
+            os._exit(STATUS_LOST if isinstance(error, LostError) else 1)
+
+    try:
+        with reader(rank, give_up) as trace:
+            rank.types.sizes = dict(enumerate(trace.type_sizes))
+            trace.read_stream()
+        rank.finish()
+        rank.part.finish()
+    except Exception as error:
+        give_up(error)
+
+
 def main(request_path: Path, answer_path: Path) -> None:
     request = json.loads(request_path.read_text())
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX, MEMORY_MAX))
     files = [Path(file) for file in request["files"]]
-    parts = [Part(request_path.parent / f"rank-{number}") for number in range(len(files))]
+    ranks = len(files)
+    parts = [Part(request_path.parent / f"rank-{number}", number, ranks) for number in range(ranks)]
     with answer_path.open("w") as answer:
 
         def say(**found: Any) -> None:
-            answer.write(json.dumps(found) + "\n")
-            answer.flush()
-
-        def give_up(error: InputError) -> NoReturn:
-            say(error=str(error))
-            os._exit(1)
+            with writing(answer_path):
+                answer.write(json.dumps(found) + "\n")
+                answer.flush()
 
         for number, (file, part) in enumerate(zip(files, parts, strict=True)):
             say(file=str(file))
-            rank = Rank(file, number, len(files), part, Fraction(request["scale"]))
-            try:
-                with reader(rank, give_up) as trace:
-                    rank.types.sizes = dict(enumerate(trace.type_sizes))
-                    trace.read_stream()
-                rank.finish()
-            except InputError as error:
-                give_up(error)
-            part.finish()
+            rank = Rank(file, number, ranks, part, Fraction(request["scale"]))
+            _read(rank, say)
         fields = ("actions", "list", "send_bytes", "receive_bytes", "requests", "communicators")
         say(parts=[{name: getattr(part, name) for name in fields} for part in parts])
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    try:
+        main(Path(sys.argv[1]), Path(sys.argv[2]))
+    except (LostError, OSError):
+        os._exit(STATUS_LOST)

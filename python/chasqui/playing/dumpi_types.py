@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from chasqui.playing.form import Operator, Type, operator
@@ -42,7 +43,15 @@ class Types:
 
     def bytes(self, count: int, number: int) -> int:
         """Of so many; none has no datatype."""
-        return count * self.of(number) if count > 0 else 0
+        return self._count(count) * self.of(number) if count else 0
+
+    def _count(self, count: int) -> int:
+        if count < 0:
+            self._place.refuse(f"count {count}; a count is not negative")
+        return count
+
+    def _counts(self, counts: Any, count: int) -> list[int]:
+        return [self._count(counts[i]) for i in range(self._count(count))]
 
     def build(self, name: str, data: Any) -> None:
         """Keeps what a call has made."""
@@ -52,20 +61,19 @@ class Types:
         lengths: Any
         if name in ("struct", "create_struct"):
             lengths = data.lengths if name == "struct" else data.blocklengths
-            return sum(int(lengths[i]) * self.of(data.oldtypes[i]) for i in range(data.count))
+            counts = self._counts(lengths, data.count)
+            return sum(each * self.of(data.oldtypes[i]) for i, each in enumerate(counts))
         old = self.of(data.oldtype)
         if name in ("create_resized", "dup"):
             return old
         if name == "contiguous":
-            return int(data.count) * old
+            return self._count(data.count) * old
         if name in ("indexed", "hindexed", "create_hindexed"):
             lengths = data.blocklengths if name == "create_hindexed" else data.lengths
-            return sum(int(lengths[i]) for i in range(data.count)) * old
+            return sum(self._counts(lengths, data.count)) * old
         if name == "create_subarray":
-            for i in range(data.ndims):
-                old *= data.subsizes[i]
-            return old
-        return int(data.count) * int(data.blocklength) * old
+            return math.prod(self._counts(data.subsizes, data.ndims)) * old
+        return self._count(data.count) * self._count(data.blocklength) * old
 
     def reduction(self, op: int, number: int) -> int:
         """The operator as an action has it. Of what has none here nothing is computed: one of the

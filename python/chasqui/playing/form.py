@@ -1,17 +1,24 @@
 """The form of a trace that guest/play carries out: what guest/play/trace.h declares, written.
 
 A rank's actions go to a file of its own while the trace is read, for ranks may come mixed; at the
-end these become one file. No more than a piece of each rank's is in memory.
+end these become one file. No more than a piece of each rank's is in memory. What no call of MPI
+allows is refused here, whatever the trace's format.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 import shutil
 import struct
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
+from typing import NoReturn
+
+from chasqui.errors import InputError, LostError
 
 MAGIC = b"CHQPLAY1"
 HEADER = struct.Struct("<8sIIQ")  # magic, ranks, order, hz
@@ -19,7 +26,8 @@ HZ_AT = 16  # where in the header the frequency is
 PART = struct.Struct("<5Q4I")  # as struct trace_part
 ACTION = struct.Struct("<HHiiIQQ")  # kind, comm, peer, tag, request, bytes, more
 NUMBERS = 4  # of a list in one record
-PIECE = 1 << 18  # bytes of a rank's actions that are kept before they are written
+PIECE = 1 << 18  # bytes of a rank's actions that are kept before they are written, at most
+PIECES = 1 << 26  # so many of all ranks' together
 
 PEER_ANY, PEER_NULL, TAG_ANY = -1, -2, -1
 BYTES_ANY = 0xFFFFFFFF
@@ -125,10 +133,127 @@ def operator(op: Operator, of: Type) -> int:
     return op << 8 | of
 
 
-class Part:
-    """What one rank does, as it is read. Times and sizes are checked by who reads them."""
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Raises LostError where a file of the trace's actions can't be written."""
+    try:
+        yield
+    except OSError as error:
+        raise LostError(lost(path, error)) from None
 
-    def __init__(self, path: Path) -> None:
+
+def lost(path: Path, error: OSError) -> str:
+    """The message of that."""
+    return (
+        f"{error.filename or path}: {error.strerror}: actions of the trace are kept there while it "
+        f"is played; set TMPDIR to another folder than {tempfile.gettempdir()}"
+    )
+
+
+def _refuse(what: str) -> NoReturn:
+    raise InputError(what)
+
+
+# Which arguments kinds have.
+SENDING = frozenset({
+    Kind.SEND, Kind.SSEND, Kind.RSEND, Kind.BSEND, Kind.ISEND, Kind.ISSEND, Kind.IRSEND,
+    Kind.IBSEND, Kind.SEND_INIT, Kind.SENDRECV, Kind.SENDRECV_REPLACE,
+})  # fmt: skip
+RECEIVING = frozenset({Kind.RECV, Kind.IRECV, Kind.RECV_INIT, Kind.PROBE, Kind.IPROBE})
+OF_REQUESTS = frozenset({Kind.STARTALL, Kind.WAITALL, Kind.TESTALL, Kind.TESTANY, Kind.TESTSOME})
+ROOTED = frozenset(
+    {Kind.BCAST, Kind.REDUCE, Kind.GATHER, Kind.SCATTER, Kind.GATHERV, Kind.SCATTERV}
+)
+OF_EACH_RANK = {
+    Kind.REDUCE_SCATTER: 1, Kind.GATHERV: 1, Kind.ALLGATHERV: 1, Kind.SCATTERV: 1,
+    Kind.ALLTOALLV: 2,
+}  # fmt: skip
+AT_ROOT_ALONE = frozenset({Kind.GATHERV, Kind.SCATTERV})
+SIZED = frozenset(
+    {Kind.BUFFER_ATTACH, Kind.GATHER, Kind.ALLGATHER, Kind.SCATTER, Kind.ALLTOALL, *ROOTED}
+    | {Kind.ALLREDUCE, Kind.SCAN, Kind.EXSCAN, Kind.ALLGATHERV, *SENDING, *RECEIVING}
+)
+
+
+class Rules:
+    """What MPI allows as arguments of an action of a rank, in communicators whose size may not be
+    known: then what is wrong for any size is refused."""
+
+    def __init__(self, rank: int, ranks: int) -> None:
+        self.rank, self.ranks = rank, ranks
+        self.refuse: Callable[[str], NoReturn] = _refuse  # says where in the trace
+        self.sizes = {COMM_WORLD: ranks, COMM_SELF: 1}  # of communicators, where they are known
+
+    def check(self, kind: Kind, comm: int, peer: int, tag: int, size: int, more: int) -> None:
+        """An action; if it has a list, `more` is none of its arguments."""
+        if kind in SENDING:
+            self._check_rank(comm, peer, "rank", PEER_NULL)
+            if tag < 0 and peer != PEER_NULL:
+                self.refuse(f"tag {tag} of what is sent; 0 to {TAG_MAX} are allowed")
+        elif kind in RECEIVING:
+            self._check_rank(comm, peer, "rank", PEER_NULL, PEER_ANY)
+        elif kind in ROOTED:
+            self._check_rank(comm, peer, "root")
+        if kind in SIZED:
+            for each in (size, more):
+                if not 0 <= each <= BYTES_MAX and not (each == BYTES_ANY and kind in RECEIVING):
+                    self.refuse(f"{each} bytes; 0 to {BYTES_MAX} are allowed")
+
+    def check_list(self, kind: Kind, comm: int, peer: int, numbers: Sequence[int]) -> None:
+        """Its list."""
+        if kind in OF_EACH_RANK:
+            self._check_each(kind, comm, peer, numbers)
+        elif kind in OF_REQUESTS:
+            if len(set(numbers)) < len(numbers):
+                self.refuse("one request twice")
+        elif kind in (Kind.SENDRECV, Kind.SENDRECV_REPLACE):
+            source, size = numbers[0], numbers[2]
+            source -= (source >> 63) << 64
+            self._check_rank(comm, source, "rank", PEER_NULL, PEER_ANY)
+            if not 0 <= size <= BYTES_MAX:
+                self.refuse(f"{size} bytes; 0 to {BYTES_MAX} are allowed")
+        elif kind is Kind.COMM_CREATE:
+            for rank in numbers:
+                self._check_rank(comm, rank, "rank")
+            if len(set(numbers)) < len(numbers):
+                self.refuse(f"one rank twice in the group {list(numbers)}")
+        elif kind is Kind.CART_CREATE:
+            lengths = [number >> 1 for number in numbers]
+            if min(lengths, default=1) < 1:
+                self.refuse(f"dimensions {lengths}; each has one rank at least")
+            most = self.sizes.get(comm, self.ranks)
+            if math.prod(lengths) > most:
+                self.refuse(f"dimensions {lengths} of a communicator of {most} ranks")
+
+    def _check_rank(self, comm: int, rank: int, what: str, *others: int) -> None:
+        most = self.sizes.get(comm, self.ranks)
+        if not 0 <= rank < most and rank not in others:
+            self.refuse(f"{what} {rank}; its communicator has ranks 0 to {most - 1}")
+
+    def _check_each(self, kind: Kind, comm: int, peer: int, numbers: Sequence[int]) -> None:
+        known, lists = self.sizes.get(comm), OF_EACH_RANK[kind]
+        count = len(numbers) // lists
+        own = self.rank if comm == COMM_WORLD else 0 if comm == COMM_SELF else None
+        is_needed = kind not in AT_ROOT_ALONE or own == peer
+        if (count or is_needed) and not (
+            count == known if known is not None else 0 < count <= self.ranks
+        ):
+            ranks = f"{known} ranks" if known is not None else f"1 to {self.ranks} ranks"
+            self.refuse(f"counts for {count} ranks; its communicator has {ranks}")
+        if min(numbers, default=0) < 0:
+            self.refuse(f"a block of {min(numbers)} bytes; a count is not negative")
+        for at in range(lists):
+            total = sum(numbers[at * count : (at + 1) * count])
+            if total > BYTES_MAX:
+                self.refuse(f"blocks of {total} bytes together; 0 to {BYTES_MAX} are allowed")
+
+
+class Part(Rules):
+    """What one rank does, as it is read. Times are checked by who reads them, and what calls have
+    as arguments here."""
+
+    def __init__(self, path: Path, rank: int, ranks: int) -> None:
+        super().__init__(rank, ranks)
         self.path = path
         self.actions = 0  # records, those of lists too
         self.list = 0  # numbers of the longest list; of a graph successors
@@ -139,6 +264,7 @@ class Part:
         self.takes_any = False  # a receive takes as much as comes
         self._pending_ps = 0
         self._piece = bytearray()
+        self._piece_max = min(PIECE, PIECES // ranks)
 
     def compute(self, ps: int) -> None:
         """Is busy; what follows on such an action is one with it."""
@@ -156,9 +282,8 @@ class Part:
         more: int = 0,
     ) -> None:
         """An action without a list."""
-        self.flush_computation()
-        self.actions += 1
-        self._write(ACTION.pack(kind, comm, peer, tag, request, size, more))
+        self.check(kind, comm, peer, tag, size, more)
+        self._add(ACTION.pack(kind, comm, peer, tag, request, size, more))
 
     def add_list(
         self,
@@ -172,7 +297,9 @@ class Part:
         size: int = 0,
     ) -> None:
         """An action with one."""
-        self.add(kind, comm=comm, peer=peer, tag=tag, request=request, size=size, more=len(numbers))
+        self.check(kind, comm, peer, tag, size, 0)
+        self.check_list(kind, comm, peer, numbers)
+        self._add(ACTION.pack(kind, comm, peer, tag, request, size, len(numbers)))
         records = -(-len(numbers) // NUMBERS)
         self.actions += records
         self.list = max(self.list, len(numbers))
@@ -181,8 +308,8 @@ class Part:
 
     def flush_computation(self) -> None:
         """Writes what was computed up to here."""
-        ps, self._pending_ps = self._pending_ps, 0
-        if ps:
+        while ps := min(self._pending_ps, TIME_MAX_PS):
+            self._pending_ps -= ps
             self.actions += 1
             self._write(ACTION.pack(Kind.COMPUTE, 0, 0, 0, 0, ps, 0))
 
@@ -206,13 +333,18 @@ class Part:
         self.flush_computation()
         self._spool()
 
+    def _add(self, record: bytes) -> None:
+        self.flush_computation()
+        self.actions += 1
+        self._write(record)
+
     def _write(self, record: bytes) -> None:
         self._piece += record
-        if len(self._piece) >= PIECE:
+        if len(self._piece) >= self._piece_max:
             self._spool()
 
     def _spool(self) -> None:
-        with self.path.open("ab") as file:
+        with writing(self.path), self.path.open("ab") as file:
             file.write(self._piece)
         self._piece.clear()
 
@@ -230,7 +362,7 @@ class Actions:
     def __init__(self, folder: Path, order: Order, ranks: int) -> None:
         self.folder = folder
         self.order = order
-        self.parts = [Part(folder / f"rank-{rank}") for rank in range(ranks)]
+        self.parts = [Part(folder / f"rank-{rank}", rank, ranks) for rank in range(ranks)]
 
     @property
     def path(self) -> Path:
@@ -240,7 +372,7 @@ class Actions:
         """Makes the file of the ranks' files. Its SHA-256."""
         digest = hashlib.sha256()
         largest = max((part.send_bytes for part in self.parts), default=0)
-        with self.path.open("wb") as out:
+        with writing(self.path), self.path.open("wb") as out:
             for piece in self._beginning(largest):
                 digest.update(piece)
                 out.write(piece)
@@ -263,7 +395,7 @@ class Actions:
 
     def set_frequency(self, hz: int) -> None:
         """Of the harts that carry it out next."""
-        with self.path.open("r+b") as file:
+        with writing(self.path), self.path.open("r+b") as file:
             file.seek(HZ_AT)
             file.write(struct.pack("<Q", hz))
 

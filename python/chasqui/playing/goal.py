@@ -237,6 +237,7 @@ class _Block:
                 waits[number], self.sizes[number], more,
             )  # fmt: skip
         part.write_graph(bytes(actions), successors.tobytes())
+        part.finish()
 
     def _check_order(self, waits: array[int], firsts: array[int], successors: array[int]) -> None:
         """Refuses operations that wait for themselves, by way of others too."""

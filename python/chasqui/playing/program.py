@@ -36,6 +36,7 @@ def frequency(machine: str, sets: list[str]) -> int:
 
 def job(played: Played, machine: str, settings: dict[str, Any], sandbox: Sandbox) -> Job:
     """A run of the trace on a machine, which finds the actions at GUEST_PATH."""
+    # The first: where the user has bound something there, that is refused, by the user's words.
     bind = f"{played.actions.path}:{GUEST_PATH}:ro"
     return Job(
         machine=machine,
@@ -43,6 +44,6 @@ def job(played: Played, machine: str, settings: dict[str, Any], sandbox: Sandbox
         program=str(program()),
         arguments=[GUEST_PATH],
         played=played.inputs,
-        sandbox=replace(sandbox, binds=[*sandbox.binds, bind]),
+        sandbox=replace(sandbox, binds=[bind, *sandbox.binds]),
         **settings,
     )

@@ -176,6 +176,7 @@ class _Rank:
         """A line; the first of its words is the rank."""
         place.rank = self.rank
         self.place, self.words = place, words[1:]
+        self.part.refuse = place.refuse
         action = self.ACTIONS.get(self.words[0])
         if action is None:
             place.refuse(
@@ -186,6 +187,7 @@ class _Rank:
     def finish(self) -> None:
         """SimGrid waits at the end for what is open."""
         self._waitall()
+        self.part.finish()
 
     # --- words of a line ----------------------------------------------------------------------
 

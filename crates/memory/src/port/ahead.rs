@@ -171,6 +171,17 @@ impl Ahead {
         self.moved.has_within(first, end) || self.stored.has_within(first, end)
     }
 
+    /// A line from `first` on, below `end`, is in a set of `data` in which a way has changed: were it gone, another line might have
+    /// made room.
+    pub fn has_neighbour(&self, data: &DataCache, first: u64, end: u64) -> bool {
+        let mut lines = (first..end).step_by(data.line_bytes() as usize);
+        !self.l1.is_empty()
+            && lines.any(|line| {
+                let set = data.find(line).map(|way| data.cache().set_of(way));
+                set.is_some() && self.l1.iter().any(|kept| Some(data.cache().set_of(kept.index)) == set)
+            })
+    }
+
     /// A line from `first` on, below `end`, was used.
     pub fn has_used(&self, data: &DataCache, code: &InstructionCache, first: u64, end: u64) -> bool {
         data.has_used(first, end, &self.data) || code.has_used(first, end, &self.code)

@@ -489,8 +489,9 @@ impl Port {
         let last = cache.line_of(address + u64::from(bytes) - 1);
         let (first, end) = (cache.line_of(address), last + cache.line_bytes());
         let ahead = &self.peers.ahead;
-        let has_used = || ahead.has_used(&self.l1d, &self.l1i, first, end);
-        ahead.has_changed(first, end) || snoop != Snoop::Read && has_used()
+        let depends =
+            || ahead.has_used(&self.l1d, &self.l1i, first, end) || ahead.has_neighbour(&self.l1d, first, end);
+        ahead.has_changed(first, end) || snoop != Snoop::Read && depends()
     }
 
     /// Way `way` of the data cache is about to change, for `line`.
