@@ -75,6 +75,7 @@ impl Hart {
                 return Halt::Stop;
             }
             self.has_read(self.state.pc);
+            self.course.started = self.cycle;
             let insn = match self.instruction_bits(self.state.pc) {
                 Ok(bits) => decoder.decode(bits),
                 Err(halt) => match self.delivered(halt) {
