@@ -69,8 +69,15 @@ $(STAMPS)/prerequisites:
 	  { echo 'make: $(PYTHON) has no venv (Debian: apt install python3-venv)' >&2; exit 1; }
 	@mkdir -p $(STAMPS) && touch $@
 
+# cargo does not ask what compiled its old results, nor zig where: they go when that is another.
+$(STAMPS)/rustc: distribution/rustc distribution/linker | $(STAMPS)/prerequisites
+	@mkdir -p $(CARGO_TARGET_DIR)
+	@cat $^ | cmp -s - $(CARGO_TARGET_DIR)/compilers || rm -rf $(CARGO_TARGET_DIR)/release $(CARGO_TARGET_DIR)/zig
+	@cat $^ > $(CARGO_TARGET_DIR)/compilers
+	@touch $@
+
 # dependencies.lock is cargo's lock file without the address of the registry, which cargo knows itself.
-$(STAMPS)/lock: dependencies.lock $(wildcard Cargo.toml crates/*/Cargo.toml machines/*/Cargo.toml templates/*/Cargo.toml) | $(STAMPS)/prerequisites
+$(STAMPS)/lock: dependencies.lock $(wildcard Cargo.toml crates/*/Cargo.toml machines/*/Cargo.toml templates/*/Cargo.toml) $(STAMPS)/rustc
 	@rm -f Cargo.lock && $(CARGO) generate-lockfile --quiet
 	@source=$$(sed -n '/^source = /{p;q;}' Cargo.lock) && sed "s|^source$$|$$source|" $< > $@.new
 	@mv $@.new Cargo.lock
@@ -93,7 +100,7 @@ $(STAMPS)/venv: $(STAMPS)/prerequisites
 	@touch $@
 
 # Whatever goes into the wheel. A new file is noticed too: its folder is newer.
-PACKAGE_SOURCES := pyproject.toml distribution/linker README.md Cargo.toml $(wildcard distribution/installed/data/share/chasqui/*) $(wildcard examples/*.[ch] examples/own/* docs/measured.json docs/*/*.csv) $(shell \
+PACKAGE_SOURCES := pyproject.toml .cargo/config.toml distribution/linker README.md Cargo.toml $(wildcard distribution/installed/data/share/chasqui/*) $(wildcard examples/*.[ch] examples/own/* docs/measured.json docs/*/*.csv) $(shell \
   find python crates machines guest -name __pycache__ -prune -o \
     \( -name '*.rs' -o -name '*.toml' -o -name '*.[chS]' -o -name '*.ld' -o -name 'layout.txt' -o -name '*.py' -o -name '*.pyi' -o -name '*.js' -o -name '*.css' -o -type d \) -print)
 
