@@ -9,6 +9,7 @@ that file; those of docs/manual/files lie there, too. A comment before a block i
 keeps it from being executed each time:
 
     <!-- nightly: REASON -->    `make sweep` and `make nightly` execute it
+    <!-- nightly, in a clone: REASON -->    and in a copy of the sources
     <!-- not executed: REASON -->
 """
 
@@ -28,13 +29,15 @@ from conftest import ROOT
 MANUAL = ROOT / "docs" / "manual"
 PROGRAMS = ("ring", "cg", "heat", "sort")  # of examples, compiled
 BLOCK = re.compile(
-    r"(?:^<!-- (?P<mark>nightly|not executed): (?P<reason>[^>]+) -->\n)?"
+    r"(?:^<!-- (?P<mark>nightly|nightly, in a clone|not executed): (?P<reason>[^>]+) -->\n)?"
     r"^```(?P<language>[\w-]+)\n(?P<body>.*?)^```\n",
     re.MULTILINE | re.DOTALL,
 )
 FILE = re.compile(r"(?://|#) ([\w./-]+\.\w+)\b.*")
 STATUS = re.compile(r"^(.*\S) +# status (\d+)$")
 TIMEOUT_S = 900
+CLONE_TIMEOUT_S = 7200  # it compiles all, twice
+IN_A_CLONE = "nightly, in a clone"
 MARK = "=== block"
 
 
@@ -43,7 +46,7 @@ class Block:
     """Commands, with what the page says that they print."""
 
     line: int  # of the page
-    mark: str  # nightly, not executed, or nothing
+    mark: str  # as above, or nothing
     commands: str
     shown: str
 
@@ -89,12 +92,26 @@ def execute(page: Path, examples: Path, place: Path) -> list[str]:
     for name, text in files(page):
         (place / name).write_text(text)
     todo = [block for block in blocks(page) if is_executed(block)]
-    if not todo:
-        return []
+    return _execute(page, todo, place, _environment(place), TIMEOUT_S) if todo else []
+
+
+def execute_in_a_clone(page: Path, place: Path) -> list[str]:
+    """The same of what is typed in a clone, here a copy of the sources in which nothing is made."""
+    todo = [block for block in blocks(page) if block.mark == IN_A_CLONE]
+    environment = _environment(place)
+    for name in ("CARGO_TARGET_DIR", "MAKEFLAGS", "MFLAGS", "MAKELEVEL"):
+        environment.pop(name, None)
+    environment["PATH"] = f"{place / '.venv' / 'bin'}:{environment['PATH']}"
+    return _execute(page, todo, place, environment, CLONE_TIMEOUT_S)
+
+
+def _execute(
+    page: Path, todo: list[Block], place: Path, environment: dict[str, str], timeout_s: int
+) -> list[str]:
     script = "".join(f"echo '{MARK} {at}'\n{_typed(block)}" for at, block in enumerate(todo))
     done = subprocess.run(
-        ["bash", "-e"], input=script, cwd=place, env=_environment(place), text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIMEOUT_S, check=False,
+        ["bash", "-e"], input=script, cwd=place, env=environment, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=timeout_s, check=False,
     )  # fmt: skip
     if done.returncode:
         return [f"{page.name}: status {done.returncode}\n{done.stdout[-3000:]}"]

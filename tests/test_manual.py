@@ -10,6 +10,7 @@ from __future__ import annotations
 import html.parser
 import json
 import re
+import shutil
 import subprocess
 import sys
 import urllib.parse
@@ -22,7 +23,9 @@ import command_line
 import manual_pages
 import pytest
 import report_picture
+import test_new_machine
 from conftest import ROOT, shared_place
+from simulated import SWEEP
 
 from chasqui import core, manual, toolchain
 from chasqui.cli import COMMANDS
@@ -38,7 +41,7 @@ TASKS = (
 )  # fmt: skip
 PICTURE_BYTES_MAX = 100_000
 # Blocks of commands that no test of these pages executes. It may only go down.
-NOT_EXECUTED = 7
+NOT_EXECUTED = 5
 
 
 # --- what is typed -------------------------------------------------------------------------------
@@ -57,6 +60,29 @@ def test_a_page_can_be_typed_and_prints_what_it_shows(
     page: Path, examples: Path, tmp_path: Path
 ) -> None:
     wrong = manual_pages.execute(page, examples, tmp_path)
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.cargo
+@pytest.mark.parametrize(
+    "page",
+    [
+        page
+        for page in manual_pages.pages() * SWEEP
+        if any(block.mark == manual_pages.IN_A_CLONE for block in manual_pages.blocks(page))
+    ],
+    ids=lambda page: str(page.relative_to(manual_pages.MANUAL)),
+)
+def test_a_page_can_be_typed_in_a_clone(page: Path, tmp_path: Path) -> None:
+    place = test_new_machine.copy_sources(tmp_path / "clone")
+    subprocess.run(["git", "init", "-q"], cwd=place, check=True)
+    subprocess.run(["git", "add", "-A"], cwd=place, check=True)
+    # What is compiled already need not be compiled again.
+    shutil.copytree(test_new_machine.TARGET, place / "target", symlinks=True)
+    try:
+        wrong = manual_pages.execute_in_a_clone(page, place)
+    finally:
+        shutil.rmtree(place)  # gigabytes
     assert not wrong, "\n".join(wrong)
 
 

@@ -29,6 +29,7 @@ pytestmark = [pytest.mark.core, pytest.mark.xdist_group("new-machine")]
 NAME = "pigeon"
 # Crates that one machine more has compiled; pyo3 since only maturin tells it which Python is meant.
 AFFECTED = (f"machine-{NAME}", "chasqui-sim", "chasqui-core", "pyo3", "pyo3-ffi")
+NI_PAGE = ROOT / "docs" / "manual" / "write-an-ni.md"
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 
 
@@ -221,3 +222,10 @@ def test_a_new_machine_runs_programs_with_right_answers(made: Made) -> None:
         f"{name}: PASSED" for name in ("ring", "pingpong", "sort")
     ]
     assert "warning" not in "".join(said)
+    # As the manual's page ends.
+    (typed,) = [line for line in NI_PAGE.read_text().splitlines() if line.startswith("chasqui com")]
+    words = typed.replace("build/examples/", "./").split()[1:]
+    assert {"voyager", NAME} <= set(words)
+    compared = made.chasqui(*words)
+    rows = re.findall(rf"^(voyager|{NAME}) +\d", compared, re.MULTILINE)
+    assert rows == ["voyager", NAME], compared
