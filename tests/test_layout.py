@@ -215,3 +215,38 @@ def test_what_is_not_executed_moves_no_time(
         if old != new
     }
     assert not different
+
+
+# Of variables with and without values, of constants, of each thread's own, and of functions; with no
+# variable beside it a program has an empty part before the aligned one.
+ALIGNED = {
+    "zeros": "_Alignas({0}) char all[100000];",
+    "values": "_Alignas({0}) char all[100] = {{1}};",
+    "constants": "_Alignas({0}) const volatile char all[100] = {{1}};",
+    "threads": "_Alignas({0}) _Thread_local char all[100] = {{1}};",
+    "functions": "__attribute__((aligned({0}), noinline)) void all(void) {{}}",
+    "both": "_Alignas({0}) char all[9]; _Alignas({0}) volatile char other[9] = {{2}}; int small = 3;",
+}
+ALIGNED_MAIN = """
+int main(void)
+{{
+    unsigned long odd = (unsigned long)all % {0};
+    printf("%lu\\n", odd);
+    return 0;
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    "flags", [[], *[pytest.param(["--toolchain", "gnu"], marks=pytest.mark.gnu)] * SWEEP]
+)
+def test_an_alignment_beyond_a_page_is_kept(
+    compile_c: Compiler, chasqui: Run, flags: list[str]
+) -> None:
+    for bytes_aligned in (8192, 65536, 1 << 24) if SWEEP else (65536,):
+        for kind in ALIGNED if SWEEP else ("zeros", "constants"):
+            text = ALIGNED[kind]
+            source = "#include <stdio.h>\n" + (text + ALIGNED_MAIN).format(bytes_aligned)
+            program = compile_c(f"aligned-{kind}-{bytes_aligned}", source, "-O1", *flags)
+            done = chasqui("run", "-q", "-np", "1", "--", program)
+            assert (done.returncode, done.stdout, done.stderr) == (0, "0\n", ""), (kind, source)

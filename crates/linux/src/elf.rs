@@ -444,11 +444,7 @@ impl Check<'_> {
             let (from, to) = (a.range(), b.range());
             let found = if from.end > to.start {
                 "overlap"
-            } else if (from.end - 1) / 4096 == to.start / 4096
-                && (a.memory_bytes != a.file_bytes
-                    || a.address.wrapping_sub(a.file_offset) != b.address.wrapping_sub(b.file_offset))
-            {
-                // A page comes from one place in the file; the later segment would hide the earlier.
+            } else if self.is_hidden(a, b) {
                 "share a page with different contents"
             } else {
                 continue;
@@ -462,6 +458,22 @@ impl Check<'_> {
             ));
         }
         Ok(segments)
+    }
+
+    /// A page comes from one place in the file: where segment `b` begins in the last page of `a`, it hides what `a` has there,
+    /// unless the file has the same at both places. (Between segments of which one is aligned to more than a page, a linker
+    /// leaves zeros.)
+    fn is_hidden(&self, a: &Segment, b: &Segment) -> bool {
+        let page = b.address / 4096 * 4096;
+        let file_end = a.address + a.file_bytes;
+        (a.address.max(page)..a.range().end).any(|address| {
+            let of_a = if address < file_end { a.file_offset + (address - a.address) } else { u64::MAX };
+            // A segment with nothing in the file has pages of zeros.
+            let of_b = if b.file_bytes > 0 { b.file_offset - (b.address - address) } else { u64::MAX };
+            let byte =
+                |at: u64| usize::try_from(at).ok().and_then(|at| self.bytes.get(at)).copied().unwrap_or(0);
+            of_a != of_b && byte(of_a) != byte(of_b)
+        })
     }
 
     fn segment(&self, header: &ProgramHeader64<LE>, bias: u64) -> Result<Segment, ElfError> {
