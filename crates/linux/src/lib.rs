@@ -32,5 +32,5 @@ pub use mounts::{Bind, Mounts};
 pub use places::WORKING_DIRECTORY;
 pub use process::{NiDevice, NiMapping, Options, Process, StartError};
 pub use refused::Refused;
-pub use space::{Access, AddressSpace, Fault, FaultCause, Flush, Policy, USER_END};
+pub use space::{Access, AddressSpace, Fault, FaultCause, Flush, Nodes, Policy, Relation, USER_END};
 pub use syscall::{Host, Outcome, Wait};

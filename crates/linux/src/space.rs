@@ -16,7 +16,7 @@ use area::Areas;
 pub use area::{Area, Backing};
 use banks::Banks;
 pub use page::{PAGE_BYTES, Protection};
-pub use policy::Policy;
+pub use policy::{Nodes, Policy, Relation};
 pub use table::bits::EXPOSED;
 use table::{PageTable, bits};
 
@@ -94,6 +94,13 @@ pub enum FaultCause {
         /// That much [bytes].
         limit_bytes: u64,
     },
+    /// The area's or the thread's policy is `MPOL_BIND`, and the nodes that it names have no memory left.
+    NodesFull {
+        /// Those, bits of a mask.
+        nodes: u64,
+        /// The memory of all of them [bytes].
+        limit_bytes: u64,
+    },
     /// A page table is needed, and a device was told where all is that is free: there it may still write.
     NoPageTable {
         /// That much [bytes].
@@ -115,14 +122,15 @@ pub struct Fault {
 impl Fault {
     /// Memory ran out.
     pub fn is_out_of_memory(&self) -> bool {
-        matches!(self.cause, FaultCause::OutOfMemory { .. } | FaultCause::NoPageTable { .. })
+        use FaultCause::{NoPageTable, NodesFull, OutOfMemory};
+        matches!(self.cause, OutOfMemory { .. } | NodesFull { .. } | NoPageTable { .. })
     }
 
     /// The signal that Linux would send.
     pub fn signal(&self) -> i32 {
         match self.cause {
             FaultCause::BeyondFile => crate::signal::SIGBUS,
-            FaultCause::OutOfMemory { .. } | FaultCause::NoPageTable { .. } => crate::signal::SIGKILL,
+            _ if self.is_out_of_memory() => crate::signal::SIGKILL,
             _ => crate::signal::SIGSEGV,
         }
     }
@@ -146,6 +154,18 @@ impl fmt::Display for Fault {
             FaultCause::OutOfMemory { limit_bytes } => {
                 let (amount, unit) = amount(limit_bytes);
                 write!(f, "out of memory: all {amount} {unit} of the rank are in use")
+            }
+            FaultCause::NodesFull { nodes, limit_bytes } => {
+                let (amount, unit) = amount(limit_bytes);
+                let named: Vec<_> =
+                    (0..64).filter(|node| nodes >> node & 1 != 0).map(|n| n.to_string()).collect();
+                let plural = if named.len() == 1 { "" } else { "s" };
+                write!(
+                    f,
+                    "out of memory: the page may be at node{plural} {} alone (MPOL_BIND), of which all {amount} {unit} of the \
+                     rank are in use",
+                    named.join(", ")
+                )
             }
             FaultCause::NoPageTable { free_bytes } => {
                 let (amount, unit) = amount(free_bytes);
@@ -317,7 +337,16 @@ impl AddressSpace {
         self.flush = Flush::All;
     }
 
-    fn out_of_memory(&self, address: u64, access: Access) -> Fault {
+    /// There is no frame for a page, of which `policy` says where it may be.
+    fn no_frame(&self, address: u64, access: Access, policy: Policy) -> Fault {
+        let Policy::Bind(nodes) = policy else { return self.no_table(address, access) };
+        let nodes = nodes.mask();
+        let cause = FaultCause::NodesFull { nodes, limit_bytes: self.frames.total_at(nodes) * PAGE_BYTES };
+        Fault { address, access, cause }
+    }
+
+    /// There is no frame for a page table.
+    fn no_table(&self, address: u64, access: Access) -> Fault {
         let free_bytes = self.limit_bytes() - self.used_bytes();
         let cause = match free_bytes {
             0 => FaultCause::OutOfMemory { limit_bytes: self.limit_bytes() },
@@ -409,11 +438,11 @@ impl AddressSpace {
         let policy = if area.policy == Policy::Default { self.policy } else { area.policy };
         self.frames.choose(policy.choose(page / PAGE_BYTES, self.frames.here()));
         let entry_at = self.table.make(memory, &mut self.frames, page);
-        let entry_at = entry_at.ok_or_else(|| self.out_of_memory(address, access))?;
+        let entry_at = entry_at.ok_or_else(|| self.no_table(address, access))?;
         if table::load(memory, entry_at) & bits::V != 0 {
             return Ok(());
         }
-        let frame = take(&mut self.frames, memory).ok_or_else(|| self.out_of_memory(address, access))?;
+        let frame = take(&mut self.frames, memory).ok_or_else(|| self.no_frame(address, access, policy))?;
         if !fill(frames::page_mut(memory, frame), &backing) {
             self.frames.give(frame, false);
             return Err(Fault { address, access, cause: FaultCause::BeyondFile });

@@ -197,7 +197,7 @@ impl Machine for FlashMachine {
             memory_bytes,
             policy: match unit.placing {
                 Placing::FirstTouch => Policy::Default,
-                Placing::RoundRobin => Policy::Interleave(u64::MAX >> (NODES_MAX - unit.nodes)),
+                Placing::RoundRobin => Policy::Interleave((u64::MAX >> (NODES_MAX - unit.nodes)).into()),
             },
         };
         let plan = NodePlan {

@@ -101,6 +101,12 @@ impl Banks {
         self.banks.iter().map(Frames::used).sum()
     }
 
+    /// Frames of some nodes, bits of a mask.
+    pub fn total_at(&self, nodes: u64) -> u64 {
+        let named = self.banks.iter().enumerate().filter(|(node, _)| nodes >> node & 1 != 0);
+        named.map(|(_, bank)| bank.total()).sum()
+    }
+
     /// Frames in all.
     pub fn total(&self) -> u64 {
         self.banks.iter().map(Frames::total).sum()

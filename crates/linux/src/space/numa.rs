@@ -1,7 +1,5 @@
 //! Nodes of an address space: who needs pages, and policies of areas.
 
-use std::ops::Range;
-
 use chasqui_memory::FlatMemory;
 
 use super::table::{self, bits};
@@ -31,44 +29,50 @@ impl AddressSpace {
         self.areas.find(address).map(|(_, area)| area.policy)
     }
 
-    /// Pages of `start..start + bytes` come from where `policy` says from now on. `is_strict`: those that are there must be so
-    /// already.
+    /// Refuses `start..start + bytes`, rounded up to pages, unless all of it is mapped.
     ///
     /// # Errors
-    /// EINVAL: not a page's address, or beyond the user's half; EFAULT: not all mapped; EIO: a page is elsewhere.
-    pub fn set_policy(
-        &mut self,
-        memory: &FlatMemory,
-        (start, bytes): (u64, u64),
-        policy: Policy,
-        is_strict: bool,
-    ) -> Result<(), Errno> {
+    /// EINVAL: not a page's address, or beyond the user's half; EFAULT: something is not mapped.
+    pub fn require_mapped(&self, start: u64, bytes: u64) -> Result<(), Errno> {
         let range = user_pages(start, bytes).ok_or(Errno::EINVAL)?;
-        if range.is_empty() {
-            return Ok(());
-        }
-        if !self.areas.covers(&range) {
-            return Err(Errno::EFAULT);
-        }
+        if self.areas.covers(&range) { Ok(()) } else { Err(Errno::EFAULT) }
+    }
+
+    /// The same, unless any of it is mapped.
+    ///
+    /// # Errors
+    /// As there; EFAULT: nothing is mapped.
+    pub fn require_any_mapped(&self, start: u64, bytes: u64) -> Result<(), Errno> {
+        let range = user_pages(start, bytes).ok_or(Errno::EINVAL)?;
+        if self.areas.is_free(&range) { Err(Errno::EFAULT) } else { Ok(()) }
+    }
+
+    /// Pages of `start..start + bytes` come from where `policy` says from now on; those that are there stay.
+    ///
+    /// # Errors
+    /// EINVAL: not a page's address, or beyond the user's half; ENOMEM: too many areas.
+    pub fn set_policy(&mut self, start: u64, bytes: u64, policy: Policy) -> Result<(), Errno> {
+        let range = user_pages(start, bytes).ok_or(Errno::EINVAL)?;
         if self.areas.len() + 2 > super::AREAS_MAX {
             return Err(Errno::ENOMEM);
         }
-        let is_met = !is_strict || self.is_met(memory, range.clone(), policy);
         for (start, area) in self.areas.remove(&range) {
             self.areas.insert(start, super::Area { policy, ..area });
         }
-        if is_met { Ok(()) } else { Err(Errno::EIO) }
+        Ok(())
     }
 
-    fn is_met(&self, memory: &FlatMemory, range: Range<u64>, policy: Policy) -> bool {
+    /// Whether a page of `start..start + bytes` is there, and at none of `nodes`.
+    pub fn is_page_elsewhere(&self, memory: &FlatMemory, (start, bytes): (u64, u64), nodes: u64) -> bool {
+        let range = user_pages(start, bytes).unwrap_or_default();
         let mut from = range.start;
         while let Some((page, _, entry)) = self.table.next(memory, from, range.end) {
             let node = self.frames.node_of(table::physical(entry));
-            if node.is_some_and(|node| !policy.is_met_at(node)) {
-                return false;
+            if node.is_some_and(|node| nodes >> node & 1 == 0) {
+                return true;
             }
             from = page + super::PAGE_BYTES;
         }
-        true
+        false
     }
 }
