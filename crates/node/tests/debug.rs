@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use crate::ahead::sharing;
+use crate::guest::random::{assert_same, node, schedule};
 use crate::guest::register::START;
 use crate::guest::{
-    A0, Action, DATA, DATA_REGISTER, Debugger, NI_REGISTER, Outcome, Program, TEXT, TestNi, ZERO,
-    configuration, frequency, run, run_debugged,
+    A0, Action, DATA, DATA_REGISTER, Debugger, NI_REGISTER, Program, TEXT, TestNi, ZERO, configuration, run,
+    run_debugged,
 };
-use crate::harts::{harts, phases, untimed_calls};
+use crate::harts::{phases, untimed_calls};
 use crate::mixed::mixed;
 use crate::spin;
-use chasqui_config::Bytes;
 use chasqui_engine::Time;
 use chasqui_hart::{Accesses, Executor, Op, Stopped, Stops, Watchpoint};
 use chasqui_node::{NodeConfiguration, NodePartition, Thread, Why};
@@ -90,19 +90,11 @@ impl Debugger for Curious {
 fn case(random: &mut Random) -> (String, Program, Vec<(Time, Action)>, Time, NodeConfiguration) {
     let kind = random.below(5);
     let count = if kind == 4 { 1 } else { 2 + random.below(3) as usize };
-    let mut c = harts(count);
-    let clocks = random.pick(&[("1 GHz", "500 MHz"), ("133 MHz", "40 MHz"), ("3 GHz", "400 MHz")]);
-    (c.core.clock, c.bus.clock) = (frequency(clocks.0), frequency(clocks.1));
-    (c.l2.present, c.checks.coherence, c.bus.pipelined) = (random.once_in(2), false, random.once_in(2));
-    let lines = random.pick(&[(64, 64), (32, 32), (128, 32), (32, 64), (128, 64)]);
-    (c.l1d.line, c.l1i.line) = (Bytes::from_bytes(lines.0), Bytes::from_bytes(lines.1));
-    c.l2.line = Bytes::from_bytes(128);
-    let mut schedule = vec![];
-    for _ in 0..random.below(12) {
+    let (c, what) = node(count, random);
+    let mut schedule = schedule(12, Time(20_000_000), random, |random| {
         let place = 0x200 + 64 * random.below(8) as i64;
-        let action = if random.once_in(2) { Action::Read(place) } else { Action::Write(place, 7) };
-        schedule.push((Time(random.below(20_000_000)), action));
-    }
+        if random.once_in(2) { Action::Read(place) } else { Action::Write(place, 7) }
+    });
     let mut attach = Time(random.pick(&[0, 10_000, 1_000_000]));
     let program = match kind {
         0 => phases(count, random.once_in(2), random),
@@ -116,15 +108,7 @@ fn case(random: &mut Random) -> (String, Program, Vec<(Time, Action)>, Time, Nod
             spin::program(polled, spin::Extra::Nothing, random.below(12), random.once_in(2))
         }
     };
-    (format!("kind {kind}, {count} harts, {clocks:?}, {lines:?}"), program, schedule, attach, c)
-}
-
-fn assert_same(a: &Outcome, b: &Outcome, what: &str) {
-    assert_eq!(a.ended, b.ended, "{what}");
-    for (a, b) in a.statistics.iter().zip(&b.statistics) {
-        assert_eq!(a, b, "{what}");
-    }
-    assert!(a == b, "{what}");
+    (format!("kind {kind}, {what}"), program, schedule, attach, c)
 }
 
 /// On nodes of 1 to 4 harts, with loops that poll, calls that take no time and harts that would run ahead. What is seen does

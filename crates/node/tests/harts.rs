@@ -1,6 +1,7 @@
 //! Nodes of several harts: what they cost each other on the bus, against formulas, and that what only saves
 //! host time changes nothing.
 
+use crate::guest::random::{assert_same, assert_skipping_changes_nothing, schedule};
 use crate::guest::register::{DOORBELL, FLAG, NOTE, START};
 use crate::guest::{
     A0, Action, DATA_REGISTER, ENTER, LEAVE, NI_REGISTER, Outcome, Program, Seen, TestNi, ZERO,
@@ -304,31 +305,20 @@ fn what_saves_or_costs_host_time_changes_nothing() {
             crowd(&mut c, &mut random);
         }
         let program = phases(count, random.once_in(2), &mut random);
-        let mut schedule = vec![];
-        for _ in 0..random.below(12) {
+        let schedule = schedule(12, Time(30_000_000), &mut random, |random| {
             let place = 0x200 + 64 * random.below(8) as i64;
-            let action = match random.below(4) {
+            match random.below(4) {
                 0 => Action::Nothing,
                 1 => Action::Read(place),
                 2 => Action::Write(place, random.bits()),
                 _ => Action::Flag(random.bits()),
-            };
-            schedule.push((Time(random.below(30_000_000)), action));
-        }
-        let mut outcome = |skip, checker| {
+            }
+        });
+        let what = format!("round {round}: {count} threads, {clocks:?}, {schedule:?}");
+        assert_skipping_changes_nothing(count, &what, |skip, checker| {
             (c.checks.spin_skip, c.checks.coherence) = (skip, checker);
             run(&c, &program, TestNi::new(schedule.clone())).0
-        };
-        let reference = outcome(true, false);
-        let what = format!("round {round}: {count} threads, {clocks:?}, {schedule:?}");
-        assert_eq!(end(&reference).1, count as i32 * (PHASES * ADDITIONS) as i32, "{what}");
-        for (skip, checker) in [(false, false), (true, true)] {
-            let other = outcome(skip, checker);
-            for (a, b) in reference.statistics.iter().zip(&other.statistics) {
-                assert_eq!(a, b, "{what}, skipping {skip}");
-            }
-            assert!(reference == other, "{what}, skipping {skip}");
-        }
+        });
     }
 }
 
@@ -463,11 +453,8 @@ fn the_order_of_untimed_instructions_is_the_models() {
             (translated, true),
             (translated, false),
         ] {
-            let other = outcome(executor, skip);
-            for (a, b) in fast.statistics.iter().zip(&other.statistics) {
-                assert_eq!(a, b, "round {round}: {count} threads, {executor:?}, skipping {skip}");
-            }
-            assert!(fast == other, "round {round}: {count} threads, {executor:?}, skipping {skip}");
+            let what = format!("round {round}: {count} threads, {executor:?}, skipping {skip}");
+            assert_same(&outcome(executor, skip), &fast, &what);
         }
     }
 }

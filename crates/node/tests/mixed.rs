@@ -1,11 +1,10 @@
 //! Random threads that do all sorts of things to lines of their own and of others, under caches that soon are full: how
 //! instructions are executed, and so whether harts run ahead of each other, makes no difference.
 
+use crate::guest::random::{node, schedule};
 use crate::guest::register::{FLAG, LOOK, NOTE, START};
-use crate::guest::{
-    A0, Action, DATA_REGISTER, NI_REGISTER, Outcome, Program, TestNi, ZERO, frequency, run, runs_ahead,
-};
-use crate::harts::{NUMBER, harts, meet};
+use crate::guest::{A0, Action, DATA_REGISTER, NI_REGISTER, Outcome, Program, TestNi, ZERO, run, runs_ahead};
+use crate::harts::{NUMBER, meet};
 use chasqui_config::Bytes;
 use chasqui_engine::Time;
 use chasqui_hart::{Executor, Insn, Op, decode};
@@ -73,27 +72,19 @@ fn how_they_are_executed_makes_no_difference() {
     for round in 0..rounds {
         let mut random = Random::new(random.bits());
         let count = 2 + random.below(3) as usize;
-        let mut c = harts(count);
-        let clocks = random.pick(&[("1 GHz", "500 MHz"), ("133 MHz", "40 MHz"), ("3 GHz", "400 MHz")]);
-        (c.core.clock, c.bus.clock) = (frequency(clocks.0), frequency(clocks.1));
-        (c.l2.present, c.checks.coherence, c.bus.pipelined) = (random.once_in(2), false, random.once_in(2));
-        let lines = random.pick(&[(64, 64), (32, 32), (128, 32), (32, 64), (128, 64)]);
-        (c.l1d.line, c.l1i.line) = (Bytes::from_bytes(lines.0), Bytes::from_bytes(lines.1));
-        c.l2.line = Bytes::from_bytes(128);
+        let (mut c, what) = node(count, &mut random);
         if random.once_in(2) {
             (c.l1d.size, c.l1d.ways) = (Bytes::from_bytes(1024), random.pick(&[1, 2]));
         }
         let program = mixed(count, &mut random);
-        let mut schedule = vec![];
-        for _ in 0..random.below(30) {
+        let schedule = schedule(30, Time(200_000_000), &mut random, |random| {
             let place = 64 * random.below(12) as i64;
-            let action = match random.below(4) {
+            match random.below(4) {
                 0 => Action::Read(place),
                 1 => Action::Flag(random.bits()),
                 _ => Action::Write(place + 8 * random.below(8) as i64, 7),
-            };
-            schedule.push((Time(random.below(200_000_000)), action));
-        }
+            }
+        });
         let attach = Time(random.pick(&[0, 10_000, 1_000_000]));
         let mut outcome = |executor, skip| -> Outcome {
             (c.checks.executor, c.checks.translate_after, c.checks.spin_skip) = (executor, 1, skip);
@@ -106,7 +97,7 @@ fn how_they_are_executed_makes_no_difference() {
                 .all(|&(e, s)| outcome(e, s) == by_steps)
         }));
         if found.ok() != Some(true) {
-            println!("round {round} fails: {count} {clocks:?} {lines:?} attach {attach:?}");
+            println!("round {round} fails: {what}, attach {attach:?}");
             failed += 1;
         }
         let found = runs_ahead(&c, &program, TestNi::new(schedule.clone()).behind(attach));

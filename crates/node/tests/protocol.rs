@@ -8,11 +8,12 @@ use chasqui_hart::Op;
 use chasqui_node::NodeConfiguration;
 use chasqui_random::{Random, share};
 
+use crate::guest::random::{assert_skipping_changes_nothing, schedule};
 use crate::guest::register::{FLAG, NOTE};
 use crate::guest::{
     A0, Action, DATA_REGISTER, NI_REGISTER, Outcome, Program, TestNi, ZERO, frequency, run_on_nodes,
 };
-use crate::harts::{ADDITIONS, LINE, NUMBER, PHASES, additions, end, harts, meet, phases, statistic};
+use crate::harts::{LINE, NUMBER, additions, end, harts, meet, phases, statistic};
 
 fn parameters(buffer: u64) -> DirectoryParameters {
     let controller = ControllerUnit { buffer, ..ControllerUnit::default() };
@@ -138,24 +139,13 @@ fn skipping_changes_nothing_with_remote_invalidations() {
         c.write_buffer.entries = random.pick(&[1, 4, 16]);
         let buffer = random.pick(&[1, 16]);
         let program = phases(count, random.once_in(2), &mut random);
-        let mut schedule = vec![];
-        for _ in 0..random.below(8) {
-            let action = if random.once_in(2) { Action::Nothing } else { Action::Flag(random.bits()) };
-            schedule.push((Time(random.below(60_000_000)), action));
-        }
-        let mut outcome = |skip, checker| {
+        let schedule = schedule(8, Time(60_000_000), &mut random, |random| {
+            if random.once_in(2) { Action::Nothing } else { Action::Flag(random.bits()) }
+        });
+        let what = format!("round {round}: {count} threads, room for {buffer}, {schedule:?}");
+        assert_skipping_changes_nothing(count, &what, |skip, checker| {
             (c.checks.spin_skip, c.checks.coherence) = (skip, checker);
             go_with(&c, &program, TestNi::new(schedule.clone()), buffer)
-        };
-        let reference = outcome(true, false);
-        let what = format!("round {round}: {count} threads, room for {buffer}, {schedule:?}");
-        assert_eq!(end(&reference).1, count as i32 * (PHASES * ADDITIONS) as i32, "{what}");
-        for (skip, checker) in [(false, false), (true, true)] {
-            let other = outcome(skip, checker);
-            for (a, b) in reference.statistics.iter().zip(&other.statistics) {
-                assert_eq!(a, b, "{what}, skipping {skip}, checker {checker}");
-            }
-            assert!(reference == other, "{what}, skipping {skip}, checker {checker}");
-        }
+        });
     }
 }

@@ -1,6 +1,7 @@
 //! One node with a guest program in machine code and a network interface that does what a test tells it.
 
 mod debugger;
+pub mod random;
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -79,8 +80,7 @@ pub enum Action {
     Write(i64, u64),
     /// Reads a line of the program's data page in a bus transaction.
     Read(i64),
-    /// Brings a message of these words, or a part of one, into its memory and the network cache, in a bus transaction;
-    /// of no bytes: announces it.
+    /// Brings a message of these words, or a part, into its memory and the network cache; of no bytes: announces it.
     Deposit(Incoming, u32, [u64; 2]),
     /// Asserts this interrupt line.
     Interrupt(u32),
