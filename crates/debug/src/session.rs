@@ -39,6 +39,7 @@ pub fn serve(stream: TcpStream, debuggee: &mut dyn Debuggee, is_to_end: &dyn Fn(
     match served {
         Ok((sender, incoming)) => match serve_by(sender, incoming, debuggee, is_to_end) {
             Ok(left) => left,
+            // Before the debugger could be told so.
             Err(_) if is_to_end() => Left::Stopped,
             Err(why) => Left::Lost(why),
         },
@@ -58,9 +59,10 @@ fn serve_by(
     let mut machine = stub.run_state_machine(&mut session).map_err(|error| error.to_string())?;
     loop {
         machine = match machine {
+            // Whatever has come: of a debugger that does not read many questions may wait for answers.
+            GdbStubStateMachine::Idle(_) if is_to_end() => return Ok(Left::Stopped),
             GdbStubStateMachine::Idle(idle) => match incoming.next() {
                 Next::Byte(byte) => idle.incoming_data(&mut session, byte),
-                Next::None if is_to_end() => return Ok(Left::Stopped),
                 Next::None => Ok(idle.into()),
                 Next::Closed => return Err(CLOSED.into()),
             },

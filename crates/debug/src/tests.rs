@@ -24,13 +24,15 @@ struct Fake {
     is_endless: bool,
     interrupted: Arc<AtomicBool>,
     interrupts: Arc<AtomicUsize>,
+    /// How often registers were read.
+    reads: Arc<AtomicUsize>,
 }
 
 impl Fake {
     fn new(is_endless: bool) -> Fake {
         let registers = Registers { x: [7; 32], pc: START, f: [0; 32], fcsr: 1 };
-        let (interrupted, interrupts) = Default::default();
-        Fake { registers, memory: [5; MEMORY], runs: 0, is_endless, interrupted, interrupts }
+        let (interrupted, interrupts, reads) = Default::default();
+        Fake { registers, memory: [5; MEMORY], runs: 0, is_endless, interrupted, interrupts, reads }
     }
 
     fn place(&self, address: u64) -> Option<usize> {
@@ -50,6 +52,7 @@ impl Debuggee for Fake {
     }
 
     fn registers(&mut self, thread: ThreadId) -> Option<Registers> {
+        self.reads.fetch_add(1, Ordering::SeqCst);
         (thread == ONLY).then(|| self.registers.clone())
     }
 
@@ -233,6 +236,24 @@ fn a_debugger_that_does_not_read_does_not_keep_the_run_from_its_end() {
     });
     assert!(held.is_some());
     assert_eq!(how, Left::Stopped);
+}
+
+/// What a debugger has asked for and the host keeps is much: it is not answered before the run's end is seen.
+#[test]
+fn questions_that_wait_do_not_keep_the_run_from_its_end() {
+    const QUESTIONS: usize = 4000;
+    let mut fake = Fake::new(false);
+    let reads = fake.reads.clone();
+    let mut held = None;
+    let is_to_end = || reads.load(Ordering::SeqCst) >= 20;
+    let how = session_until(&mut fake, &is_to_end, |mut gdb| {
+        gdb.0.write_all(&b"$g#67".repeat(QUESTIONS)).expect("room for a few");
+        held = Some(gdb);
+    });
+    assert!(held.is_some());
+    assert_eq!(how, Left::Stopped);
+    let answered = reads.load(Ordering::SeqCst);
+    assert!((20..40).contains(&answered), "{answered} of {QUESTIONS}");
 }
 
 #[test]

@@ -23,7 +23,7 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 /// How often it is looked whether a debugger connects.
 const ACCEPT_INTERVAL: Duration = Duration::from_millis(10);
 /// For so long it is tried to send something before it is looked whether the run is to end.
-const SEND_INTERVAL: Duration = Duration::from_millis(200);
+const SEND_INTERVAL: Duration = Duration::from_millis(50);
 /// How often somebody who waits looks whether the run is to end.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 
