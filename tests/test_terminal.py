@@ -54,23 +54,28 @@ PROGRESS = re.compile(r"simulated [\d.,]+ \w+  [\d.]+ M instr/s  \d+ s")
 
 
 class Screen:
-    """Lines of text after carriage returns, line feeds and erasures to the end of the line."""
+    """Lines of text after carriage returns, line feeds, erasures, and moves to the line above.
+    Colours and bold text are plain text."""
 
     def __init__(self, text: str) -> None:
         self.lines = [""]
-        column = 0
-        for part in re.findall(r"\x1b\[K|.", text, re.DOTALL):
-            line = self.lines[-1]
+        row = column = 0
+        for part in re.findall(r"\x1b\[[\d;]*[A-Za-z]|.", text, re.DOTALL):
+            line = self.lines[row]
             if part == "\n":
-                self.lines.append("")
-                column = 0
+                row, column = row + 1, 0
+                self.lines += [""] * (row == len(self.lines))
             elif part == "\r":
                 column = 0
+            elif part == "\x1b[1A":
+                row = max(row - 1, 0)
+            elif part == "\x1b[2K":
+                self.lines[row] = " " * column
             elif part == "\x1b[K":
-                self.lines[-1] = line[:column]
-            else:
+                self.lines[row] = line[:column]
+            elif not re.fullmatch(r"\x1b\[[\d;]*m", part):
                 assert part.isprintable(), f"control character {part!r}"
-                self.lines[-1] = line[:column] + part + line[column + 1 :]
+                self.lines[row] = line[:column] + part + line[column + 1 :]
                 column += 1
 
 
@@ -201,6 +206,48 @@ def test_a_wide_table_fits_the_terminal(tmp_path: Path) -> None:
     words = " ".join(seen.text.split())
     assert "“Almost 1.5 times more” is read as 1.5 times." in words
     assert "15 to 20 %" in words
+
+
+def test_a_table_has_a_bold_heading_at_a_terminal_alone(tmp_path: Path) -> None:
+    seen = at_terminal(tmp_path, "machines")
+    lines = Screen(seen.text).lines
+    assert max(map(len, lines)) <= 80
+    assert re.match(r"\x1b\[1mmachine", seen.text)
+    assert seen.text.count("\x1b[1m") == len(lines[0].split("  ")) - lines[0].split("  ").count("")
+    piped = command("machines", directory=tmp_path).stdout
+    assert "\x1b" not in piped
+    assert lines[0].split() == piped.splitlines()[0].split()
+
+
+def test_a_comparison_of_six_machines_fits_the_terminal(chatter: Path, tmp_path: Path) -> None:
+    machines = ("loggp", "voyager", "netcache", "netcache/via", "mpinp", "flash")
+    seen = at_terminal(tmp_path, "compare", *machines, "-np", "2", "--", chatter, "1", "1")
+    assert seen.status == 0
+    lines = Screen(seen.text).lines
+    assert max(map(len, lines)) <= 80
+    names = [line.split()[0] for line in lines if line.startswith(machines)]
+    assert sorted(set(names) & set(machines)) == sorted(machines)
+
+
+def test_progress_is_drawn_again_in_its_line_and_gone_at_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With a bar, and the time that is left; to a pipe nothing is written."""
+    words = "from chasqui.text import Counter\n" + (
+        "with Counter('runs') as c:\n    for i in range(4): c(i, 3, i // 3)\nprint('over')"
+    )
+    monkeypatch.setattr(sys.modules[__name__], "AT_ONCE", words)
+    seen = at_terminal(Path.cwd())
+    assert [line.rstrip() for line in Screen(seen.text).lines] == ["over", ""]
+    plain = re.sub(r"\x1b\[[\d;]*m", "", seen.text)
+    for text in ("0 of 3 runs ", "2 of 3 runs ", "3 of 3 runs, 1 failed "):
+        assert text in plain
+    assert "0:00:00" in plain
+    assert "\x1b[?25l" not in seen.text
+    done = subprocess.run(
+        [sys.executable, "-c", words], capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("over\n", "")
 
 
 def test_what_there_is_to_say_of_parameters_fits_the_terminal(tmp_path: Path) -> None:

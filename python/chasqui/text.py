@@ -14,16 +14,17 @@ import textwrap
 import time
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import zip_longest
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
+    from rich.progress import Progress
 
 PS_PER_NS = 1_000
 SHORT_CELL = len("15 to 20 %")
 STATUS_UNWRITTEN = 1
-LEFT_AFTER_S = 2.0  # before, how long the rest takes is a guess
+UNBOUNDED = 1_000_000  # columns of what is read by programs
+BAR_COLUMNS = 20
 # Of a pipe that nothing reads any more, as shells have it for a command that SIGPIPE ended.
 STATUS_UNREAD = 128 + signal.SIGPIPE
 
@@ -75,59 +76,39 @@ def table(
     columns: int = 0,
 ) -> str:
     """An aligned table; the columns in `left` are flush left, the others flush right. Where it is
-    wider than `columns` (0: that does not matter) cells go on in further lines."""
-    every = [list(header), *[list(row) for row in rows]]
-    widths = [max(len(row[i]) for row in every if i < len(row)) for i in range(len(header))]
-    if columns:
-        widths = _narrowed(widths, every, columns - 2 * (len(header) - 1))
-    lines = []
-    for row in every:
-        for parts in zip_longest(
-            *(_wrapped(cell, widths[i]) for i, cell in enumerate(row)), fillvalue=""
-        ):
-            cells = [
-                part.ljust(widths[i]) if i in left else part.rjust(widths[i])
-                for i, part in enumerate(parts)
-            ]
-            lines.append("  ".join(cells).rstrip())
-    below = max(len(_wrapped(name, widths[i])) for i, name in enumerate(header))
-    lines.insert(below, "  ".join("-" * width for width in widths).rstrip())
-    return "\n".join(lines)
+    wider than a terminal's `columns` (0: that does not matter, as it is no terminal) cells go on in
+    further lines, but words stay whole."""
+    from rich.console import Console
+    from rich.rule import Rule
+    from rich.table import Table
+    from rich.text import Text
 
-
-def _wrapped(cell: str, width: int) -> list[str]:
-    """A cell's lines; words stay whole."""
-    if len(cell) <= width:
-        return [cell]
-    return textwrap.wrap(cell, width, break_long_words=False, break_on_hyphens=False)
+    made = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
+    for i, name in enumerate(header):
+        cells = [name, *(row[i] for row in rows if i < len(row))]
+        least = max(len(part) for cell in cells for part in _unbroken(cell) or [""])
+        made.add_column(
+            justify="left" if i in left else "right",
+            min_width=least,
+            no_wrap=least == max(map(len, cells)),
+            overflow="fold",
+        )
+    made.add_row(*(Text(name, "bold") for name in header))
+    made.add_row(*(Rule(characters="-", style="none") for _ in header))
+    for row in rows:
+        made.add_row(*map(Text, row))
+    console = Console(
+        file=io.StringIO(), width=columns or UNBOUNDED, force_terminal=columns > 0,
+        force_jupyter=False, legacy_windows=False,
+    )  # fmt: skip
+    with console.capture() as printed:
+        console.print(made)
+    return "\n".join(line.rstrip() for line in printed.get().splitlines())
 
 
 def _unbroken(cell: str) -> list[str]:
     """What stays in one line: a short cell, or each word of a longer one."""
     return [cell] if len(cell) <= SHORT_CELL else cell.split()
-
-
-def _narrowed(widths: Sequence[int], rows: Sequence[Sequence[str]], room: int) -> list[int]:
-    """Widths of columns that fit together into `room`, if what is not broken does. Each character
-    is taken where that makes the table longer by the fewest lines; of these, from the widest."""
-    found = list(widths)
-    columns = [[row[i] if i < len(row) else "" for row in rows] for i in range(len(found))]
-    unbroken = [[part for cell in each for part in _unbroken(cell)] for each in columns]
-    least = [max(map(len, each), default=0) for each in unbroken]
-    heights = [[1] * len(rows) for _ in columns]
-
-    def with_less(i: int) -> list[int]:
-        return [len(_wrapped(cell, found[i] - 1)) for cell in columns[i]]
-
-    def lines(i: int) -> int:
-        others = [height for at, height in enumerate(heights) if at != i]
-        return sum(map(max, zip(with_less(i), *others, strict=True)))
-
-    while sum(found) > room and (wide := [i for i in range(len(found)) if found[i] > least[i]]):
-        at = min(wide, key=lambda i: (lines(i), -found[i]))
-        heights[at] = with_less(at)
-        found[at] -= 1
-    return found
 
 
 def filled(text: str, columns: int) -> str:
@@ -153,28 +134,63 @@ def terminal_width() -> int:
 
 
 class Counter:
-    """A line at a terminal, `3 of 20 runs, about 40 s left`, gone when all is done or given up."""
+    """A line at a terminal, `3 of 20 runs`, with a bar and the time that is left, gone when all is
+    done or given up."""
 
     def __init__(self, what: str) -> None:
         self.what = what
         self.shown = terminal_width() > 0
-        self.started = time.monotonic()
+        self.progress: Progress | None = None
 
     def __call__(self, done: int, count: int, failed: int = 0) -> None:
-        if self.shown:
-            line = f"{done} of {count} {self.what}"
-            line += f", {failed} failed" if failed else ""
-            elapsed_s = time.monotonic() - self.started
-            if 0 < done < count and elapsed_s >= LEFT_AFTER_S:
-                line += f", about {host_time(elapsed_s / done * (count - done))} left"
-            self.shown = draw(f"\x1b[K{line[: terminal_width() - 1]}\r")
+        if not self.shown:
+            return
+        try:
+            what = self.what + (f", {failed} failed" if failed else "")
+            if self.progress is None:
+                self.progress = _progress()
+                self.progress.add_task(what, completed=done, total=count)
+                self.progress.start()
+            (task,) = self.progress.task_ids
+            self.progress.update(task, completed=done, total=count, description=what, refresh=True)
+        except OSError:  # the terminal is closed
+            self._close()
 
     def __enter__(self) -> Counter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.shown:
-            draw("\x1b[K")
+        if self.shown and self.progress is not None:
+            try:
+                self.progress.stop()
+            except OSError:
+                self._close()
+
+    def _close(self) -> None:
+        abandon(sys.stderr)
+        self.shown = False
+
+
+def _progress() -> Progress:
+    """By rich; drawn when it moves, by no thread, so that none is there when a signal comes. The
+    cursor stays: a command that is killed could not show it again."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    class Terminal(Console):
+        def show_cursor(self, show: bool = True) -> bool:
+            return False
+
+    return Progress(
+        TextColumn("{task.completed:.0f} of {task.total:.0f} {task.description}", markup=False),
+        BarColumn(BAR_COLUMNS),
+        TimeRemainingColumn(),
+        console=Terminal(stderr=True, force_jupyter=False),
+        auto_refresh=False,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )
 
 
 def say(line: str = "") -> None:
