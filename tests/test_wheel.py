@@ -19,6 +19,7 @@ from pathlib import Path
 import built_wheel
 import pytest
 from conftest import ROOT
+from simulated import SWEEP
 
 from chasqui import toolchain
 
@@ -74,20 +75,27 @@ class Newcomer:
         return {path for path in found if "__pycache__" not in path}
 
 
-@pytest.fixture(scope="module")
-def newcomer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Newcomer]:
-    """With the wheel and what it asks for; the folder's name has a space in it."""
-    place = tmp_path_factory.mktemp("new comer")
+def arrive(place: Path, package: Path) -> Newcomer:
+    """One who has installed a package and what it asks for."""
     for folder in ("home", "work"):
         (place / folder).mkdir()
     made = Newcomer(place)
     subprocess.run([sys.executable, "-m", "venv", str(made.prefix)], check=True)
     # Python compiles what is loaded; all of it takes as long as the rest.
     pip = str(made.prefix / "bin" / "pip")
-    install = [pip, "install", "-q", "--no-compile", str(built_wheel.find())]
-    subprocess.run(install, cwd=place / "work", check=True)
+    # What is compiled there is no part of what is compiled here.
+    apart = {name: value for name, value in os.environ.items() if name != "CARGO_TARGET_DIR"}
+    install = [pip, "install", "-q", "--no-compile", str(package)]
+    subprocess.run(install, cwd=place / "work", env=apart, check=True)
     (place / "work" / "program.c").write_text(PROGRAM)
-    yield made
+    return made
+
+
+@pytest.fixture(scope="module")
+def newcomer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Newcomer]:
+    """With the wheel; the folder's name has a space in it."""
+    place = tmp_path_factory.mktemp("new comer")
+    yield arrive(place, built_wheel.find())
     shutil.rmtree(place)  # a third of a gigabyte
 
 
@@ -168,6 +176,19 @@ def test_uninstalling_leaves_the_cache_alone(newcomer: Newcomer, program: str) -
     assert not [name for name in home if "chasqui" in name]
 
 
+@pytest.mark.cargo
+@pytest.mark.skipif(not SWEEP, reason="it compiles the simulator, which takes minutes")
+def test_a_source_distribution_can_be_installed_and_used(tmp_path: Path) -> None:
+    """Where there is Rust, in an environment in which nothing else is."""
+    (archive,) = built_wheel.DIST.glob("chasqui_sim-*.tar.gz")
+    newcomer = arrive(tmp_path, archive)
+    try:
+        newcomer.run("mpicc", "-O2", "-o", "program", "program.c")
+        assert "sum 6" in newcomer.run("mpiexec", "-n", "4", "-m", "voyager", "./program")
+    finally:
+        shutil.rmtree(newcomer.prefix)
+
+
 def audit(wheel: Path) -> subprocess.CompletedProcess[str]:
     words = [sys.executable, str(ROOT / "distribution" / "audit.py"), str(wheel)]
     return subprocess.run(words, capture_output=True, text=True, check=False)
@@ -193,6 +214,20 @@ def test_a_source_distribution_has_all_that_a_wheel_has() -> None:
     missing = {name for name in python if f"python/{name}" not in sources}
     assert missing == {"chasqui/_core.abi3.so"}
     assert {"Cargo.lock", "guest/mpi/runtime/calls.h"} <= sources
+
+
+def test_the_simulator_has_no_paths_of_the_builder_s_folders() -> None:
+    """Neither in messages nor in its debugging information: of the sources, of what cargo has
+    unpacked, of what zig has compiled."""
+    with zipfile.ZipFile(built_wheel.find()) as wheel:
+        module = wheel.read("chasqui/_core.abi3.so")
+    assert b".debug_line" in module
+    assert b"crates/engine/src/" in module
+    registry = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
+    for folder in (ROOT, registry, Path(sys.prefix)):
+        at = module.find(f"{folder}".encode())
+        assert at < 0, module[at : at + 200]
+    assert b"/registry/src/" not in module
 
 
 def test_what_needs_a_younger_glibc_is_refused(tmp_path: Path) -> None:
