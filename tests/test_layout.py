@@ -15,7 +15,7 @@ from pathlib import Path
 
 import elf
 import pytest
-from conftest import ROOT, shared_place
+from conftest import ROOT, Compiler, Run, shared_place
 from simulated import EXAMPLES, SLOW, SWEEP, WORKLOADS, command, machines, two_at_a_time
 from test_golden import PROGRAMS, in_words
 
@@ -217,15 +217,15 @@ def test_what_is_not_executed_moves_no_time(
     assert not different
 
 
-# Of variables with and without values, of constants, of each thread's own, and of functions; with no
-# variable beside it a program has an empty part before the aligned one.
+# Of variables with and without values, of constants, of each thread's own, and of functions; with
+# no variable beside it a program has an empty part before the aligned one.
 ALIGNED = {
     "zeros": "_Alignas({0}) char all[100000];",
     "values": "_Alignas({0}) char all[100] = {{1}};",
     "constants": "_Alignas({0}) const volatile char all[100] = {{1}};",
     "threads": "_Alignas({0}) _Thread_local char all[100] = {{1}};",
     "functions": "__attribute__((aligned({0}), noinline)) void all(void) {{}}",
-    "both": "_Alignas({0}) char all[9]; _Alignas({0}) volatile char other[9] = {{2}}; int small = 3;",
+    "both": "_Alignas({0}) char all[9]; _Alignas({0}) volatile char other[9] = {{2}}; int w = 3;",
 }
 ALIGNED_MAIN = """
 int main(void)

@@ -1,6 +1,6 @@
 """What a person at a terminal sees: progress line, output, Ctrl-C; and what a pipe gets.
 
-The commands run behind a pseudo-terminal. `Screen` is as much of a terminal as they use.
+The commands run behind a pseudo-terminal (terminal.py).
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import json
 import os
 import pty
 import re
-import select
 import signal
 import socket
 import subprocess
@@ -17,12 +16,12 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from command_line import run as command
 from conftest import Compiler
+from terminal import AT_ONCE, Screen, at_terminal
 
 pytestmark = pytest.mark.core
 
@@ -48,72 +47,7 @@ int main(int argc, char **argv)
 }
 """
 FOREVER = "1000000000"
-# The commands, with a progress line from the start.
-AT_ONCE = "from chasqui import cli, simulation; simulation.PROGRESS_AFTER_S = 0; cli.main()"
 PROGRESS = re.compile(r"simulated [\d.,]+ \w+  [\d.]+ M instr/s  \d+ s")
-
-
-class Screen:
-    """Lines of text after carriage returns, line feeds, erasures, and moves to the line above.
-    Colours and bold text are plain text."""
-
-    def __init__(self, text: str) -> None:
-        self.lines = [""]
-        row = column = 0
-        for part in re.findall(r"\x1b\[[\d;]*[A-Za-z]|.", text, re.DOTALL):
-            line = self.lines[row]
-            if part == "\n":
-                row, column = row + 1, 0
-                self.lines += [""] * (row == len(self.lines))
-            elif part == "\r":
-                column = 0
-            elif part == "\x1b[1A":
-                row = max(row - 1, 0)
-            elif part == "\x1b[2K":
-                self.lines[row] = " " * column
-            elif part == "\x1b[K":
-                self.lines[row] = line[:column]
-            elif not re.fullmatch(r"\x1b\[[\d;]*m", part):
-                assert part.isprintable(), f"control character {part!r}"
-                self.lines[row] = line[:column] + part + line[column + 1 :]
-                column += 1
-
-
-@dataclass
-class Seen:
-    text: str
-    status: int
-
-
-def at_terminal(
-    cwd: Path, *arguments: str | Path, until: str | None = None, seconds_max: float = 120
-) -> Seen:
-    """Runs the command behind a terminal; presses Ctrl-C when the pattern `until` has appeared."""
-    child, terminal = pty.fork()
-    if child == 0:
-        os.chdir(cwd)
-        environment = {**os.environ, "TERM": "xterm", "CHASQUI_MACHINE": ""}
-        command = [sys.executable, "-c", AT_ONCE, *map(str, arguments)]
-        os.execve(sys.executable, command, environment)
-    seen = b""
-    end = time.monotonic() + seconds_max
-    while True:
-        if not select.select([terminal], [], [], max(end - time.monotonic(), 0))[0]:
-            os.kill(child, signal.SIGKILL)
-            pytest.fail(f"still running after {seconds_max} s: {seen!r}")
-        try:
-            some = os.read(terminal, 4096)
-        except OSError:  # Linux: the other end is closed
-            some = b""
-        if not some:
-            break
-        seen += some
-        if until and re.search(until, seen.decode(errors="ignore")):
-            os.write(terminal, b"\x03")
-            until = None
-    os.close(terminal)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    return Seen(seen.decode(), status)
 
 
 @pytest.fixture(scope="session")
@@ -213,7 +147,7 @@ def test_a_table_has_a_bold_heading_at_a_terminal_alone(tmp_path: Path) -> None:
     lines = Screen(seen.text).lines
     assert max(map(len, lines)) <= 80
     assert re.match(r"\x1b\[1mmachine", seen.text)
-    assert seen.text.count("\x1b[1m") == len(lines[0].split("  ")) - lines[0].split("  ").count("")
+    assert seen.text.count("\x1b[1m") == len(re.split(r" {2,}", lines[0].rstrip()))
     piped = command("machines", directory=tmp_path).stdout
     assert "\x1b" not in piped
     assert lines[0].split() == piped.splitlines()[0].split()
@@ -229,24 +163,19 @@ def test_a_comparison_of_six_machines_fits_the_terminal(chatter: Path, tmp_path:
     assert sorted(set(names) & set(machines)) == sorted(machines)
 
 
-def test_progress_is_drawn_again_in_its_line_and_gone_at_the_end(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_progress_is_drawn_again_in_its_line_and_gone_at_the_end(tmp_path: Path) -> None:
     """With a bar, and the time that is left; to a pipe nothing is written."""
     words = "from chasqui.text import Counter\n" + (
         "with Counter('runs') as c:\n    for i in range(4): c(i, 3, i // 3)\nprint('over')"
     )
-    monkeypatch.setattr(sys.modules[__name__], "AT_ONCE", words)
-    seen = at_terminal(Path.cwd())
+    seen = at_terminal(tmp_path, code=words)
     assert [line.rstrip() for line in Screen(seen.text).lines] == ["over", ""]
     plain = re.sub(r"\x1b\[[\d;]*m", "", seen.text)
     for text in ("0 of 3 runs ", "2 of 3 runs ", "3 of 3 runs, 1 failed "):
         assert text in plain
     assert "0:00:00" in plain
     assert "\x1b[?25l" not in seen.text
-    done = subprocess.run(
-        [sys.executable, "-c", words], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("over\n", "")
 
 

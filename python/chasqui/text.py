@@ -11,7 +11,6 @@ import signal
 import stat
 import sys
 import textwrap
-import time
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, TextIO
@@ -39,13 +38,6 @@ def simulated_time(ps: float) -> str:
                 else f"{ps / size_ps:,.0f} {unit}"
             )
     return f"{ps:.4g} ps"
-
-
-def host_time(seconds: float) -> str:
-    """A time of the host's, roughly: `40 s`, `3 min`, `2.5 h`."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
 def ns(ps: int | Fraction | None) -> str:
