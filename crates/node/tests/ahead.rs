@@ -184,6 +184,7 @@ fn running_ahead_changes_nothing() {
             let place = first + 64 * random.below(8) as i64;
             if random.once_in(2) { Action::Read(place) } else { Action::Write(place, 7) }
         });
+        let what = format!("round {round}: {what}, {:?}", c.l1d);
         let mut outcome = |executor, window| {
             (c.checks.executor, c.checks.translate_after) = (executor, 1);
             run_in_rounds(&c, &program, TestNi::new(schedule.clone()), window)
@@ -192,8 +193,7 @@ fn running_ahead_changes_nothing() {
         let short = Time(1000 + random.below(100_000));
         let [threaded, translated] = [Executor::Threaded, Executor::Translated];
         for (executor, window) in [(threaded, long), (translated, long), (threaded, short)] {
-            let what = format!("round {round}: {what}, {:?}, {executor:?}, {window}", c.l1d);
-            assert_same(&outcome(executor, window), &by_steps, &what);
+            assert_same(&outcome(executor, window), &by_steps, &format!("{what}, {executor:?}, {window}"));
         }
         let found = runs_ahead(&c, &program, TestNi::new(schedule.clone()));
         let sum = &mut counts[usize::from(is_crowded)];
