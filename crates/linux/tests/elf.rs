@@ -79,18 +79,16 @@ fn sharing(mut bytes: Vec<u8>) -> (Vec<u8>, usize) {
 
 #[test]
 fn segments_may_share_a_page_of_which_the_file_has_the_same_twice() {
-    let (mut bytes, page) = sharing(elf(ARCH));
+    // With a byte of zeros behind what the file has.
+    let (mut bytes, page) = sharing(set(elf(ARCH), 104, &0x141u64.to_le_bytes()));
     bytes.copy_within(0..0x140, page);
     assert_eq!(Elf::parse("dir/prog", bytes.clone()).map(|elf| elf.segments().len()), Ok(2));
-    // The last byte that the first has in the file, and the first of its zeros.
-    let longer = set(bytes, 104, &0x141u64.to_le_bytes());
     for at in [0x13f, 0x140] {
-        let mut other = longer.clone();
+        let mut other = bytes.clone();
         other[page + at] ^= 1;
         let error = Elf::parse("dir/prog", other).err().unwrap().to_string();
         assert!(error.contains("segments 0x10000..0x10141 and 0x10e00..0x13e00 share a page"), "{error}");
     }
-    assert!(Elf::parse("dir/prog", longer).is_ok());
 }
 
 #[test]

@@ -148,8 +148,8 @@ fn crowded(count: usize, (sets, line): (i64, i64), random: &mut Random) -> Progr
 
 /// An L1 of few sets, and what gives and takes its lines.
 fn few_sets(c: &mut NodeConfiguration, random: &mut Random) -> (i64, i64) {
-    let (line, ways) = (random.pick(&[32, 64]), random.pick(&[1, 2, 4]));
-    let sets = random.pick(&[1, 2]);
+    let line = random.pick(&[32, 64]);
+    let (sets, ways) = random.pick(&[(2, 1), (1, 2), (2, 2), (1, 4), (2, 4)]);
     (c.l1d.line, c.l1d.ways, c.l1d.size) =
         (Bytes::from_bytes(line), ways, Bytes::from_bytes(line * ways * sets));
     (c.l2.present, c.l2.size, c.l2.ways) = (true, Bytes::from_bytes(random.pick(&[4096, 65536])), 4);
