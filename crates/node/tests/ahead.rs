@@ -165,7 +165,7 @@ fn running_ahead_changes_nothing() {
     // Of programs of either kind.
     let mut counts = [[0, 0]; 2];
     let long = Time(100_000_000);
-    let rounds = share(200);
+    let rounds = share(400);
     for round in 0..rounds {
         let count = 2 + random.below(3) as usize;
         let (mut c, what) = node(count, &mut random);

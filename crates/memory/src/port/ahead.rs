@@ -248,6 +248,11 @@ impl Ahead {
         self.moved.add(line);
     }
 
+    /// The L2 was asked for the line at `line`, because it may give it: had another taken it, the bus would have been.
+    pub fn note_asked(&mut self, line: u64) {
+        self.moved.add(line);
+    }
+
     /// The line at `line` of `data` is about to be stored to.
     pub fn keep_line(&mut self, line: u64, data: &DataCache, memory: &MemoryView) {
         if self.stored.has(line) {

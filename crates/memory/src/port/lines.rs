@@ -326,6 +326,9 @@ impl Port {
                 continue;
             }
             let request = if self.l2.state(line) >= State::Exclusive {
+                if self.peers.ahead.runs() {
+                    self.peers.ahead.note_asked(line);
+                }
                 Request::OwnFromL2
             } else {
                 // A line that is here is shared.
