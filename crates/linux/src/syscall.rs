@@ -18,7 +18,6 @@ pub(crate) mod limits;
 mod mapping;
 mod names;
 mod numbers;
-mod policies;
 mod poll;
 mod signals;
 mod status;
