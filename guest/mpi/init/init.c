@@ -11,6 +11,7 @@
 #include "mpi/runtime/mark.h"
 #include "mpi/runtime/text.h"
 #include "mpi/runtime/thread.h"
+#include "mpi/transport/eager.h"
 #include "mpi/transport/transport.h"
 
 /* Every rank finds the same: rank 0 says it. */
@@ -51,9 +52,12 @@ static uint32_t number_of(const char *digits)
 /* Apart from MPI_Init, which is executed always. False: there is no such setting. */
 static __attribute__((noinline)) bool set_rare(const char *name, const char *value)
 {
-    if (!text_equal(name, "local.channel"))
+    if (text_equal(name, "eager"))
+        chq_eager_up_to(number_of(value)); /* The last: what sends is what will. */
+    else if (text_equal(name, "local.channel"))
+        chq_local_open(); /* It is said where it is memory. */
+    else
         return chasqui_collective_force(name, value);
-    chq_local_open(); /* It is said where it is memory. */
     return true;
 }
 
