@@ -52,12 +52,9 @@ static uint32_t number_of(const char *digits)
 /* Apart from MPI_Init, which is executed always. False: there is no such setting. */
 static __attribute__((noinline)) bool set_rare(const char *name, const char *value)
 {
-    if (text_equal(name, "eager"))
-        chq_eager_up_to(number_of(value)); /* The last: what sends is what will. */
-    else if (text_equal(name, "local.channel"))
-        chq_local_open(); /* It is said where it is memory. */
-    else
-        return chasqui_collective_force(name, value);
+    if (!text_equal(name, "local.channel"))
+        return chq_eager_set(name, value);
+    chq_local_open(); /* It is said where it is memory. */
     return true;
 }
 

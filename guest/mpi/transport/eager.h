@@ -2,10 +2,11 @@
 #ifndef CHASQUI_EAGER_H
 #define CHASQUI_EAGER_H
 
-#include <stddef.h>
+#include <stdbool.h>
 
-/* From now on a point-to-point send of more than `longest` bytes completes only once its receive has met it, like MPI_Ssend;
- * where `longest` is 0 that is each, also an empty one. Called by MPI_Init, when the transport is what it will be. */
-void chq_eager_up_to(size_t longest);
+/* A rare setting of --mpi: `eager`, after which a point-to-point send of more than so many bytes completes only once its
+ * receive has met it, like MPI_Ssend; of 0 bytes each, also an empty one; or an algorithm of a collective. Called by MPI_Init,
+ * with `eager` last: the transport is then what it will be. False: there is no such setting. */
+bool chq_eager_set(const char *name, const char *value);
 
 #endif
