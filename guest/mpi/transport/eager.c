@@ -42,7 +42,7 @@ static void eager_send_refused(struct request *request)
         behind->send_refused(request);
 }
 
-bool chq_eager_set(const char *name, const char *value)
+int chq_eager_set(const char *name, const char *value)
 {
     if (!text_equal(name, "eager"))
         return chasqui_collective_force(name, value);
@@ -55,5 +55,5 @@ bool chq_eager_set(const char *name, const char *value)
     chq.transport = &in_front;
     send_behind = chq.send;
     chq.send = eager_send_short;
-    return true;
+    return 1;
 }
