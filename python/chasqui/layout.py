@@ -64,7 +64,7 @@ def script(template: Path, order: Path, devices: Iterable[str]) -> str:
     mpi-FOLDER-FILE.o and device-DEVICE-FILE.o."""
     functions = read(order)
     parts = [name for name in functions if name in set(devices)]
-    # What the file does not name lies among what others do not execute, and takes no room of its own.
+    # What the file does not name lies among what others do not execute, without room of its own.
     others = sorted(set(devices) - set(parts))
     put = {
         "@PAGE@": str(PAGE_BYTES),
