@@ -6,6 +6,7 @@ Use this when the thin firmware, device.c or the card's registers change.
 from __future__ import annotations
 
 import csv
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -251,3 +252,26 @@ def test_experiments_on_mpinp(tmp_path: Path, name: str) -> None:
     }
     for variant in ("mcp", "bip"):
         assert accepted[variant, "idle"] <= 1.01 * accepted[variant, "busy"]
+
+
+@pytest.mark.parametrize("machine", ["mpinp", "mpinp/bip"])
+def test_a_message_left_on_the_wire_resets_the_card(
+    examples: Path, tmp_path: Path, machine: str
+) -> None:
+    """The firmware takes a message within microseconds, and so never as late as the card stands."""
+    ring = [examples / "ring", "-l", "1"]
+    words = ["run", "-np", "2", "-m", machine, "--set"]
+    said = {}
+    for longest in ("500 ns", "0 ns", "50 ms"):
+        wait = f"mpinp.card.unserviced={longest}"
+        done = command(*words, wait, "--out", longest, "--", *ring, directory=tmp_path)
+        said[longest] = (done.returncode, done.stderr if done.returncode else done.stdout)
+    status, why = said["500 ns"]
+    assert status == 128 + 7, why
+    assert re.search(
+        r"network processor: the card has reset itself, for a message was left on the wire for 500 ns"
+        r" .* at pc 0x\w+ \(\w+\+0x",
+        why,
+    ), why
+    assert said["0 ns"] == said["50 ms"]
+    assert "ring: PASSED" in said["50 ms"][1]
