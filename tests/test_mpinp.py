@@ -254,22 +254,20 @@ def test_experiments_on_mpinp(tmp_path: Path, name: str) -> None:
         assert accepted[variant, "idle"] <= 1.01 * accepted[variant, "busy"]
 
 
-@pytest.mark.parametrize("machine", ["mpinp", "mpinp/bip"])
-def test_a_message_left_on_the_wire_resets_the_card(
-    examples: Path, tmp_path: Path, machine: str
-) -> None:
-    """The firmware takes a message within microseconds, and so never as late as the card stands."""
+def test_a_message_left_on_the_wire_resets_the_card(examples: Path, tmp_path: Path) -> None:
+    """The firmware that matches takes one within microseconds: never as late as a card stands. (The
+    thin one has a place ready for the next; that of mpinp/np-slowdown takes none.)"""
     ring = [examples / "ring", "-l", "1"]
-    words = ["run", "-np", "2", "-m", machine, "--set"]
+    words = ["run", "-np", "2", "-m", "mpinp", "--set"]
     said = {}
-    for longest in ("500 ns", "0 ns", "50 ms"):
+    for longest in ("100 ns", "0 ns", "50 ms"):
         wait = f"mpinp.card.unserviced={longest}"
         done = command(*words, wait, "--out", longest, "--", *ring, directory=tmp_path)
         said[longest] = (done.returncode, done.stderr if done.returncode else done.stdout)
-    status, why = said["500 ns"]
+    status, why = said["100 ns"]
     assert status == 128 + 7, why
     assert re.search(
-        r"network processor: the card has reset itself, for a message was left on the wire for 500 ns"
+        r"network processor: the card has reset itself, for a message was left on the wire for 100 ns"
         r" .* at pc 0x\w+ \(\w+\+0x",
         why,
     ), why
