@@ -17,7 +17,7 @@ Instructions of which up to all load a word, with engines busy all the while, ag
 from the arbiter's rules; a sender whose worm nobody takes must cost nothing."""
 
 MACHINE = "mpinp/bip"
-# A card whose program leaves a worm on the wire, for the sake of the question, must not reset itself.
+# A card whose program leaves a worm on the wire must not reset itself here.
 SETS = (
     "mpinp.control.image=slowdown",
     "mpinp.shared.host=256 KiB",
