@@ -161,7 +161,8 @@ fn few_sets(c: &mut NodeConfiguration, random: &mut Random) -> (i64, i64) {
 /// and concerns it. By the reference none does.
 #[test]
 fn running_ahead_changes_nothing() {
-    let mut random = Random::for_test(0xa4ead);
+    // With this seed case 6 fails where `has_neighbour` is not asked.
+    let mut random = Random::for_test(3);
     // Of programs of either kind.
     let mut counts = [[0, 0]; 2];
     let long = Time(100_000_000);
