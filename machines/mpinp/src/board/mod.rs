@@ -28,8 +28,8 @@ use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_network::{NetworkParameters, NodeEvent, NodePort};
 use chasqui_ni::{
     ACCEPTED, BusRequest, Context, DeviceAccess, FirmwareProcessor, HostLoad, IoEvent, LinkEnd,
-    NetworkInterface, Pipeline, Promises, ReceiveDma, Region, Reply, SendDma, SendDmaSpec, SharedSram, Sram,
-    SramData, SramPace, SramSpec, Uncached,
+    NetworkInterface, Pipeline, Promises, Region, Reply, SendDma, SendDmaSpec, SharedSram, Sram, SramData,
+    SramPace, SramSpec, Uncached,
 };
 use chasqui_placement::ProcessId;
 use chasqui_record::Profile;
@@ -45,7 +45,7 @@ use interrupt::Interrupt;
 use local::{Local, PROCESSOR, Purpose};
 use records::{PROCESS, Records};
 use tagged::Tagged;
-use wire::Unserviced;
+use wire::Receiver;
 
 counters! {
     /// Counters of the card, beside those of its buses, its processor and its link.
@@ -107,8 +107,7 @@ pub(crate) struct Board {
     host: HostSide,
     link: LinkEnd,
     send: SendDma,
-    receive: ReceiveDma,
-    unserviced: Unserviced,
+    receive: Receiver,
     pipeline: Pipeline<BoardEvent>,
     /// Bytes of a packet before its data and behind them.
     packet_bytes: (u32, u32),
@@ -120,11 +119,8 @@ pub(crate) struct Board {
     /// What the firmware has stored.
     send_to: u64,
     send_local: u64,
-    receive_local: u64,
     /// Where the worm goes that is sent.
     destination: u32,
-    /// Of the receiver's place that was filled last.
-    filled: u64,
     records: Records,
     /// The list of tags, if it has one.
     tags: Option<Tagged>,
@@ -179,8 +175,7 @@ impl Board {
                 flit_bytes: card.flit.bytes() as u32,
                 fifo: card.send_fifo as usize,
             }),
-            receive: ReceiveDma::default(),
-            unserviced: Unserviced::new(Time(card.unserviced.ps())),
+            receive: Receiver::new(Time(card.unserviced.ps())),
             pipeline,
             packet_bytes: (header as u32, card.packet_tail.bytes() as u32),
             register_latency: clock.edge(card.register.cycles()),
@@ -188,9 +183,7 @@ impl Board {
             doorbells: Happened::default(),
             send_to: 0,
             send_local: 0,
-            receive_local: 0,
             destination: 0,
-            filled: 0,
             records: Records::default(),
             tags,
             program,
@@ -320,11 +313,11 @@ impl Board {
             np::BUSY => {
                 bit(self.is_moving(), np::BUSY_HOST, np::EVENT_HOST)
                     | bit(self.send.is_busy(), np::BUSY_SEND, np::EVENT_SENT)
-                    | bit(self.receive.is_busy(), np::BUSY_RECEIVE, np::EVENT_RECEIVED)
+                    | bit(self.receive.dma.is_busy(), np::BUSY_RECEIVE, np::EVENT_RECEIVED)
             }
             np::DOORBELLS => self.doorbells.take_before(now),
             np::TIME => self.local.clock().edge_at_or_after(now),
-            np::RECEIVED => self.filled,
+            np::RECEIVED => self.receive.filled,
             np::TAG_RESULT => self.tags.as_mut()?.take_result(),
             _ => self.program.settings.iter().find(|&&(at, _)| at == address)?.1,
         })
@@ -346,7 +339,7 @@ impl Board {
                 self.send.raise(value as u32);
                 self.go_on_sending(c);
             }
-            np::RECEIVE_LOCAL => self.receive_local = value,
+            np::RECEIVE_LOCAL => self.receive.local = value,
             np::RECEIVE_START => return self.start_receive(value, c),
             np::INTERRUPT => return self.host.line()?.raise(value, self.layout.processes, c),
             np::TAG_KEY..=np::TAG_LOOK | np::TAG_DELIVER => return self.tags_store(address, value, c),

@@ -2,7 +2,7 @@
 
 use chasqui_config::Duration;
 use chasqui_engine::{Packet, Time};
-use chasqui_ni::{Context, Filled, ReceiveStep, SendBlock, SramData};
+use chasqui_ni::{Context, Filled, ReceiveDma, ReceiveStep, SendBlock, SramData};
 use chasqui_record::Stage;
 
 use super::events::BoardEvent;
@@ -77,11 +77,11 @@ impl Board {
     /// It can't be: in words.
     pub(super) fn start_receive(&mut self, value: u64, c: &mut Context<'_, '_>) -> Result<(), String> {
         let bytes = value as u32;
-        if self.receive.is_busy() || bytes == 0 {
+        if self.receive.dma.is_busy() || bytes == 0 {
             return Err(format!("RECEIVE_START of {bytes} bytes while the receiver is busy, or of none"));
         }
-        self.receive.begin(self.receive_local, bytes);
-        self.unserviced.since = None;
+        self.receive.dma.begin(self.receive.local, bytes);
+        self.receive.unserviced.since = None;
         self.go_on_receiving(c);
         Ok(())
     }
@@ -90,26 +90,26 @@ impl Board {
     pub(super) fn landed(&mut self, c: &mut Context<'_, '_>) {
         let packet = self.link.landed();
         self.counters.flits_received += 1;
-        self.receive.arrive(packet.bytes, !packet.more);
+        self.receive.dma.arrive(packet.bytes, !packet.more);
         self.go_on_receiving(c);
         self.unserviced(c);
     }
 
     pub(super) fn go_on_receiving(&mut self, c: &mut Context<'_, '_>) {
-        if let Some(ReceiveStep::Write { address, data }) = self.receive.step() {
+        if let Some(ReceiveStep::Write { address, data }) = self.receive.dma.step() {
             self.ask_local((RECEIVE, Purpose::Receive), (address, SramData::Write(data), None), c);
         }
     }
 
     /// A flit is in the card's memory.
     pub(super) fn received(&mut self, c: &mut Context<'_, '_>) {
-        let (release, filled) = self.receive.written();
+        let (release, filled) = self.receive.dma.written();
         if release.is_some() {
             self.link.release(PRIORITY, c);
         }
         if let Some(Filled { bytes, is_last }) = filled {
             self.counters.worms_received += u64::from(is_last);
-            self.filled = u64::from(bytes) | if is_last { np::RECEIVED_LAST } else { 0 };
+            self.receive.filled = u64::from(bytes) | if is_last { np::RECEIVED_LAST } else { 0 };
             self.happened(np::EVENT_RECEIVED, c);
         }
         self.go_on_receiving(c);
@@ -118,8 +118,10 @@ impl Board {
 
     /// What has come may have to wait from now on.
     fn unserviced(&mut self, c: &mut Context<'_, '_>) {
-        let Unserviced { longest: Some(longest), since, is_watched } = &mut self.unserviced else { return };
-        if self.receive.waits() && since.is_none() {
+        let Unserviced { longest: Some(longest), since, is_watched } = &mut self.receive.unserviced else {
+            return;
+        };
+        if self.receive.dma.waits() && since.is_none() {
             *since = Some(c.now);
             if !std::mem::replace(is_watched, true) {
                 c.at(c.now + *longest, BoardEvent::Unserviced.into());
@@ -130,7 +132,9 @@ impl Board {
     /// It is found whether a message has waited for too long: then the card resets itself, and all that was in it is lost,
     /// its program too (MPI-NP, section 2.3.3).
     pub(super) fn look_at_wire(&mut self, c: &mut Context<'_, '_>) {
-        let Unserviced { longest: Some(longest), since, is_watched } = &mut self.unserviced else { return };
+        let Unserviced { longest: Some(longest), since, is_watched } = &mut self.receive.unserviced else {
+            return;
+        };
         *is_watched = false;
         match *since {
             Some(since) if since + *longest <= c.now => {
@@ -149,19 +153,31 @@ impl Board {
     }
 }
 
+/// The way in.
+pub(super) struct Receiver {
+    pub dma: ReceiveDma,
+    /// Where its next place is, as the firmware has stored it.
+    pub local: u64,
+    /// Of the place that was filled last.
+    pub filled: u64,
+    unserviced: Unserviced,
+}
+
+impl Receiver {
+    /// What comes may wait for a place for so long; zero: for ever.
+    pub(super) fn new(longest: Time) -> Receiver {
+        let longest = (longest > Time::ZERO).then_some(longest);
+        let unserviced = Unserviced { longest, since: None, is_watched: false };
+        Receiver { dma: ReceiveDma::default(), local: 0, filled: 0, unserviced }
+    }
+}
+
 /// How long what has come may wait for a place.
-pub(super) struct Unserviced {
+struct Unserviced {
     /// Longest; none: for ever.
     longest: Option<Time>,
     /// What waits does so since.
     since: Option<Time>,
     /// An event is to come: one at a time, which looks when what waits now has waited for long.
     is_watched: bool,
-}
-
-impl Unserviced {
-    /// With the longest time; zero: for ever.
-    pub(super) fn new(longest: Time) -> Unserviced {
-        Unserviced { longest: (longest > Time::ZERO).then_some(longest), since: None, is_watched: false }
-    }
 }
