@@ -12,6 +12,7 @@ mod map;
 mod memory_system;
 mod parameters;
 mod protocol;
+pub mod registers;
 mod times;
 
 pub use memory_system::DirectorySystem;
