@@ -11,6 +11,7 @@
 
 mod bus;
 mod coherence;
+mod controllers;
 
 use chasqui_counters::Visitor;
 use chasqui_engine::{Class, Outbox, Payload, Port, Time};
@@ -18,6 +19,7 @@ use chasqui_memory::{self as memory, Bus, LentBus, Request, Slot, Snoop, Snooped
 use chasqui_ni::BusRequest;
 
 pub use bus::SnoopingBus;
+pub use controllers::DeviceAccess;
 
 use crate::domain::Domain;
 use crate::events::{Target, Urgency};
