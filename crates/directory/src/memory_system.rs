@@ -268,7 +268,7 @@ impl MemorySystem for DirectorySystem {
                 other => unreachable!("{other:?}"),
             },
         }
-        parts.set_at_work(self.protocol.transfers() > 0);
+        parts.set_at_work(self.protocol.is_moving());
     }
 
     /// There is one partition: nothing has an effect on another.

@@ -8,13 +8,25 @@ use crate::parameters::DirectoryParameters;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mesh {
     columns: usize,
+    rows: usize,
 }
 
 impl Mesh {
     /// Of `nodes`, in so many columns. 0: the rows are the greatest divisor of the nodes that is no greater than their root.
     pub fn new(nodes: usize, columns: usize) -> Mesh {
         let rows = (1..=nodes).filter(|rows| rows * rows <= nodes && nodes.is_multiple_of(*rows)).max();
-        Mesh { columns: if columns > 0 { columns } else { nodes / rows.unwrap_or(1) } }
+        let columns = if columns > 0 { columns } else { nodes / rows.unwrap_or(1) };
+        Mesh { columns, rows: nodes / columns }
+    }
+
+    /// The node behind another in its row, or column, and whether it is the first there.
+    pub fn next(&self, node: usize, is_by_column: bool) -> (usize, bool) {
+        let (row, column) = (node / self.columns, node % self.columns);
+        let (row, column) = match is_by_column {
+            true => ((row + 1) % self.rows, column),
+            false => (row, (column + 1) % self.columns),
+        };
+        (row * self.columns + column, if is_by_column { row == 0 } else { column == 0 })
     }
 
     /// Links between two nodes.
@@ -100,6 +112,11 @@ impl Times {
     /// On the network from one node to another, from the first byte's start to the last one's arrival.
     pub fn network(&self, from: usize, to: usize, has_data: bool) -> Time {
         Time(self.hop.0 * self.mesh.hops(from, to)) + self.wires[usize::from(has_data)]
+    }
+
+    /// As [`Mesh::next`].
+    pub fn next(&self, node: usize, is_by_column: bool) -> (usize, bool) {
+        self.mesh.next(node, is_by_column)
     }
 
     /// A message with so many bytes of data into a link.

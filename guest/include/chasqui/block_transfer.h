@@ -33,7 +33,7 @@ enum chasqui_transfer_initiator {
     CHASQUI_TRANSFER_BY_RECEIVER = 1,
 };
 
-/* Nodes that get a copy: of `struct chasqui_transfer`, `broadcast`. */
+/* Nodes that get a copy, of the mesh's row or column of the source; its own flag then says that all has left it: of `struct chasqui_transfer`, `broadcast`. */
 enum chasqui_transfer_broadcast {
     CHASQUI_TRANSFER_TO_ONE = 0,
     CHASQUI_TRANSFER_TO_ROW = 1,

@@ -22,6 +22,20 @@ enum End {
     Destination,
 }
 
+/// The longest element of a transpose [bytes].
+const ELEMENT_MAX: u64 = 32;
+
+impl Command {
+    /// How many pieces it has at one end, and how long each is [bytes]: stride points, or rows of a matrix.
+    fn pieces(&self, end: End) -> (u64, u64) {
+        match (self.has(TRANSFER_TRANSPOSE), end) {
+            (false, _) => (self.count, self.bytes),
+            (true, End::Source) => (self.count, self.columns * self.bytes),
+            (true, End::Destination) => (self.columns, self.count * self.bytes),
+        }
+    }
+}
+
 /// The home of the pages at one end of a transfer.
 struct Homes {
     node: usize,
@@ -81,18 +95,39 @@ impl Homes {
 
 /// What is wrong with the numbers alone.
 fn check_numbers(command: &Command) -> Result<(), String> {
-    let Command { bytes, count, destination_stride, flag, start, .. } = *command;
+    let &Command { bytes, count, columns, destination_stride, flag, start, .. } = command;
     let kind = start & TRANSFER_KIND;
-    let offered = TRANSFER_KIND | TRANSFER_ADD;
-    if ![TRANSFER_SEND, TRANSFER_RECEIVE].contains(&kind) || start & !offered != 0 {
+    let offered = match kind {
+        TRANSFER_SEND if Cast::is_of(command) => TRANSFER_ADD | TRANSFER_ROW | TRANSFER_COLUMN,
+        TRANSFER_SEND | TRANSFER_RECEIVE => TRANSFER_ADD | TRANSFER_TRANSPOSE,
+        _ => TRANSFER_ADD,
+    };
+    if !(TRANSFER_SEND..=TRANSFER_JOIN).contains(&kind) || start & !(offered | TRANSFER_KIND) != 0 {
         return Err(format!("{start:#x} is no command of this controller (TRANSFER_START)"));
+    }
+    if command.has(TRANSFER_TRANSPOSE) {
+        if !bytes.is_power_of_two() || bytes > ELEMENT_MAX {
+            return Err(format!(
+                "elements of {bytes} bytes are not transposed: 1, 2, 4, 8, 16 and 32 are allowed"
+            ));
+        }
+        if columns == 0 || columns.checked_mul(bytes).is_none() || count.checked_mul(bytes).is_none() {
+            return Err(format!("{columns} columns and {count} rows are no matrix"));
+        }
     }
     if bytes == 0 || count == 0 {
         return Err(format!("{bytes} bytes at {count} stride points are nothing to move"));
     }
-    if count > 1 && destination_stride < bytes {
+    let (pieces, length) = command.pieces(End::Destination);
+    if command.group >= TRANSFER_GROUPS {
+        return Err(format!("there is no broadcast {}: numbers are below {TRANSFER_GROUPS}", command.group));
+    }
+    if bytes.checked_mul(count).is_none() {
+        return Err(format!("{bytes} bytes at {count} stride points are more than there are addresses"));
+    }
+    if pieces > 1 && destination_stride < length && !Cast::is_of(command) {
         return Err(format!(
-            "{bytes} bytes at every {destination_stride} from {:#x} on lie over each other at the destination",
+            "{length} bytes at every {destination_stride} from {:#x} on lie over each other at the destination",
             command.destination
         ));
     }
@@ -102,37 +137,45 @@ fn check_numbers(command: &Command) -> Result<(), String> {
     Ok(())
 }
 
-impl Protocol {
-    /// The ends of the transfer that `node` is to begin for `owner`, or what is wrong with it.
-    pub(super) fn check<H: Host>(
-        &self,
-        host: &mut H,
-        (node, owner): (usize, u32),
-        command: &Command,
-    ) -> Result<Ends, String> {
-        check_numbers(command)?;
-        debug_assert!(!command.has(TRANSFER_TRANSPOSE));
-        let is_sender = command.start & TRANSFER_KIND == TRANSFER_SEND;
-        let homes = |end, are_here| Homes { node, end, are_here, found: None, page: None };
-        let mut source = homes(End::Source, is_sender);
-        let mut destination = homes(End::Destination, !is_sender);
-        let ends = [
-            (&mut source, command.source, command.source_stride),
-            (&mut destination, command.destination, command.destination_stride),
-        ];
-        for (homes, base, stride) in ends {
-            for point in 0..command.count {
-                let start = base.wrapping_add(point.wrapping_mul(stride));
-                homes.check(host, owner, start..start.wrapping_add(command.bytes))?;
-            }
-        }
-        if command.flag != 0 && host.physical(owner, command.flag, true).is_none() {
+/// The ends of the transfer that `node` is to begin for `owner`, or what is wrong with it.
+pub(super) fn check<H: Host>(
+    protocol: &Protocol,
+    host: &mut H,
+    (node, owner): (usize, u32),
+    command: &Command,
+) -> Result<Ends, String> {
+    check_numbers(command)?;
+    let kind = command.start & TRANSFER_KIND;
+    if kind == TRANSFER_JOIN && protocol.transfers.units[node].joined.contains_key(&(owner, command.group)) {
+        return Err(format!("node {node} has joined broadcast {} already", command.group));
+    }
+    for (option, is_by_column, name) in [(TRANSFER_ROW, false, "row"), (TRANSFER_COLUMN, true, "column")] {
+        if command.has(option) && protocol.times.next(node, is_by_column).0 == node {
             return Err(format!(
-                "there is no page at {:#x}, of the flag, that the process may write",
-                command.flag
+                "node {node} has nobody to broadcast to: it is alone in its {name} of the mesh"
             ));
         }
-        let node_of = |homes: Homes| homes.found.expect("a page").0;
-        Ok(Ends { source: node_of(source), destination: node_of(destination) })
     }
+    let homes = |end, are_here| Homes { node, end, are_here, found: None, page: None };
+    let mut source = homes(End::Source, kind == TRANSFER_SEND);
+    let mut destination = homes(End::Destination, kind != TRANSFER_SEND);
+    let ends = [
+        (&mut source, command.source, command.source_stride, kind != TRANSFER_JOIN),
+        (&mut destination, command.destination, command.destination_stride, !Cast::is_of(command)),
+    ];
+    for (homes, base, stride, _) in ends.into_iter().filter(|&(.., is_used)| is_used) {
+        let (pieces, length) = command.pieces(homes.end);
+        for piece in 0..pieces {
+            let start = base.wrapping_add(piece.wrapping_mul(stride));
+            homes.check(host, owner, start..start.wrapping_add(length))?;
+        }
+    }
+    if command.flag != 0 && host.physical(owner, command.flag, true).is_none() {
+        return Err(format!(
+            "there is no page at {:#x}, of the flag, that the process may write",
+            command.flag
+        ));
+    }
+    let node_of = |homes: Homes| homes.found.map_or(node, |(node, _)| node);
+    Ok(Ends { source: node_of(source), destination: node_of(destination) })
 }

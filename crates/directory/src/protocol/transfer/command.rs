@@ -7,6 +7,7 @@
 use crate::registers::{
     TRANSFER_BYTES, TRANSFER_COLUMNS, TRANSFER_COUNT, TRANSFER_DESTINATION, TRANSFER_DESTINATION_STRIDE,
     TRANSFER_FLAG, TRANSFER_FLAG_VALUE, TRANSFER_GROUP, TRANSFER_SOURCE, TRANSFER_SOURCE_STRIDE,
+    TRANSFER_TRANSPOSE,
 };
 
 /// What a processor asks of its controller: its registers, in bytes and virtual addresses.
@@ -92,32 +93,58 @@ pub struct Run {
 /// How far a command's data have been put into packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cursor {
-    /// The stride point.
+    /// The stride point; of a transpose the row.
     point: u64,
     /// Bytes of it that are in packets.
     done: u64,
+    /// Of a transpose: the column, and where the block begins: row and column.
+    column: u64,
+    block: (u64, u64),
 }
 
 impl Cursor {
-    /// The rest of the stride point that is next.
+    /// The rest of the stride point, or element, that is next.
     fn rest(&self, command: &Command) -> Option<Run> {
         if self.point >= command.count {
             return None;
         }
-        let at = |base: u64, stride: u64| {
-            base.wrapping_add(self.point.wrapping_mul(stride)).wrapping_add(self.done)
+        let at = |base: u64, points: u64, stride: u64, elements: u64| {
+            let element = elements.wrapping_mul(command.bytes);
+            base.wrapping_add(points.wrapping_mul(stride)).wrapping_add(element).wrapping_add(self.done)
+        };
+        let (row, column) = (self.point, self.column);
+        let destination = match command.has(TRANSFER_TRANSPOSE) {
+            true => at(command.destination, column, command.destination_stride, row),
+            false => at(command.destination, row, command.destination_stride, 0),
         };
         Some(Run {
-            source: at(command.source, command.source_stride),
-            destination: at(command.destination, command.destination_stride),
+            source: at(command.source, row, command.source_stride, column),
+            destination,
             bytes: command.bytes - self.done,
         })
     }
 
-    fn advance(&mut self, command: &Command, bytes: u64) {
+    /// `block`: rows and columns of a block.
+    fn advance(&mut self, command: &Command, bytes: u64, block: u64) {
         self.done += bytes;
-        if self.done == command.bytes {
-            (self.point, self.done) = (self.point + 1, 0);
+        if self.done < command.bytes {
+            return;
+        }
+        (self.point, self.done) = (self.point + 1, 0);
+        if !command.has(TRANSFER_TRANSPOSE) {
+            return;
+        }
+        let (first_row, first_column) = self.block;
+        if self.point < (first_row + block).min(command.count) {
+            return;
+        }
+        (self.point, self.column) = (first_row, self.column + 1);
+        if self.column == (first_column + block).min(command.columns) {
+            self.block.1 += block;
+            if self.block.1 >= command.columns {
+                self.block = (first_row + block, 0);
+            }
+            (self.point, self.column) = self.block;
         }
     }
 
@@ -126,8 +153,9 @@ impl Cursor {
         self.rest(command).is_none()
     }
 
-    /// What the next packet has, which goes to one line of `line` bytes. Nothing: there is no other.
-    pub fn next(&mut self, command: &Command, line: u64) -> Vec<Run> {
+    /// What the next packet has, which goes to one line of `line` bytes. Nothing: there is no other. A transpose goes by blocks of
+    /// so many rows and columns.
+    pub fn next(&mut self, command: &Command, line: u64, block: u64) -> Vec<Run> {
         let mut runs: Vec<Run> = vec![];
         while let Some(rest) = self.rest(command) {
             let bytes = rest.bytes.min(line - rest.destination % line);
@@ -142,7 +170,7 @@ impl Cursor {
                 }
                 _ => runs.push(run),
             }
-            self.advance(command, bytes);
+            self.advance(command, bytes, block);
         }
         runs
     }
@@ -154,7 +182,7 @@ mod tests {
 
     fn packets(command: &Command, line: u64) -> Vec<Vec<Run>> {
         let mut cursor = Cursor::default();
-        std::iter::from_fn(|| Some(cursor.next(command, line)).filter(|runs| !runs.is_empty())).collect()
+        std::iter::from_fn(|| Some(cursor.next(command, line, 4)).filter(|runs| !runs.is_empty())).collect()
     }
 
     #[test]
@@ -164,6 +192,37 @@ mod tests {
         let lengths: Vec<_> = found.iter().map(|runs| (runs[0].destination, runs[0].bytes)).collect();
         assert_eq!(lengths, [(0x2030, 16), (0x2040, 64), (0x2080, 64), (0x20c0, 6)]);
         assert!(found.iter().all(|runs| runs.len() == 1));
+    }
+
+    /// Each element once, by blocks of four by four; a packet has a column of a block.
+    #[test]
+    fn a_transpose_goes_block_by_block() {
+        for (rows, columns) in [(8, 8), (6, 9), (1, 5), (5, 1)] {
+            let command = Command {
+                source: 0x1000,
+                destination: 0x8000,
+                bytes: 16,
+                count: rows,
+                columns,
+                source_stride: 160,
+                destination_stride: 128,
+                start: TRANSFER_TRANSPOSE,
+                ..Command::default()
+            };
+            let found = packets(&command, 64);
+            let runs: Vec<_> = found.iter().flatten().map(|run| (run.source, run.destination)).collect();
+            let element = |r: u64, c: u64| (0x1000 + 160 * r + 16 * c, 0x8000 + 128 * c + 16 * r);
+            let mut all: Vec<_> = (0..rows).flat_map(|r| (0..columns).map(move |c| element(r, c))).collect();
+            let mut sorted = runs.clone();
+            (all.sort_unstable(), sorted.sort_unstable());
+            assert_eq!(sorted, all, "{rows} by {columns}");
+            if rows == 8 {
+                assert!(found.iter().all(|runs| runs.len() == 4));
+                assert_eq!(runs[4], element(0, 1));
+                assert_eq!(runs[16], element(0, 4));
+                assert_eq!(runs[32], element(4, 0));
+            }
+        }
     }
 
     #[test]

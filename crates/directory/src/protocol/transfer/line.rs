@@ -10,6 +10,9 @@ use chasqui_engine::Time;
 use super::super::access::{Access, Ticket, Want};
 use super::super::{Host, Protocol, Step};
 use super::TransferStep;
+use super::flag::{next_flag, set_flag};
+use super::receiver::write_asked;
+use super::sender::read_asked;
 
 /// Numbers of accesses that are a transfer's, behind the processor's own.
 pub(super) const READ: u8 = 8;
@@ -37,109 +40,113 @@ pub(super) enum Found {
     Ask,
 }
 
-impl Protocol {
-    /// The line of `node`'s memory is to be read, or written, at `now`.
-    pub(super) fn find<H: Host>(
-        &mut self,
-        host: &mut H,
-        (node, line): (usize, u64),
-        writes: bool,
-        now: Time,
-    ) -> Found {
-        let (entry, state) = (self.entry(line), self.copies[node].state(line));
-        let busy =
-            if self.times.transfer.coherent { Found::Ask } else { Found::Later(now + self.times.retry) };
-        let other = match entry.state {
-            DirectoryState::Invalidating | DirectoryState::Forwarding => return busy,
-            DirectoryState::Dirty => Some(usize::from(entry.owner.0)).filter(|&owner| owner != node),
-            DirectoryState::Shared if writes => {
-                let others = entry.sharers & !(1 << node);
-                (others != 0).then(|| others.trailing_zeros() as usize)
-            }
-            DirectoryState::Shared | DirectoryState::Uncached => None,
-        };
-        if let Some(other) = other {
-            return if self.times.transfer.coherent { Found::Ask } else { Found::Elsewhere(other) };
+/// The line of `node`'s memory is to be read, or written, at `now`.
+pub(super) fn find<H: Host>(
+    protocol: &mut Protocol,
+    host: &mut H,
+    (node, line): (usize, u64),
+    writes: bool,
+    now: Time,
+) -> Found {
+    let (entry, state) = (protocol.entry(line), protocol.copies[node].state(line));
+    let busy =
+        if protocol.times.transfer.coherent { Found::Ask } else { Found::Later(now + protocol.times.retry) };
+    let other = match entry.state {
+        DirectoryState::Invalidating | DirectoryState::Forwarding => return busy,
+        DirectoryState::Dirty => Some(usize::from(entry.owner.0)).filter(|&owner| owner != node),
+        DirectoryState::Shared if writes => {
+            let others = entry.sharers & !(1 << node);
+            (others != 0).then(|| others.trailing_zeros() as usize)
         }
-        if !matches!(state, CacheState::Invalid | CacheState::Shared | CacheState::Modified) {
-            return busy;
-        }
-        let takes = if writes { state != CacheState::Invalid } else { state == CacheState::Modified };
-        if takes {
-            let is_modified = state == CacheState::Modified;
-            if let Some(later) = host.held_until(node, line, is_modified, now) {
-                return Found::Later(later);
-            }
-            host.take(node, line, writes, now);
-            self.copies[node].set(line, if writes { CacheState::Invalid } else { CacheState::Shared });
-        }
-        if let Some(home) = self.lines.get_mut(&line).filter(|_| takes || writes) {
-            home.entry = Entry::default();
-            if !writes {
-                (home.entry.state, home.entry.sharers) = (DirectoryState::Shared, 1 << node);
-            }
-        }
-        Found::Ready { was_cached: takes }
+        DirectoryState::Shared | DirectoryState::Uncached => None,
+    };
+    if let Some(other) = other {
+        return if protocol.times.transfer.coherent { Found::Ask } else { Found::Elsewhere(other) };
     }
-
-    /// The home of a line asks for it, as its processor would.
-    pub(super) fn ask<H: Host>(&mut self, host: &mut H, (node, line): (usize, u64), slot: u8, now: Time) {
-        let want = if slot == READ { Want::Load } else { Want::Store };
-        self.access(host, node, line, Ticket { want, slot }, now);
+    if !matches!(state, CacheState::Invalid | CacheState::Shared | CacheState::Modified) {
+        return busy;
     }
-
-    /// An access is over.
-    pub(in super::super) fn done<H: Host>(&mut self, host: &mut H, access: Access, now: Time) {
-        let Access { node, ticket, .. } = access;
-        match ticket.slot {
-            READ => self.read_asked(host, node, now),
-            WRITE | FLAG => {
-                host.schedule(now, Step::Transfer(TransferStep::Owned(node, ticket.slot)));
-            }
-            GIVE_UP => {}
-            _ => host.done(access, now),
+    let takes = if writes { state != CacheState::Invalid } else { state == CacheState::Modified };
+    if takes {
+        let is_modified = state == CacheState::Modified;
+        if let Some(later) = host.held_until(node, line, is_modified, now) {
+            return Found::Later(later);
         }
+        host.take(node, line, writes, now);
+        protocol.copies[node].set(line, if writes { CacheState::Invalid } else { CacheState::Shared });
     }
-
-    /// The line of an access of `node` that was asked for to be written.
-    pub(super) fn owned_line(&self, node: usize, slot: u8) -> Option<u64> {
-        let unit = &self.transfers.units[node];
-        if slot == WRITE { unit.writing.as_ref().map(|writing| writing.line) } else { unit.flag_line }
-    }
-
-    /// The line that `node` has asked for is there, if it has not been taken away since.
-    pub(super) fn owned<H: Host>(&mut self, host: &mut H, node: usize, slot: u8, now: Time) {
-        let line = self.owned_line(node, slot).expect("it was asked for");
-        if self.copies[node].state(line) != CacheState::Modified {
-            return self.ask(host, (node, line), slot, now);
-        }
-        if let Some(later) = host.held_until(node, line, true, now) {
-            return host.schedule(later, Step::Transfer(TransferStep::Owned(node, slot)));
-        }
-        // Its own copy, too.
-        host.take(node, line, true, now);
-        if slot == WRITE {
-            self.write_asked(host, node, now);
-        } else {
-            self.set_flag(host, node, now);
-        }
-        self.give_up(host, (node, line), now);
-        if slot == FLAG {
-            self.next_flag(host, node, now);
-        }
-    }
-
-    /// The home gives up a line that it had for a transfer.
-    fn give_up<H: Host>(&mut self, host: &mut H, (node, line): (usize, u64), now: Time) {
-        let home = self.lines.get_mut(&line).expect("it is dirty");
-        if home.entry.state != DirectoryState::Dirty || home.entry.owner != Node(node as u8) {
-            // Another has asked for it already.
-            return self.access(host, node, line, Ticket { want: Want::WriteBack, slot: GIVE_UP }, now);
-        }
+    if let Some(home) = protocol.lines.get_mut(&line).filter(|_| takes || writes) {
         home.entry = Entry::default();
-        self.copies[node].set(line, CacheState::Invalid);
-        for ticket in self.copies[node].take_waiting(line) {
-            self.access(host, node, line, ticket, now);
+        if !writes {
+            (home.entry.state, home.entry.sharers) = (DirectoryState::Shared, 1 << node);
         }
+    }
+    Found::Ready { was_cached: takes }
+}
+
+/// The home of a line asks for it, as its processor would.
+pub(super) fn ask<H: Host>(
+    protocol: &mut Protocol,
+    host: &mut H,
+    (node, line): (usize, u64),
+    slot: u8,
+    now: Time,
+) {
+    let want = if slot == READ { Want::Load } else { Want::Store };
+    protocol.access(host, node, line, Ticket { want, slot }, now);
+}
+
+/// An access is over.
+pub(super) fn done<H: Host>(protocol: &mut Protocol, host: &mut H, access: Access, now: Time) {
+    let Access { node, ticket, .. } = access;
+    match ticket.slot {
+        READ => read_asked(protocol, host, node, now),
+        WRITE | FLAG => {
+            host.schedule(now, Step::Transfer(TransferStep::Owned(node, ticket.slot)));
+        }
+        GIVE_UP => {}
+        _ => host.done(access, now),
+    }
+}
+
+/// The line of an access of `node` that was asked for to be written.
+pub(super) fn owned_line(protocol: &Protocol, node: usize, slot: u8) -> Option<u64> {
+    let unit = &protocol.transfers.units[node];
+    if slot == WRITE { unit.writing.as_ref().map(|writing| writing.line) } else { unit.flag_line }
+}
+
+/// The line that `node` has asked for is there, if it has not been taken away since.
+pub(super) fn owned<H: Host>(protocol: &mut Protocol, host: &mut H, node: usize, slot: u8, now: Time) {
+    let line = owned_line(protocol, node, slot).expect("it was asked for");
+    if protocol.copies[node].state(line) != CacheState::Modified {
+        return ask(protocol, host, (node, line), slot, now);
+    }
+    if let Some(later) = host.held_until(node, line, true, now) {
+        return host.schedule(later, Step::Transfer(TransferStep::Owned(node, slot)));
+    }
+    // Its own copy, too.
+    host.take(node, line, true, now);
+    if slot == WRITE {
+        write_asked(protocol, host, node, now);
+    } else {
+        set_flag(protocol, host, node, now);
+    }
+    give_up(protocol, host, (node, line), now);
+    if slot == FLAG {
+        next_flag(protocol, host, node, now);
+    }
+}
+
+/// The home gives up a line that it had for a transfer.
+fn give_up<H: Host>(protocol: &mut Protocol, host: &mut H, (node, line): (usize, u64), now: Time) {
+    let home = protocol.lines.get_mut(&line).expect("it is dirty");
+    if home.entry.state != DirectoryState::Dirty || home.entry.owner != Node(node as u8) {
+        // Another has asked for it already.
+        return protocol.access(host, node, line, Ticket { want: Want::WriteBack, slot: GIVE_UP }, now);
+    }
+    home.entry = Entry::default();
+    protocol.copies[node].set(line, CacheState::Invalid);
+    for ticket in protocol.copies[node].take_waiting(line) {
+        protocol.access(host, node, line, ticket, now);
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! A processor tells its controller (`command.rs`), which checks every page (`check.rs`). The source prepares the transfer,
 //! reads lines, and sends packets (`sender.rs`); the destination writes them (`receiver.rs`). When memory has all of them the
-//! flag is set (`flag.rs`). How a line is taken from caches: `line.rs`. Events: `step.rs`. Counters: `statistics.rs`.
+//! flag is set (`flag.rs`). Broadcasts: `cast.rs`. How a line is taken from caches: `line.rs`. Events: `step.rs`. Counters: `statistics.rs`.
 //!
-//! Rule: a flag is set after the memory has the last of the data (`Transfer::outstanding` counts packets from when their lines
-//! are read until then), and caches have no other copy of a line that was written from the moment on at which it is.
+//! Rule: a flag is set after the memory has the last of the data (`Transfer::outstanding` counts from when lines are read until then), and caches have no other copy of a line that was written from the moment on at which it is.
 
+mod cast;
 mod check;
 mod command;
 mod flag;
@@ -16,7 +16,7 @@ mod sender;
 mod statistics;
 mod step;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use chasqui_coherence::CacheState;
 use chasqui_engine::Time;
@@ -38,13 +38,40 @@ struct Transfer {
     source: usize,
     destination: usize,
     cursor: Cursor,
-    /// Packets whose data memory has yet to get.
+    /// Bytes, of those that are in packets, which memory has yet to get.
     outstanding: u64,
     /// Lines of the source that were read for the packet before: virtual addresses and bytes.
     lines: Vec<(u64, Vec<u8>)>,
     began: Time,
+    /// It is what comes of a broadcast; something has.
+    is_joined: bool,
+    has_begun: bool,
     /// It has ended its process: what is left of it goes nowhere.
     has_failed: bool,
+}
+
+impl Transfer {
+    fn new(command: Command, (initiator, owner): (usize, u32), ends: Ends, began: Time) -> Transfer {
+        Transfer {
+            command,
+            owner,
+            initiator,
+            source: ends.source,
+            destination: ends.destination,
+            cursor: Cursor::default(),
+            outstanding: 0,
+            lines: vec![],
+            began,
+            is_joined: false,
+            has_begun: true,
+            has_failed: false,
+        }
+    }
+
+    /// Nothing of it is left to come.
+    fn is_over(&self) -> bool {
+        self.outstanding == 0 && (self.is_joined || self.cursor.is_at_end(&self.command))
+    }
 }
 
 /// What goes to a line of the destination.
@@ -56,6 +83,25 @@ struct Packet {
     data: Vec<u8>,
     /// It was read, or has come, then.
     since: Time,
+    /// For which packets the room is that it takes.
+    class: usize,
+    /// The room that it has taken at the node at which it is.
+    hold: Option<u32>,
+    /// Of a broadcast.
+    cast: Option<Cast>,
+}
+
+/// Packets that there is room for by themselves at each node: to one node; and of broadcasts, by rows and columns, before they have gone
+/// round the end of the mesh, and after. So none waits for one that waits for it.
+const CLASSES: usize = 5;
+const ONE: usize = 0;
+
+/// A packet's room at a node.
+struct Hold {
+    node: usize,
+    class: usize,
+    /// Those who have it: it is written, and goes on.
+    users: u32,
 }
 
 impl Packet {
@@ -89,6 +135,10 @@ impl<T> Slab<T> {
         }
     }
 
+    fn is_empty(&self) -> bool {
+        self.places.len() == self.free.len()
+    }
+
     fn get(&self, id: u32) -> &T {
         self.places[id as usize].as_ref().expect("it is there")
     }
@@ -120,10 +170,12 @@ struct Unit {
     /// Packets that wait to leave.
     read: VecDeque<u32>,
     is_pushing: bool,
-    /// Packets that there is room for here: those on their way count.
-    room: usize,
+    /// Packets that there is room for here, by class: those on their way count.
+    room: [usize; CLASSES],
     /// Nodes that have some and found no room, in their order.
-    waiting: VecDeque<usize>,
+    waiting: [VecDeque<usize>; CLASSES],
+    /// What has been joined of broadcasts, by owner and number.
+    joined: BTreeMap<(u32, u64), u32>,
     /// Packets that have come.
     arrived: VecDeque<u32>,
     writing: Option<Writing>,
@@ -150,8 +202,9 @@ impl Unit {
             reading: None,
             read: VecDeque::new(),
             is_pushing: false,
-            room,
-            waiting: VecDeque::new(),
+            room: [room; CLASSES],
+            waiting: Default::default(),
+            joined: BTreeMap::new(),
             arrived: VecDeque::new(),
             writing: None,
             writes_from: Time::ZERO,
@@ -183,6 +236,7 @@ pub(super) struct Transfers {
     units: Vec<Unit>,
     transfers: Slab<Transfer>,
     packets: Slab<Packet>,
+    holds: Slab<Hold>,
     statistics: Vec<TransferStatistics>,
     active: usize,
 }
@@ -194,6 +248,7 @@ impl Transfers {
             units: (0..nodes).map(|_| Unit::new(room)).collect(),
             transfers: Slab::new(),
             packets: Slab::new(),
+            holds: Slab::new(),
             statistics: vec![TransferStatistics::default(); nodes],
             active: 0,
         }
@@ -209,32 +264,39 @@ impl Protocol {
         command: Command,
         now: Time,
     ) {
-        let ends = match self.check(host, (node, owner), &command) {
+        let ends = match check(self, host, (node, owner), &command) {
             Ok(ends) => ends,
             Err(wrong) => return host.fault((node, owner), format!("block transfer: {wrong}"), now),
         };
+        let mut transfer = Transfer::new(command, (node, owner), ends, now);
+        if command.start & TRANSFER_KIND == TRANSFER_JOIN {
+            transfer.outstanding = command.bytes * command.count;
+            (transfer.is_joined, transfer.has_begun) = (true, false);
+            let id = self.transfers.transfers.add(transfer);
+            self.transfers.units[node].joined.insert((owner, command.group), id);
+            return;
+        }
+        if Cast::is_of(&command) {
+            // Each who has joined says where; the place among all bytes travels.
+            let command = &mut transfer.command;
+            (command.destination, command.destination_stride) = (0, command.bytes);
+        }
         self.transfers.active += 1;
         self.transfers.statistics[node].transfers += 1;
-        let id = self.transfers.transfers.add(Transfer {
-            command,
-            owner,
-            initiator: node,
-            source: ends.source,
-            destination: ends.destination,
-            cursor: Cursor::default(),
-            outstanding: 0,
-            lines: vec![],
-            began: now,
-            has_failed: false,
-        });
+        let id = self.transfers.transfers.add(transfer);
         if command.start & TRANSFER_KIND == TRANSFER_SEND {
-            return self.prepare(host, id, now);
+            return prepare(self, host, id, now);
         }
         let way = self.times.construct + self.times.between(node, ends.source, false);
         host.schedule(now + way, Step::Transfer(TransferStep::Requested(id)));
     }
 
-    /// Transfers are under way.
+    /// Something of a transfer is to come.
+    pub fn is_moving(&self) -> bool {
+        self.transfers.active > 0 || !self.transfers.packets.is_empty()
+    }
+
+    /// Transfers that are under way.
     pub fn transfers(&self) -> usize {
         self.transfers.active
     }
@@ -252,16 +314,16 @@ impl Protocol {
                 event_at.take_if(|at| *at <= now);
                 self.go_on(host, node, now);
             }
-            TransferStep::Requested(id) => self.prepare(host, id, now),
-            TransferStep::Started(id) => self.started(host, id, now),
-            TransferStep::ReadLookedUp(node) => self.read_looked_up(host, node, now),
-            TransferStep::LineRead(node) => self.line_read(host, node, now),
-            TransferStep::Pushed(node) => self.pushed(host, node, now),
-            TransferStep::Arrive(id) => self.packet_arrives(host, id, now),
-            TransferStep::WriteLookedUp(node) => self.write_looked_up(host, node, now),
-            TransferStep::Written(id) => self.written(host, id, now),
-            TransferStep::Flag(id) => self.flag_comes(host, id, now),
-            TransferStep::Owned(node, slot) => self.owned(host, node, slot, now),
+            TransferStep::Requested(id) => prepare(self, host, id, now),
+            TransferStep::Started(id) => started(self, host, id, now),
+            TransferStep::ReadLookedUp(node) => read_looked_up(self, host, node, now),
+            TransferStep::LineRead(node) => line_read(self, host, node, now),
+            TransferStep::Pushed(node) => pushed(self, host, node, now),
+            TransferStep::Arrive(id) => packet_arrives(self, host, id, now),
+            TransferStep::WriteLookedUp(node) => write_looked_up(self, host, node, now),
+            TransferStep::Written(id) => written(self, host, id, now),
+            TransferStep::Flag(id) => flag_comes(self, host, id, now),
+            TransferStep::Owned(node, slot) => owned(self, host, node, slot, now),
         }
     }
 
@@ -274,25 +336,25 @@ impl Protocol {
                 (self.state(node, line) == CacheState::Modified).then_some((node, line, false))
             }
             TransferStep::WriteLookedUp(node) => Some((node, of(node).writing.as_ref()?.line, true)),
-            TransferStep::Owned(node, slot) => Some((node, self.owned_line(node, slot)?, true)),
+            TransferStep::Owned(node, slot) => Some((node, owned_line(self, node, slot)?, true)),
             _ => None,
         }
     }
 
     /// A node's part in transfers goes on, if misses leave it the controller and the memory.
     pub(super) fn go_on<H: Host>(&mut self, host: &mut H, node: usize, now: Time) {
-        if self.transfers.active == 0 {
+        if !self.is_moving() {
             return;
         }
         loop {
-            self.choose(host, node, now);
+            choose(self, host, node, now);
             let unit = &self.transfers.units[node];
             let reads = unit.reading.as_ref().filter(|reading| reading.is_next()).map(|reading| reading.from);
             let is_writable = unit.writing.is_none() && !unit.arrived.is_empty();
             let writes = is_writable.then_some(unit.writes_from);
             let Some(first) = reads.into_iter().chain(writes).min() else { return };
             if first > now {
-                return self.go_on_at(host, node, first);
+                return go_on_at(self, host, node, first);
             }
             let (reads, writes) = (reads.is_some_and(|at| at <= now), writes.is_some_and(|at| at <= now));
             let is_write = writes && (unit.is_write_turn || !reads);
@@ -307,66 +369,78 @@ impl Protocol {
             // What is written is looked up before.
             let lead = if is_write { self.times.lookup } else { Time::ZERO };
             if controller.memory_free_at > now + lead {
-                return self.go_on_at(host, node, controller.memory_free_at - lead);
+                return go_on_at(self, host, node, controller.memory_free_at - lead);
             }
             let waited = now.max(own_until) - wants_since.max(own_until).min(now.max(own_until));
             self.transfers.statistics[node].suspended_ps += waited.0;
             let unit = &mut self.transfers.units[node];
             (unit.wants_since, unit.is_write_turn) = (None, !is_write);
             if is_write {
-                self.begin_write(host, node, now);
+                begin_write(self, host, node, now);
             } else {
-                self.begin_read(host, node, now);
+                begin_read(self, host, node, now);
             }
         }
     }
 
-    fn go_on_at<H: Host>(&mut self, host: &mut H, node: usize, at: Time) {
-        let event_at = &mut self.transfers.units[node].event_at;
-        if event_at.is_none_or(|earlier| at < earlier) {
-            *event_at = Some(at);
-            host.schedule(at, Step::Transfer(TransferStep::GoOn(node)));
-        }
-    }
-
-    /// A transfer can't be right: its process ends.
-    fn fail<H: Host>(&mut self, host: &mut H, id: u32, wrong: &str, now: Time) {
-        let transfer = self.transfers.transfers.get_mut(id);
-        if !std::mem::replace(&mut transfer.has_failed, true) {
-            let who = (transfer.initiator, transfer.owner);
-            self.transfers.active -= 1;
-            host.fault(who, format!("block transfer: {wrong}"), now);
-        }
-    }
-
-    /// A packet of a transfer has come so far. If that counts, and all packets have: the flag.
-    fn count<H: Host>(&mut self, host: &mut H, id: u32, point: Counts, now: Time) {
-        if point != self.transfers.counts {
-            return;
-        }
-        let transfer = self.transfers.transfers.get_mut(id);
-        transfer.outstanding -= 1;
-        let is_over = transfer.outstanding == 0 && transfer.cursor.is_at_end(&transfer.command);
-        if is_over && !transfer.has_failed {
-            self.all_written(host, id, now);
-        }
-    }
-
-    /// The end of a transfer.
-    fn end(&mut self, id: u32, now: Time) {
-        let transfer = self.transfers.transfers.get(id);
-        let (initiator, destination, time) = (transfer.initiator, transfer.destination, now - transfer.began);
-        self.transfers.statistics[initiator].transfer_ps += time.0;
-        self.transfers.statistics[destination].arrived += 1;
-        if self.transfers.counts == Counts::Written {
-            self.transfers.active -= 1;
-            self.transfers.transfers.remove(id);
-        }
+    /// An access of a node's is over: its processor's, or one for a transfer.
+    pub(super) fn done<H: Host>(&mut self, host: &mut H, access: Access, now: Time) {
+        line::done(self, host, access, now);
     }
 
     /// Packets count sooner than they should.
     #[doc(hidden)]
     pub fn break_transfers(&mut self, counts: Counts) {
         self.transfers.counts = counts;
+    }
+}
+
+fn go_on_at<H: Host>(protocol: &mut Protocol, host: &mut H, node: usize, at: Time) {
+    let event_at = &mut protocol.transfers.units[node].event_at;
+    if event_at.is_none_or(|earlier| at < earlier) {
+        *event_at = Some(at);
+        host.schedule(at, Step::Transfer(TransferStep::GoOn(node)));
+    }
+}
+
+/// A transfer can't be right: its process ends.
+fn fail<H: Host>(protocol: &mut Protocol, host: &mut H, id: u32, wrong: &str, now: Time) {
+    let transfer = protocol.transfers.transfers.get_mut(id);
+    if !std::mem::replace(&mut transfer.has_failed, true) {
+        let who = (transfer.initiator, transfer.owner);
+        protocol.transfers.active -= usize::from(transfer.has_begun);
+        host.fault(who, format!("block transfer: {wrong}"), now);
+    }
+}
+
+/// Bytes of a transfer have come so far. If that counts, and it was the last: the flag.
+fn count<H: Host>(protocol: &mut Protocol, host: &mut H, of: (u32, u64), point: Counts, now: Time) {
+    if point == protocol.transfers.counts {
+        subtract(protocol, host, of, now);
+    }
+}
+
+fn subtract<H: Host>(protocol: &mut Protocol, host: &mut H, (id, bytes): (u32, u64), now: Time) {
+    let transfer = protocol.transfers.transfers.get_mut(id);
+    transfer.outstanding -= bytes;
+    if transfer.is_over() && !transfer.has_failed {
+        all_written(protocol, host, id, now);
+    }
+}
+
+/// The end of a transfer.
+fn end(protocol: &mut Protocol, id: u32, now: Time) {
+    let transfers = &mut protocol.transfers;
+    let transfer = transfers.transfers.get(id);
+    let destination = transfer.destination;
+    if transfer.is_joined {
+        transfers.units[destination].joined.remove(&(transfer.owner, transfer.command.group));
+    } else {
+        transfers.statistics[transfer.initiator].transfer_ps += (now - transfer.began).0;
+    }
+    transfers.statistics[destination].arrived += u64::from(!Cast::is_of(&transfer.command));
+    if transfers.counts == Counts::Written {
+        transfers.active -= 1;
+        transfers.transfers.remove(id);
     }
 }

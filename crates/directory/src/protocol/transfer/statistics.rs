@@ -11,6 +11,8 @@ counters! {
         arrived: "count";
         /// Packets that left, each for one line.
         packets: "count";
+        /// Of these: packets of broadcasts of other nodes, which were passed on.
+        forwarded: "count";
         /// Data in these.
         sent_bytes: "bytes";
         /// Data that were written to memory here.
