@@ -5,8 +5,12 @@ use std::ops::Range;
 use chasqui_memory::PAGE_BYTES;
 
 use super::super::{Host, Protocol};
+use super::cast::Cast;
 use super::command::Command;
-use crate::registers::{TRANSFER_ADD, TRANSFER_KIND, TRANSFER_RECEIVE, TRANSFER_SEND, TRANSFER_TRANSPOSE};
+use crate::registers::{
+    TRANSFER_ADD, TRANSFER_COLUMN, TRANSFER_GROUPS, TRANSFER_JOIN, TRANSFER_KIND, TRANSFER_RECEIVE,
+    TRANSFER_ROW, TRANSFER_SEND, TRANSFER_TRANSPOSE,
+};
 
 /// The nodes of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,8 @@
 //! reads lines, and sends packets (`sender.rs`); the destination writes them (`receiver.rs`). When memory has all of them the
 //! flag is set (`flag.rs`). Broadcasts: `cast.rs`. How a line is taken from caches: `line.rs`. Events: `step.rs`. Counters: `statistics.rs`.
 //!
-//! Rule: a flag is set after the memory has the last of the data (`Transfer::outstanding` counts from when lines are read until then), and caches have no other copy of a line that was written from the moment on at which it is.
+//! Rule: a flag is set after the memory has the last of the data (`Transfer::outstanding` counts from when lines are read until
+//! then), and caches have no copy of a line that is written, from the moment on at which it is.
 
 mod cast;
 mod check;
@@ -21,11 +22,17 @@ use std::collections::{BTreeMap, VecDeque};
 use chasqui_coherence::CacheState;
 use chasqui_engine::Time;
 
+use super::access::Access;
 use super::{Host, Protocol, Step};
-use crate::registers::{TRANSFER_KIND, TRANSFER_SEND};
+use crate::registers::{TRANSFER_JOIN, TRANSFER_KIND, TRANSFER_SEND};
+use cast::Cast;
+use check::{Ends, check};
 use command::Cursor;
 pub use command::{Command, Run};
-use sender::Reading;
+use flag::{all_written, flag_comes};
+use line::{owned, owned_line};
+use receiver::{begin_write, packet_arrives, write_looked_up, written};
+use sender::{Reading, begin_read, choose, line_read, prepare, pushed, read_looked_up, started};
 pub use statistics::TransferStatistics;
 pub use step::TransferStep;
 

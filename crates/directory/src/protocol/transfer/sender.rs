@@ -31,7 +31,7 @@ pub(super) struct Reading {
 impl Reading {
     /// A line is to be read.
     pub fn is_next(&self) -> bool {
-        !protocol.is_under_way
+        !self.is_under_way
     }
 }
 
