@@ -1,6 +1,7 @@
 /* Block transfers by the controllers, by programs of threads on all nodes.
  *
  * transfers random NODES SEED ROUNDS   transfers between random nodes beside a reference, while processors load and store nearby
+ * transfers cast NODES                  each node broadcasts to its row and column, all at the same time
  * transfers time BYTES                 "send CYCLES" and "receive CYCLES" from the command's end to the flag's
  * transfers bad WHAT                   a transfer that is refused, by its name below
  * transfers third WHAT                 data that a third node has cached: "load" or "store", at the "source" or the "destination"
@@ -64,7 +65,7 @@ static void on_all(void *(*work)(void *))
 
 /* What a round does: each place of each node may be filled from another node. */
 struct job {
-    unsigned from, to, start, source, destination, bytes, count, source_stride, destination_stride;
+    unsigned from, to, source, destination, bytes, count, columns, source_stride, destination_stride;
     bool by_receiver;
 };
 
@@ -97,6 +98,13 @@ static void plan(unsigned round)
                 job->destination_stride = job->bytes + next(&state, 30);
                 job->source_stride = next(&state, 160);
             }
+            if (next(&state, 4) == 0) {
+                job->bytes = 1u << next(&state, 6);
+                job->count = 1 + next(&state, 8);
+                job->columns = 1 + next(&state, 5);
+                job->source_stride = job->columns * job->bytes + next(&state, 300);
+                job->destination_stride = job->count * job->bytes + next(&state, 30);
+            }
             job->source = next(&state, AREA - 4096);
             job->destination = place * PLACE + LINE_MAX + next(&state, 200);
         }
@@ -111,6 +119,7 @@ static void begin(const struct job *job, unsigned place)
         .count = job->count,
         .source_stride = job->source_stride,
         .destination_stride = job->destination_stride,
+        .columns = job->columns,
         .flag = &flags[job->to]->word[place],
         .flag_value = 7,
         .initiator = job->by_receiver ? CHASQUI_TRANSFER_BY_RECEIVER : CHASQUI_TRANSFER_BY_SENDER,
@@ -119,10 +128,14 @@ static void begin(const struct job *job, unsigned place)
 
 static void check(const struct job *job, unsigned place, unsigned round)
 {
-    for (unsigned point = 0; point < job->count; point++)
+    unsigned elements = job->columns ? job->columns : 1;
+    for (unsigned point = 0; point < job->count * elements; point++)
         for (unsigned at = 0; at < job->bytes; at++) {
-            unsigned char found = targets[job->to][job->destination + point * job->destination_stride + at];
-            unsigned char right = sources[job->from][job->source + point * job->source_stride + at];
+            unsigned row = point / elements, column = point % elements;
+            unsigned place_of =
+                job->columns ? column * job->destination_stride + row * job->bytes : row * job->destination_stride;
+            unsigned char found = targets[job->to][job->destination + place_of + at];
+            unsigned char right = sources[job->from][job->source + row * job->source_stride + column * job->bytes + at];
             if (found != right && wrong++ < 5)
                 printf("round %u, node %u, place %u, point %u, byte %u: %u, not %u\n", round, job->to, place, point, at,
                        found, right);
@@ -131,10 +144,11 @@ static void check(const struct job *job, unsigned place, unsigned round)
 
 static void *random_thread(void *number)
 {
-    unsigned me = (unsigned)(uintptr_t)number, state = seed + 31 * me;
-    targets[me] = area_at(me, AREA);
-    sources[me] = area_at(me, AREA);
-    flags[me] = (void *)area_at(me, PAGE);
+    unsigned me = (unsigned)(uintptr_t)number, state = seed + 31 * me, cpu, node;
+    syscall(SYS_getcpu, &cpu, &node, 0);
+    targets[me] = area_at(node, AREA);
+    sources[me] = area_at(node, AREA);
+    flags[me] = (void *)area_at(node, PAGE);
     memset(targets[me], 0, AREA);
     memset((void *)flags[me], 0, PAGE);
     for (unsigned round = 0; round < rounds; round++) {
@@ -172,6 +186,55 @@ static void *random_thread(void *number)
             wrong += targets[me][jobs[me][place].destination - 1] != edges[place];
         pthread_barrier_wait(&barrier);
     }
+    return 0;
+}
+
+/* --- broadcasts ---------------------------------------------------------------------------------- */
+
+enum { CAST = 1000 };
+
+static unsigned columns;
+
+/* The nodes that get what `source` broadcasts. */
+static bool gets(unsigned me, unsigned source)
+{
+    return me != source && (me / columns == source / columns || me % columns == source % columns);
+}
+
+static void *cast_thread(void *number)
+{
+    unsigned me = (unsigned)(uintptr_t)number, expects = 0;
+    targets[me] = area_at(me, AREA);
+    sources[me] = area_at(me, PAGE);
+    memset(targets[me], 0, AREA);
+    touch(sources[me], PAGE, me);
+    /* A flag counts what has come; another says that all has left. */
+    volatile uint64_t *come = (volatile uint64_t *)(targets[me] + AREA - 64), *left = come + 1;
+    for (unsigned source = 0; source < nodes; source++)
+        if (gets(me, source)) {
+            expects++;
+            chasqui_transfer_join(&(struct chasqui_transfer){.destination = targets[me] + source * 1024,
+                                                             .bytes = CAST / 4,
+                                                             .count = 4,
+                                                             .destination_stride = CAST / 4 + 2,
+                                                             .flag = come,
+                                                             .flag_adds = true,
+                                                             .group = source});
+        }
+    /* The stores have arrived. */
+    __asm__ volatile("fence o, rw" ::: "memory");
+    pthread_barrier_wait(&barrier);
+    chasqui_transfer_start(&(struct chasqui_transfer){
+        .source = sources[me] + 3, .bytes = CAST, .flag = left, .broadcast = CHASQUI_TRANSFER_TO_BOTH, .group = me});
+    chasqui_transfer_wait(come, expects);
+    chasqui_transfer_wait(left, 1);
+    for (unsigned source = 0; source < nodes; source++)
+        for (unsigned at = 0; at < CAST && gets(me, source); at++)
+            if (targets[me][source * 1024 + at / (CAST / 4) * (CAST / 4 + 2) + at % (CAST / 4)] !=
+                    sources[source][3 + at] &&
+                wrong++ < 5)
+                printf("node %u: byte %u of what %u has broadcast\n", me, at, source);
+    pthread_barrier_wait(&barrier);
     return 0;
 }
 
@@ -287,6 +350,14 @@ int main(int argc, char **argv)
         size = strtoul(argv[2], 0, 0);
         time_all();
         return 0;
+    }
+    if (!strcmp(argv[1], "cast")) {
+        nodes = (unsigned)atoi(argv[2]);
+        /* As the machine's mesh is: a square. */
+        for (columns = 1; columns * columns < nodes; columns++) {}
+        on_all(cast_thread);
+        printf("%s\n", wrong ? "FAILED" : "PASSED");
+        return wrong != 0;
     }
     for (unsigned i = 0; i < 3 && strcmp(argv[1], "random"); i++) {
         pages[i] = area_at(i, PAGE);

@@ -26,6 +26,8 @@ enum End {
     Destination,
 }
 
+/// What a transfer moves at most [bytes].
+const BYTES_MAX: u64 = 1 << 30;
 /// The longest element of a transpose [bytes].
 const ELEMENT_MAX: u64 = 32;
 
@@ -115,9 +117,15 @@ fn check_numbers(command: &Command) -> Result<(), String> {
                 "elements of {bytes} bytes are not transposed: 1, 2, 4, 8, 16 and 32 are allowed"
             ));
         }
-        if columns == 0 || columns.checked_mul(bytes).is_none() || count.checked_mul(bytes).is_none() {
-            return Err(format!("{columns} columns and {count} rows are no matrix"));
+        if columns == 0 {
+            return Err("a matrix of 0 columns has nothing to transpose".into());
         }
+    }
+    let all = bytes.checked_mul(count).and_then(|bytes| bytes.checked_mul(columns.max(1)));
+    if all.is_none_or(|bytes| bytes > BYTES_MAX) {
+        return Err(format!(
+            "{bytes} bytes at {count} stride points are more than a transfer may have, 1 GiB"
+        ));
     }
     if bytes == 0 || count == 0 {
         return Err(format!("{bytes} bytes at {count} stride points are nothing to move"));
@@ -125,9 +133,6 @@ fn check_numbers(command: &Command) -> Result<(), String> {
     let (pieces, length) = command.pieces(End::Destination);
     if command.group >= TRANSFER_GROUPS {
         return Err(format!("there is no broadcast {}: numbers are below {TRANSFER_GROUPS}", command.group));
-    }
-    if bytes.checked_mul(count).is_none() {
-        return Err(format!("{bytes} bytes at {count} stride points are more than there are addresses"));
     }
     if pieces > 1 && destination_stride < length && !Cast::is_of(command) {
         return Err(format!(
