@@ -3,7 +3,7 @@
 use chasqui_coherence::CacheState;
 use chasqui_directory::registers::{
     TRANSFER_ADD, TRANSFER_COLUMN, TRANSFER_JOIN, TRANSFER_RECEIVE, TRANSFER_ROW, TRANSFER_SEND,
-    TRANSFER_TRANSPOSE,
+    TRANSFER_START, TRANSFER_TRANSPOSE,
 };
 use chasqui_directory::{Command, Counts, DirectoryParameters, Mesh, Protocol, Times, Want};
 use chasqui_engine::Time;
@@ -18,8 +18,12 @@ const CYCLE: u64 = 10_000;
 fn world(nodes: usize, line: u64) -> World {
     let mut world = World::new(nodes);
     (world.stripe, world.line) = (EACH, line);
-    world.memory = (0..EACH * nodes as u64).map(|at| (at ^ at >> 7 ^ at >> 13) as u8).collect();
+    world.memory = memory(EACH * nodes as u64);
     world
+}
+
+fn memory(bytes: u64) -> Vec<u8> {
+    (0..bytes).map(|at| (at ^ at >> 7 ^ at >> 13) as u8).collect()
 }
 
 fn system(nodes: usize, line: u64, parameters: &DirectoryParameters) -> (World, Protocol, Times) {
@@ -320,6 +324,16 @@ fn copy(command: &Command, memory: &mut [u8]) -> u64 {
     end
 }
 
+/// Each node's memory there [bytes]: from the beginning sources, and in the second half places for what comes, and flags. The
+/// first bytes of each are the processors', who store there meanwhile.
+const SPAN: u64 = 1 << 16;
+const SOURCES: u64 = 16;
+const SOURCE: u64 = 11 * 128;
+const PLACES: u64 = 16;
+const PLACE: u64 = 1024;
+const FLAGS: u64 = SPAN - 4096;
+const OWN: u64 = 100;
+
 /// Transfers between all nodes, in random pieces, while processors store beside them, load, poll flags and replace lines. In
 /// the end, and whenever a flag is set, the data are where the reference has them.
 struct Play {
@@ -330,8 +344,9 @@ struct Play {
     /// Any node may have copies of what is moved.
     is_coherent: bool,
     reference: Vec<u8>,
-    /// Of each node: sources below 4096, places of 1024 bytes above for what comes, flags behind.
+    /// What has not been used yet.
     places: Vec<u64>,
+    sources: Vec<u64>,
     flags: u64,
     stored: u8,
 }
@@ -344,6 +359,12 @@ impl Play {
         parameters.transfer.coherent = random.once_in(2);
         parameters.transfer.lines = random.pick(&[1, 2, 16]);
         let (mut world, mut protocol, _) = system(nodes as usize, line, &parameters);
+        (world.stripe, world.memory) = (SPAN, memory(SPAN * nodes));
+        let all = |count: u64, first: u64, bytes: u64| {
+            (0..nodes)
+                .flat_map(move |node| (0..count).map(move |at| node * SPAN + first + at * bytes))
+                .collect()
+        };
         protocol.break_transfers(counts);
         world.keeps = Time(random.below(3) * 15_000);
         Play {
@@ -353,22 +374,43 @@ impl Play {
             nodes,
             line,
             is_coherent: parameters.transfer.coherent,
-            places: (0..nodes).flat_map(|node| (4..15).map(move |at| node * EACH + at * 1024)).collect(),
+            places: all(PLACES, SPAN / 2, PLACE),
+            sources: all(SOURCES, 0, SOURCE),
             flags: 0,
             stored: 0,
         }
     }
 
-    /// A place of `node`, for what comes; the lines before and behind it are its neighbours'.
-    fn place(&mut self, random: &mut Random, node: u64) -> Option<u64> {
-        let own: Vec<_> = (0..self.places.len()).filter(|&at| self.places[at] / EACH == node).collect();
+    /// One of `all` at `node`, for what a transfer moves. Some of it is stored to before.
+    fn take(&mut self, random: &mut Random, node: u64, is_source: bool) -> Option<u64> {
+        let all = if is_source { &mut self.sources } else { &mut self.places };
+        let own: Vec<_> = (0..all.len()).filter(|&at| all[at] / SPAN == node).collect();
         let at = *own.get(random.below(own.len().max(1) as u64) as usize)?;
-        Some(self.places.swap_remove(at) + 128 + random.below(256))
+        let taken = all.swap_remove(at) + OWN + random.below(64);
+        for _ in 0..random.below(3) {
+            self.store(node, taken + random.below(600));
+        }
+        Some(taken)
+    }
+
+    /// The processor of `node` stores, and its store is made.
+    fn store(&mut self, node: u64, place: u64) {
+        let processor = node as usize;
+        while self.world.processors[processor].waits.is_some() {
+            assert!(self.world.step(&mut self.protocol), "nothing can happen any more");
+        }
+        self.stored = self.stored.wrapping_add(1);
+        self.world.processors[processor].stores = Some((place, self.stored));
+        self.reference[place as usize] = self.stored;
+        self.world.access(&mut self.protocol, processor, place / self.line * self.line, Want::Store);
+        while self.world.processors[processor].waits.is_some() {
+            assert!(self.world.step(&mut self.protocol), "nothing can happen any more");
+        }
     }
 
     /// A flag that is set when the `extent` bytes from `destination` on are as in the reference.
     fn flag(&mut self, random: &mut Random, destination: u64, extent: u64) -> u64 {
-        let flag = random.below(self.nodes) * EACH + 15 * 1024 + 8 * self.flags;
+        let flag = random.below(self.nodes) * SPAN + FLAGS + 8 * self.flags;
         self.flags += 1;
         self.reference[flag as usize..][..8].copy_from_slice(&1_u64.to_le_bytes());
         let data = self.reference[destination as usize..][..extent as usize].to_vec();
@@ -384,12 +426,12 @@ impl Play {
     fn begin_one(&mut self, random: &mut Random) {
         let to = random.below(self.nodes);
         let from = (to + 1 + random.below(self.nodes - 1)) % self.nodes;
-        let Some(destination) = self.place(random, to) else { return };
+        let Some(destination) = self.take(random, to, false) else { return };
+        let Some(source) = self.take(random, from, true) else { return };
         let is_sender = random.once_in(2);
         let shape = shape(random);
         let options = if shape.columns > 0 { TRANSFER_TRANSPOSE } else { 0 };
         let start = options | if is_sender { TRANSFER_SEND } else { TRANSFER_RECEIVE };
-        let source = from * EACH + random.below(3000);
         let command = Command { source, destination, start, ..shape };
         let extent = copy(&command, &mut self.reference);
         let flag = self.flag(random, destination, extent);
@@ -402,10 +444,11 @@ impl Play {
         let (is_by_column, mesh) = (random.once_in(2), Mesh::new(self.nodes as usize, 0));
         let next = |node: u64| mesh.next(node as usize, is_by_column).0 as u64;
         let mut member = next(source);
-        let (from, bytes) = (source * EACH + random.below(3000), 1 + random.below(512));
+        let bytes = 1 + random.below(512);
+        let Some(from) = self.take(random, source, true) else { return };
         let mut joined = vec![];
         while member != source {
-            let Some(destination) = self.place(random, member) else { return };
+            let Some(destination) = self.take(random, member, false) else { return };
             joined.push((member, destination));
             member = next(member);
         }
@@ -430,28 +473,29 @@ impl Play {
             return;
         }
         // The own node's memory, or, where that is right, any.
-        let home = if self.is_coherent { random.below(self.nodes) } else { node };
-        let base = home * EACH;
-        let (place, want) = match random.below(4) {
-            // Beside what comes, in its lines perhaps.
-            0 => (base + 4096 + random.below(11) * 1024 + 127 - random.below(100), Want::Store),
-            1 => (base + 4096 + random.below(11 * 1024), Want::Load),
-            2 => (base + random.below(3500), Want::Load),
-            _ => (base + 15 * 1024 + 8 * random.below(self.flags + 1), Want::Load),
+        let base = SPAN * if self.is_coherent { random.below(self.nodes) } else { node };
+        let (place, is_store) = match random.below(6) {
+            // In the first line of what is moved, perhaps.
+            0 => (SPAN / 2 + random.below(PLACES) * PLACE + random.below(OWN), true),
+            1 => (random.below(SOURCES) * SOURCE + random.below(OWN), true),
+            2 => (SPAN / 2 + random.below(PLACES * PLACE), false),
+            3 => (random.below(SOURCES * SOURCE), false),
+            _ => (FLAGS + 8 * random.below(self.flags + 1), false),
         };
-        let line = place / self.line * self.line;
+        let (place, line) = (base + place, (base + place) / self.line * self.line);
         if random.once_in(4) {
-            return self.world.evict(&mut self.protocol, processor, line);
-        }
-        if want == Want::Store {
-            self.stored = self.stored.wrapping_add(1);
-            self.world.processors[processor].stores = Some((place, self.stored));
-            self.reference[place as usize] = self.stored;
-        }
-        self.world.access(&mut self.protocol, processor, line, want);
-        // Of two processors' stores to a byte the later counts.
-        while want == Want::Store && self.world.processors[processor].waits.is_some() && self.is_coherent {
-            assert!(self.world.step(&mut self.protocol), "nothing can happen any more");
+            self.world.evict(&mut self.protocol, processor, line);
+        } else if is_store && self.is_coherent {
+            // Of two processors' stores to a byte the later counts.
+            self.store(node, place);
+        } else {
+            let want = if is_store { Want::Store } else { Want::Load };
+            if is_store {
+                self.stored = self.stored.wrapping_add(1);
+                self.world.processors[processor].stores = Some((place, self.stored));
+                self.reference[place as usize] = self.stored;
+            }
+            self.world.access(&mut self.protocol, processor, line, want);
         }
     }
 
@@ -460,7 +504,8 @@ impl Play {
         wrong.map_or(Ok(()), Err)
     }
 
-    fn run(mut self, random: &mut Random) -> Result<(), String> {
+    /// How many lines were merged, retrieved, invalidated, fetched, tried again, and packets forwarded.
+    fn run(mut self, random: &mut Random) -> Result<[u64; 6], String> {
         for _ in 0..150 {
             match random.below(24) {
                 0..3 => self.begin_one(random),
@@ -483,7 +528,17 @@ impl Play {
         let (memory, reference) = (&self.world.memory, &self.reference);
         match memory.iter().zip(reference).position(|(a, b)| a != b) {
             Some(at) => Err(format!("the byte at {at:#x} is {}, not {}", memory[at], reference[at])),
-            None => Ok(()),
+            None => {
+                let of = |node| {
+                    let s = self.protocol.transfer_statistics(node);
+                    [s.lines_merged, s.retrieved, s.invalidated, s.fetched, s.retries, s.forwarded]
+                };
+                let add = |sum: [u64; 6], node| {
+                    let counts = of(node);
+                    std::array::from_fn(|i| sum[i] + counts[i])
+                };
+                Ok((0..self.nodes as usize).fold([0; 6], add))
+            }
         }
     }
 }
@@ -491,11 +546,15 @@ impl Play {
 #[test]
 fn random_transfers_move_what_the_reference_says() {
     let mut random = Random::for_test(0xf1a5_0010);
+    let mut seen = [0; 6];
     for round in 0..share(300) {
-        if let Err(wrong) = Play::new(&mut random, Counts::Written).run(&mut random) {
-            panic!("round {round}: {wrong}");
+        match Play::new(&mut random, Counts::Written).run(&mut random) {
+            Ok(counts) => seen = std::array::from_fn(|i| seen[i] + counts[i]),
+            Err(wrong) => panic!("round {round}: {wrong}"),
         }
     }
+    println!("merged, retrieved, invalidated, fetched, tried again, forwarded: {seen:?}");
+    assert!(seen.iter().all(|&count| count > 0), "{seen:?}");
 }
 
 /// The rule that a flag is set after the data: broken, the test above finds it.
@@ -580,6 +639,53 @@ fn what_is_wrong_with_a_broadcast_is_said() {
         println!("{:?}", world.faults);
         assert!(world.faults.len() == 1 && world.faults[0].1.contains(expected), "{expected}");
     }
+}
+
+/// Whatever is in the registers: it is carried out, or refused, and comes to an end.
+#[test]
+fn any_command_ends() {
+    let mut random = Random::for_test(0xf1a5_0012);
+    let (mut faults, mut moved) = (0, 0);
+    for _ in 0..share(3000) {
+        let (mut world, mut protocol, _) = system(4, 64, &parameters(1 + random.below(2)));
+        world.absent = vec![0x1000..0x2000];
+        for _ in 0..3 {
+            let any = |random: &mut Random| match random.below(8) {
+                0 => 0,
+                1 => random.below(5),
+                2 => 8 << random.below(4),
+                3 => 8 * random.below(4 * EACH / 8),
+                4 => random.below(4 * EACH),
+                5 => u64::MAX - random.below(70),
+                6 => 1 << random.below(64),
+                _ => random.below(80),
+            };
+            let (source, destination) = (random.below(3) * EACH, (1 + random.below(3)) * EACH + 0x2000);
+            let start = 1 + random.below(3);
+            let mut command =
+                Command { source, destination, group: random.below(2), start, ..shape(&mut random) };
+            if command.columns > 0 || random.once_in(8) {
+                command.start |=
+                    random.pick(&[TRANSFER_TRANSPOSE, TRANSFER_ROW, TRANSFER_COLUMN, TRANSFER_ADD, 1 << 40]);
+            }
+            // Some of it is anything.
+            for _ in 0..random.below(3) {
+                let offset = 8 * random.below(TRANSFER_START / 8);
+                *command.register(offset).expect("a register") = any(&mut random);
+            }
+            let (node, now) = (random.below(3) as usize, world.now);
+            protocol.transfer(&mut world, (node, 0), command, now);
+            (0..random.below(200)).for_each(|_| {
+                world.step(&mut protocol);
+            });
+        }
+        rest(&mut world, &mut protocol);
+        assert!(!protocol.is_moving() || !world.faults.is_empty());
+        faults += world.faults.len();
+        moved += (0..4).map(|node| protocol.transfer_statistics(node).arrived).sum::<u64>();
+    }
+    println!("{faults} were refused, {moved} ended");
+    assert!(faults > 100 && moved > 5, "{faults} were refused, {moved} ended");
 }
 
 #[test]
