@@ -554,7 +554,26 @@ fn random_transfers_move_what_the_reference_says() {
         }
     }
     println!("merged, retrieved, invalidated, fetched, tried again, forwarded: {seen:?}");
-    assert!(seen.iter().all(|&count| count > 0), "{seen:?}");
+    // The next test has lines that are tried again for certain.
+    assert!(seen.iter().enumerate().all(|(i, &count)| count > 0 || i == 4), "{seen:?}");
+}
+
+/// A line that the processor has fetched and is about to use stays until then, at either end.
+#[test]
+fn a_line_about_to_be_used_is_tried_again() {
+    for (line, end) in [(0, 0), (EACH, 1)] {
+        let (mut world, mut protocol, times) = system(2, 64, &parameters(16));
+        world.keeps = Time(400 * CYCLE);
+        world.access(&mut protocol, end, line, Want::Store);
+        rest(&mut world, &mut protocol);
+        let kept = world.now + world.keeps;
+        let (alone, now) = (times.transfer(0, 1, 1), world.now);
+        protocol.transfer(&mut world, (0, 0), sends(0, EACH, 64), now);
+        rest(&mut world, &mut protocol);
+        assert!(now + alone < kept && world.now > kept, "it is not kept long enough for this test");
+        assert_eq!(protocol.transfer_statistics(end).retries, 1);
+        assert!(world.memory[..64] == world.memory[EACH as usize..][..64]);
+    }
 }
 
 /// The rule that a flag is set after the data: broken, the test above finds it.
