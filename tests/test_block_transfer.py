@@ -84,6 +84,7 @@ def test_random_transfers_move_what_the_reference_says(
 WAYS = {
     "loops executed": ["--set", "check.spin_skip=false"],
     "by the reference": ["--set", "check.executor=reference"],
+    "checker on": ["--set", "check.coherence=true"],
 }
 
 

@@ -667,7 +667,7 @@ fn any_command_ends() {
     let (mut faults, mut moved) = (0, 0);
     for _ in 0..share(3000) {
         let (mut world, mut protocol, _) = system(4, 64, &parameters(1 + random.below(2)));
-        world.absent = vec![0x1000..0x2000];
+        world.absent = vec![0x1000..0x2000, 0x5000..0x5100];
         for _ in 0..3 {
             let any = |random: &mut Random| match random.below(8) {
                 0 => 0,
