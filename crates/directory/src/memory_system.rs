@@ -26,7 +26,7 @@ pub struct DirectorySystem {
     reservation_cycles: u64,
     /// A cycle of the harts, after which a line is asked for again that is kept nobody knows how long.
     cycle: Time,
-    /// Registers of each node's controller.
+    /// Registers of each node's controller; none: accesses to devices go to these.
     registers: Vec<Command>,
 }
 
@@ -41,8 +41,15 @@ impl DirectorySystem {
             line_bytes: line_bytes as u32,
             reservation_cycles: c.order.reservation.cycles(),
             cycle: c.clock().edge(1),
-            registers: vec![Command::default(); nodes],
+            registers: vec![],
         }
+    }
+
+    /// The same; accesses to devices are to registers of the controllers, by which processors have transfers begin
+    /// ([`crate::registers`]).
+    #[must_use]
+    pub fn with_registers(self) -> DirectorySystem {
+        DirectorySystem { registers: vec![Command::default(); self.protocol.nodes()], ..self }
     }
 
     fn nodes<'a, 'b, 'c>(&self, parts: &'a mut Parts, out: &'b mut Outbox<'c>) -> Nodes<'a, 'b, 'c> {
@@ -244,7 +251,8 @@ impl MemorySystem for DirectorySystem {
             Err(payload) => match own_event(payload) {
                 (DONE, Client::Hart(index, slot), _) => {
                     let index = usize::from(index);
-                    match nodes.parts.device_access(index, slot) {
+                    let access = nodes.parts.device_access(index, slot);
+                    match access.filter(|_| !self.registers.is_empty()) {
                         Some(access) => {
                             let registers = &mut self.registers[index];
                             let (value, command) = nodes.register(index, registers, access, now);

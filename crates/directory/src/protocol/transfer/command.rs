@@ -214,7 +214,8 @@ mod tests {
             let element = |r: u64, c: u64| (0x1000 + 160 * r + 16 * c, 0x8000 + 128 * c + 16 * r);
             let mut all: Vec<_> = (0..rows).flat_map(|r| (0..columns).map(move |c| element(r, c))).collect();
             let mut sorted = runs.clone();
-            (all.sort_unstable(), sorted.sort_unstable());
+            all.sort_unstable();
+            sorted.sort_unstable();
             assert_eq!(sorted, all, "{rows} by {columns}");
             if rows == 8 {
                 assert!(found.iter().all(|runs| runs.len() == 4));
