@@ -26,7 +26,8 @@ RUNS = int(os.environ.get("CHASQUI_WILD", "200" if SWEEP else "6"))
 # ever, or a fault that says what was wrong.
 ENDS = {0, 124, 125, 128 + 7, 128 + 11}
 
-# Of which a process maps nothing: the kernel has the NI, or there is none.
+# Of which a process maps nothing, since the kernel has the NI; flash has registers of controllers,
+# of which any access that is none of a command is a fault (crates/directory/tests/transfers.rs).
 NOT_MAPPED = ("netcache/tcp", "netcache/mvia", "flash/table")
 SERVED = [*NONE_RESIDENT, "--set", "voyager.sp.system=true"]
 FEW = ["--set", "voyager.queues.basic=3", "--set", "voyager.queues.resident_basic=1"]

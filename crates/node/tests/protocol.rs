@@ -2,7 +2,9 @@
 //!
 //! Lines have their home nodes in turn.
 
-use chasqui_directory::{ControllerUnit, DirectoryParameters, DirectorySystem, MeshUnit, Times};
+use chasqui_directory::{
+    ControllerUnit, DirectoryParameters, DirectorySystem, MeshUnit, Times, TransferUnit,
+};
 use chasqui_engine::Time;
 use chasqui_hart::Op;
 use chasqui_node::NodeConfiguration;
@@ -17,7 +19,7 @@ use crate::harts::{LINE, NUMBER, additions, end, harts, meet, phases, statistic}
 
 fn parameters(buffer: u64) -> DirectoryParameters {
     let controller = ControllerUnit { buffer, ..ControllerUnit::default() };
-    DirectoryParameters { controller, mesh: MeshUnit::default() }
+    DirectoryParameters { controller, mesh: MeshUnit::default(), transfer: TransferUnit::default() }
 }
 
 /// Nodes of a hart each: of one cycle an instruction, and without a second level.

@@ -188,7 +188,7 @@ impl Machine for FlashMachine {
         let memory_bytes = configuration.dram.size.bytes();
         let nodes = unit.nodes as usize;
         debug_assert!(unit.nodes <= NODES_MAX);
-        let system = Box::new(DirectorySystem::new(&configuration, &directory, nodes));
+        let system = Box::new(DirectorySystem::new(&configuration, &directory, nodes).with_registers());
         // Of all nodes together.
         configuration.node.harts = unit.nodes;
         configuration.dram.size = Bytes::from_bytes(memory_bytes * unit.nodes);
