@@ -1,14 +1,13 @@
 /* Complex 1-D FFT of n = m x m points by the six-step algorithm (radix sqrt n).
  *
- * fft receiver|sender POINTS THREADS whole|rest
+ * fft receiver|sender POINTS THREADS whole|rest [dump]
  *
  * Data, results and roots of unity are matrices of m rows. Each thread has m / THREADS of them, at its node; the first row of
  * roots is at every node. Threads communicate in the three transposes alone, by loads of others' rows (receiver) or by stores
  * to them (sender); patches are moved in blocks. A row has room behind it, so that rows do not share sets of the cache. */
 #include "parallel.h"
 
-#include <math.h>
-
+static const double PI = 3.14159265358979323846;
 enum { PAD = LINE / 16, BLOCK = 16, M_MAX = 256 };
 
 struct number {
@@ -41,9 +40,33 @@ static inline struct number times(struct number a, struct number b)
     return (struct number){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
-static struct number root(double part)
+/* sin and cos of up to pi / 4 by their series. A library's may round otherwise on another machine. */
+static double sine(double x)
 {
-    return (struct number){cos(2 * M_PI * part), -sin(2 * M_PI * part)};
+    double sum = 0;
+    for (int k = 21; k > 1; k -= 2)
+        sum = (1 - sum) * x * x / (k * (k - 1));
+    return x - sum * x;
+}
+
+static double cosine(double x)
+{
+    double sum = 0;
+    for (int k = 22; k > 0; k -= 2)
+        sum = (1 - sum) * x * x / (k * (k - 1));
+    return 1 - sum;
+}
+
+/* exp(-2 pi i k / n), by the distance to the nearest axis. */
+static struct number root(unsigned k, unsigned n)
+{
+    unsigned quarter = 4 * k / n, rest = 4 * k % n;
+    double angle = PI / 2 * (2 * rest > n ? n - rest : rest) / n;
+    double across = cosine(angle), along = sine(angle);
+    struct number at = 2 * rest > n ? (struct number){along, across} : (struct number){across, along};
+    for (; quarter > 0; quarter--)
+        at = (struct number){-at.im, at.re};
+    return (struct number){at.re, -at.im};
 }
 
 static inline struct number *row_of(const struct fft *fft, const struct matrix *matrix, unsigned row)
@@ -59,7 +82,8 @@ static inline struct number input(unsigned place)
 /* --- the steps ----------------------------------------------------------------------------- */
 
 /* to[column][row] = from[row][column] for a patch: rows of thread `source`, columns that are rows of thread `target`. */
-static void move_patch(const struct fft *fft, const struct matrix *from, const struct matrix *to, unsigned source, unsigned target)
+static void move_patch(const struct fft *fft, const struct matrix *from, const struct matrix *to, unsigned source,
+                       unsigned target)
 {
     unsigned rows = fft->rows, size = rows < BLOCK ? rows : BLOCK;
     size_t stride = fft->stride;
@@ -198,7 +222,7 @@ static void body(struct thread *own)
 
 static int is_near(struct number a, struct number b, double scale)
 {
-    return fabs(a.re - b.re) < 1e-10 * scale && fabs(a.im - b.im) < 1e-10 * scale;
+    return distance(a.re, b.re) < 1e-10 * scale && distance(a.im, b.im) < 1e-10 * scale;
 }
 
 /* Values of the transform, and of its inverse, that are plain sums; the energy; then the checksum of all bits. */
@@ -220,7 +244,7 @@ static void check(const struct fft *fft)
     int is_right = is_near(*row_of(fft, &fft->other, 0), all.in, n) &&
                    is_near(*row_of(fft, &fft->other, fft->m / 2), all.in_signed, n) && is_near(all.out, scaled, n) &&
                    is_near(all.out_signed, scaled_middle, n) &&
-                   fabs(all.energy_out - n * all.energy_in) < 1e-10 * n * all.energy_in;
+                   distance(all.energy_out, n * all.energy_in) < 1e-10 * n * all.energy_in;
     if (!is_right)
         fail("fft: wrong result");
     printf("checksum %u %lu\n", n, (unsigned long)all.checksum);
@@ -236,8 +260,8 @@ int main(int argc, char **argv)
     if (m * m != n || m > M_MAX || threads < 1 || threads > THREADS_MAX || m % threads)
         fail("fft: 4 to 65536 points, a power of 4; threads divide its root");
     for (unsigned i = 0; i < m; i++) {
-        coarse[i] = root((double)i / m);
-        fine[i] = root((double)i / n);
+        coarse[i] = root(i, m);
+        fine[i] = root(i, n);
     }
     struct fft made = {m, threads, m / threads, m + PAD, argv[1][0] == 'r', is_whole(argv[4]), .first = {{0}}};
     size_t bytes = made.rows * made.stride * sizeof(struct number);

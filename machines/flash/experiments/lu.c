@@ -7,8 +7,6 @@
  * step needs from copies (all). */
 #include "parallel.h"
 
-#include <math.h>
-
 enum { SIDE = 16, ELEMENTS = SIDE * SIDE, BLOCKS_MAX = 32, N_MAX = BLOCKS_MAX * SIDE };
 enum replication { NONE, ONE, ALL };
 
@@ -207,7 +205,7 @@ static void check(struct thread *own, const struct lu *lu)
             sum += element(lu, i, j) * product[j];
         for (unsigned j = 0; j < n; j++)
             expected += input(n, i, j) * random_of(~j);
-        error = fmax(error, fabs(sum - expected) / n);
+        error = larger(error, distance(sum, expected) / n);
     }
     found[own->me].checksum = checksum;
     found[own->me].error = error;

@@ -37,12 +37,14 @@ struct thread {
     enum phase phase;
     uint64_t cycles_before, instructions_before;
     uint64_t cycles[PHASES], instructions[PHASES], waited_cycles;
-    uint64_t begun, ended;                             /* ticks */
+    uint64_t begun, ended; /* ticks */
     uint64_t arrived[MEETINGS_MAX], left[MEETINGS_MAX]; /* ticks */
 };
 
-/* The same bits everywhere: no multiplication is joined with an addition. */
+/* The same bits everywhere: no multiplication is joined with an addition. (GNU's compilers do so only where a processor can.) */
+#if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
+#endif
 
 static struct thread *everyone[THREADS_MAX];
 static void (*thread_body)(struct thread *);
@@ -54,12 +56,12 @@ static void fail(const char *what)
 }
 
 #if defined(__riscv)
-#define READ(name, counter)                                       \
-    static inline uint64_t name(void)                             \
-    {                                                             \
-        uint64_t now;                                             \
+#define READ(name, counter)                                         \
+    static inline uint64_t name(void)                               \
+    {                                                               \
+        uint64_t now;                                               \
         __asm__ volatile("rd" counter " %0" : "=r"(now)::"memory"); \
-        return now;                                               \
+        return now;                                                 \
     }
 READ(ticks, "time")
 READ(cycle, "cycle")
@@ -242,6 +244,11 @@ static inline uint64_t bits_of(double value)
     memcpy(&bits, &value, sizeof bits);
     return bits;
 }
+
+static inline double distance(double a, double b) { return a < b ? b - a : a - b; }
+
+/* If either is none, that is the larger. */
+static inline double larger(double a, double b) { return b > a || b != b ? b : a; }
 
 /* -1 to 1, by a number. */
 static inline double random_of(uint64_t number) { return (double)(int64_t)mixed(number + 1) * 0x1p-63; }

@@ -145,7 +145,8 @@ int main(int argc, char **argv)
     made.digits = 1u << made.bits;
     while (threads << (made.shift + 1) <= made.keys)
         made.shift++;
-    if (made.bits < 1 || made.digits > DIGITS_MAX || threads < 1 || threads > THREADS_MAX || threads << made.shift != made.keys)
+    if (made.bits < 1 || made.digits > DIGITS_MAX || threads < 1 || threads > THREADS_MAX ||
+        threads << made.shift != made.keys)
         fail("radix: 1 to 11 bits; threads times a power of 2 keys");
     made.slice = made.digits > threads ? (made.digits + threads - 1) / threads : 1;
     made.passes = (KEY_BITS + made.bits - 1) / made.bits;
