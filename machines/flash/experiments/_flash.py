@@ -207,3 +207,89 @@ def relative(axes: Axes, found: Iterable[Row], title: str) -> None:
 
 def percent(share: Fraction) -> str:
     return f"{float(100 * share):.0f} %"
+
+
+# --- the same on other machines ------------------------------------------------------------------
+
+SETTING_COLUMNS = ("setting", *Row._fields, "relative_to_first_setting")
+
+
+def setting_rows(
+    points: Iterable[Point], outputs: Mapping[str, Output]
+) -> list[tuple[str, Row, Fraction]]:
+    """With the time relative to that of the first setting."""
+    found = rows(points, outputs)
+    first: dict[Point, int] = {}
+    settled = []
+    for point, row in found:
+        base = first.setdefault(point._replace(setting="", sets=()), row.run_time_ns)
+        settled.append((point.setting, row, Fraction(row.run_time_ns, base)))
+    return settled
+
+
+def setting_report(
+    found: Sequence[tuple[str, Row, Fraction]], findings: Sequence[str]
+) -> Report:
+    flat = [(setting, *row, relative) for setting, row, relative in found]
+    return report(
+        SETTING_COLUMNS, flat, findings, lambda figure: _draw_settings(figure, found),
+        left=(0, 1, 2), size_inches=(9.0, 3.6),
+    )  # fmt: skip
+
+
+def _draw_settings(figure: Figure, found: Sequence[tuple[str, Row, Fraction]]) -> None:
+    """Bars: by program and variant, time relative to the first setting."""
+    settings = list(dict.fromkeys(setting for setting, _, _ in found))
+    names = list(dict.fromkeys((row.program, row.variant) for _, row, _ in found))
+    axes = figure.subplots()
+    width = 0.8 / len(settings)
+    for at, (setting, hue) in enumerate(zip(settings, hues(), strict=False)):
+        heights = {
+            (row.program, row.variant): float(relative)
+            for which, row, relative in found
+            if which == setting
+        }
+        axes.bar(
+            [place + at * width for place, name in enumerate(names) if name in heights],
+            [heights[name] for name in names if name in heights],
+            width, color=hue, label=setting,
+        )  # fmt: skip
+    labels = [f"{program}\n{variant.replace(', ', chr(10))}" for program, variant in names]
+    axes.set_xticks([place + 0.4 - width / 2 for place in range(len(names))], labels)
+    axes.set(title=f"time / that with {settings[0]}")
+    axes.legend()
+
+
+# What such experiments run: program, variant, size.
+COMPARED = (
+    ("fft", LOAD_STORE, 65536),
+    ("fft", f"{LOAD_STORE}, sender-initiated", 65536),
+    ("lu", LOAD_STORE, 256),
+    ("lu", f"{LOAD_STORE}, all blocks", 256),
+    ("radix", f"{LOAD_STORE}, radix 128", KEYS),
+)
+COMPARED_PROCESSORS = 16
+COMPARED_QUICK = ("lu", LOAD_STORE, 128)
+
+
+def setting_points(settings: Mapping[str, tuple[str, ...]], quick: bool) -> list[Point]:
+    """Each program in each setting; when quick one, a smaller one, in the first and the last."""
+    small = [
+        Point(*COMPARED_QUICK, 4, setting=setting, sets=settings[setting])
+        for setting in (list(settings)[0], list(settings)[-1])
+    ]
+    return small if quick else small + [
+        Point(*compared, COMPARED_PROCESSORS, setting=setting, sets=sets)
+        for compared in COMPARED
+        for setting, sets in settings.items()
+    ]
+
+
+def setting_findings(found: Sequence[tuple[str, Row, Fraction]]) -> list[str]:
+    return [
+        f"{row.program}, {row.variant}, {row.size}, {row.processors} processors: with {setting} "
+        f"{float(relative):.2f} of the time; {percent(row.communication_share)} of it waiting for "
+        "data of others."
+        for setting, row, relative in found
+        if setting != found[0][0]
+    ]
