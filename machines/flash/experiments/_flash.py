@@ -29,7 +29,8 @@ VARIANTS: dict[str, dict[str, str]] = {
         f"{LOAD_STORE}, one block": "one",
         f"{LOAD_STORE}, all blocks": "all",
     },
-    "radix": {f"{LOAD_STORE}, radix {1 << bits}": str(bits) for bits in (4, 5, 7, 10)},
+    "ocean": {LOAD_STORE: "receiver"},
+    "radix": {f"{LOAD_STORE}, radix {1 << bits}": str(bits) for bits in (5, 7, 10)},
 }
 # Counters of a node whose sums are the section's contention.
 WAITS = ("directory.controller_waits_ps", "directory.memory_waits_ps")
