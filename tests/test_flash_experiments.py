@@ -1,5 +1,5 @@
-"""flash's programs and experiments: the same results as a host's, and as references of another kind;
-identities that measurements must obey.
+"""flash's programs and experiments: the same results as a host's, and as references of another
+kind; identities that measurements must obey.
 
 Use this when a program or an experiment of flash, or the protocol's times, change.
 """
@@ -16,7 +16,7 @@ import numpy
 import pages
 import pytest
 
-from chasqui import core
+from chasqui import core, simulation
 from chasqui.experiment import Output, running
 from chasqui.machines.flash.experiments import _flash
 
@@ -67,7 +67,7 @@ def outputs_of(done: running.Done) -> dict[str, Output]:
     runs = running.runs_of(done.name, quick=True)
     place = done.directory / "runs"
     return {
-        run.name: Output(run, place / running.simulation.short_name(run.name), {}) for run in runs
+        run.name: Output(run, place / simulation.short_name(run.name), {}) for run in runs
     }
 
 
@@ -167,9 +167,7 @@ def test_the_tick_is_the_machines() -> None:
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_experiments_leave_tables_and_findings(
-    done: Mapping[str, running.Done], name: str
-) -> None:
+def test_experiments_leave_tables_and_findings(done: Mapping[str, running.Done], name: str) -> None:
     results = done[name].report.tables[0]
     numbers = [value for row in results.rows for value in row if not isinstance(value, str)]
     assert numbers
@@ -189,7 +187,9 @@ def test_kept_tables_have_todays_columns_and_points(
 def test_shares_are_parts_of_the_time(done: Mapping[str, running.Done], program: str) -> None:
     rows = done[f"flash/{program}"].report.tables[0].records()
     for row in rows:
-        shares = [row[f"{of}_share"] for of in ("communication", "synchronization", "idle", "memory")]
+        shares = [
+            row[f"{of}_share"] for of in ("communication", "synchronization", "idle", "memory")
+        ]
         assert all(share >= 0 for share in shares)
         assert 0 < sum(shares) < 1, "instructions have the rest"
         assert row["contention_share"] > 0

@@ -228,9 +228,7 @@ def setting_rows(
     return settled
 
 
-def setting_report(
-    found: Sequence[tuple[str, Row, Fraction]], findings: Sequence[str]
-) -> Report:
+def setting_report(found: Sequence[tuple[str, Row, Fraction]], findings: Sequence[str]) -> Report:
     flat = [(setting, *row, relative) for setting, row, relative in found]
     return report(
         SETTING_COLUMNS, flat, findings, lambda figure: _draw_settings(figure, found),
@@ -275,15 +273,17 @@ COMPARED_QUICK = ("lu", LOAD_STORE, 128)
 
 def setting_points(settings: Mapping[str, tuple[str, ...]], quick: bool) -> list[Point]:
     """Each program in each setting; when quick one, a smaller one, in the first and the last."""
-    small = [
-        Point(*COMPARED_QUICK, 4, setting=setting, sets=settings[setting])
-        for setting in (list(settings)[0], list(settings)[-1])
+    first, *_, last = settings.items()
+    found = [
+        Point(*COMPARED_QUICK, 4, setting=setting, sets=sets) for setting, sets in (first, last)
     ]
-    return small if quick else small + [
-        Point(*compared, COMPARED_PROCESSORS, setting=setting, sets=sets)
-        for compared in COMPARED
-        for setting, sets in settings.items()
-    ]
+    if not quick:
+        found += [
+            Point(*compared, COMPARED_PROCESSORS, setting=setting, sets=sets)
+            for compared in COMPARED
+            for setting, sets in settings.items()
+        ]
+    return found
 
 
 def setting_findings(found: Sequence[tuple[str, Row, Fraction]]) -> list[str]:

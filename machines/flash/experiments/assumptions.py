@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 QUESTION = """\
-How much do the programs' times move with values that are ours, or that the document's table leaves \
-open? Each is halved and doubled; or is the other reading: a queue of 8 cycles in all and not each \
-way, a header of 4 bytes and not 32, room for one message. With 16 processors and lines of 64 B."""
+How much do the programs' times move with values that are ours, or that the document's table \
+leaves open? Each is halved and doubled; or is the other reading: a queue of 8 cycles in all and \
+not each way, a header of 4 bytes and not 32, room for one message. With 16 processors and lines \
+of 64 B."""
 
 ASSUMED = (
     "flash.controller.retry",

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 QUESTION = """\
 Which radix sorts 65,536 keys of 20 bits fastest by loads and stores? A larger one needs fewer \
-passes, and more of the cache for its histogram; in each pass every key is stored where it belongs \
-next. By processors, with a cache that the keys never fit and one that they fit. Times are relative \
-to the best radix on the same machine."""
+passes, and more of the cache for its histogram; in each pass every key is stored where it \
+belongs next. By processors, with a cache that the keys never fit and one that they fit. Times \
+are relative to the best radix on the same machine."""
 
 PROCESSORS = (1, 4, 16, 64)
 SIZES = (16384, _flash.KEYS)  # the document has the latter; the other is quick

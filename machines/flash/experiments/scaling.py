@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 QUESTION = """\
-How well are more processors used, by how the problem grows with them? It keeps its size; its data \
-grow as the memory (memory-constrained); or its operations grow as the processors, so that the time \
-would stay the same (time-constrained). Efficiency is of operations: those a second of each \
-processor, against those of one processor alone. The FFT's sizes are powers of 4, so that its time-\
-constrained ones would be the memory-constrained ones, and are left out; so are the sort's, whose \
-operations grow as its data."""
+How well are more processors used, by how the problem grows with them? It keeps its size; its \
+data grow as the memory (memory-constrained); or its operations grow as the processors \
+(time-constrained). Efficiency is of operations: those a second of each processor, against those \
+of one processor alone. The FFT's sizes are powers of 4, so its time-constrained ones would be \
+the memory-constrained ones, and are left out; so are the sort's, whose operations grow as its \
+data."""
 
 COLUMNS = ("scaling", *Row._fields, "efficiency")
 PROCESSORS = (1, 4, 16, 64)
