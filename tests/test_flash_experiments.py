@@ -107,7 +107,7 @@ def random_of(number: int) -> float:
 
 def test_the_transform_is_numpys(host: Path) -> None:
     n = 4096
-    lines = said(host, "fft", "sender", n, 16, "whole", "dump")
+    lines = said(host, "fft", "push", n, 16, "whole", "dump")
     found = [complex(float(line[2]), float(line[3])) for line in lines if line[0] == "value"]
     data = numpy.array([complex(random_of(2 * i), random_of(2 * i + 1)) for i in range(n)])
     expected = numpy.fft.fft(data)
@@ -124,13 +124,14 @@ def test_the_sorted_keys_are_pythons(host: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (("fft", "receiver", 8192, 4, "whole"), "fft: 4 to 65536 points, a power of 4"),
-        (("fft", "receiver", 64, 16, "whole"), "threads divide its root"),
-        (("lu", "some", 64, 4, "whole"), "lu: none, one or all?"),
-        (("lu", "none", 65, 4, "whole"), "a multiple of 16"),
+        (("fft", "send", 4096, 4, "whole"), "fft: pull or push?"),
+        (("fft", "pull", 8192, 4, "whole"), "fft: 4 to 65536 points, a power of 4"),
+        (("fft", "pull", 64, 16, "whole"), "threads divide its root"),
+        (("lu", "2", 64, 4, "whole"), "lu: 0, 1 or n copies?"),
+        (("lu", "0", 65, 4, "whole"), "a multiple of 16"),
         (("radix", 12, 4096, 4, "whole"), "radix: 1 to 11 bits"),
         (("radix", 7, 4096, 65, "whole"), "threads times a power of 2 keys"),
-        (("fft", "receiver", 4096, 4, "most"), "whole or rest?"),
+        (("fft", "pull", 4096, 4, "most"), "whole or rest.?"),
     ],
 )
 def test_what_programs_do_not_take(host: Path, words: tuple[object, ...], text: str) -> None:

@@ -20,17 +20,18 @@ TICK_NS = 10  # node.core.timebase: 100 MHz (a test compares)
 LINES = (32, 64, 128)
 LINE, CACHE_KIB = 64, 8
 LOAD_STORE = "load-store"
+REST = "rest."  # as long as "whole": parallel.h
 KEYS = 65536  # of the radix sort
 # By program: the variants, and the argument that asks for one. The first is the base.
 VARIANTS: dict[str, dict[str, str]] = {
-    "fft": {LOAD_STORE: "receiver", f"{LOAD_STORE}, sender-initiated": "sender"},
+    "fft": {LOAD_STORE: "pull", f"{LOAD_STORE}, sender-initiated": "push"},
     "lu": {
-        LOAD_STORE: "none",
-        f"{LOAD_STORE}, one block": "one",
-        f"{LOAD_STORE}, all blocks": "all",
+        LOAD_STORE: "0",
+        f"{LOAD_STORE}, one block": "1",
+        f"{LOAD_STORE}, all blocks": "n",
     },
-    "ocean": {LOAD_STORE: "receiver"},
-    "radix": {f"{LOAD_STORE}, radix {1 << bits}": str(bits) for bits in (5, 7, 10)},
+    "ocean": {LOAD_STORE: "pull"},
+    "radix": {f"{LOAD_STORE}, radix {1 << bits}": f"{bits:02}" for bits in (5, 7, 10)},
 }
 # Counters of a node whose sums are the section's contention.
 WAITS = ("directory.controller_waits_ps", "directory.memory_waits_ps")
@@ -56,7 +57,7 @@ class Point(NamedTuple):
 
     @property
     def rest(self) -> str:
-        """Which variant it is does not matter to what is not measured."""
+        """The same for every variant: what is not measured does not depend on it."""
         return f"rest, {self._common}"
 
     @property
@@ -73,7 +74,7 @@ class Point(NamedTuple):
             f"node.l1d.size={self.cache_kib} KiB",
         )
         return Run(
-            self.rest if part == "rest" else self.name, "flash", 1, self.program,
+            self.rest if part == REST else self.name, "flash", 1, self.program,
             arguments=[word, str(self.size), str(self.processors), part],
             sets=[*machine, *self.sets],
         )  # fmt: skip
@@ -108,7 +109,7 @@ def runs(points: Iterable[Point]) -> list[Run]:
     found: dict[str, Run] = {}
     for point in points:
         found[point.name] = point.run("whole")
-        found.setdefault(point.rest, point.run("rest"))
+        found.setdefault(point.rest, point.run(REST))
     return list(found.values())
 
 

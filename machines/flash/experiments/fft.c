@@ -1,10 +1,10 @@
 /* Complex 1-D FFT of n = m x m points by the six-step algorithm (radix sqrt n).
  *
- * fft receiver|sender POINTS THREADS whole|rest [dump]
+ * fft pull|push POINTS THREADS whole|rest. [dump]
  *
  * Data, results and roots of unity are matrices of m rows. Each thread has m / THREADS of them, at its node; the first row of
- * roots is at every node. Threads communicate in the three transposes alone, by loads of others' rows (receiver) or by stores
- * to them (sender); patches are moved in blocks. A row has room behind it, so that rows do not share sets of the cache. */
+ * roots is at every node. Threads communicate in the three transposes alone, by loads of others' rows (pull) or by stores to
+ * them (push); patches are moved in blocks. A row has room behind it, so that rows do not share sets of the cache. */
 #include "parallel.h"
 
 static const double PI = 3.14159265358979323846;
@@ -21,7 +21,7 @@ struct matrix {
 struct fft {
     unsigned m, threads, rows;
     size_t stride;
-    int is_receiver, is_whole;
+    int is_pulled, is_whole;
     struct matrix data, other, roots;
     struct number first[M_MAX]; /* exp(-2 pi i k / m) */
 };
@@ -102,7 +102,7 @@ static void transpose(struct thread *own, const struct fft *fft, const struct ma
     enter(own, COMMUNICATE);
     for (unsigned i = 1; i < fft->threads; i++) {
         unsigned other = (own->me + i) % fft->threads;
-        if (fft->is_receiver)
+        if (fft->is_pulled)
             move_patch(fft, from, to, other, own->me);
         else
             move_patch(fft, from, to, own->me, other);
@@ -168,8 +168,8 @@ static void prepare(struct thread *own, const struct fft *fft)
 {
     size_t bytes = fft->rows * fft->stride * sizeof(struct number);
     for (unsigned i = 0; i < fft->threads; i++) {
-        touch(fft->data.of[i], bytes);
-        touch(fft->other.of[i], bytes);
+        touch(fft->data.of[in_turn(own, i)], bytes);
+        touch(fft->other.of[in_turn(own, i)], bytes);
     }
     gather(own);
     for (unsigned row = own->me * fft->rows; row < (own->me + 1) * fft->rows; row++) {
@@ -250,10 +250,17 @@ static void check(const struct fft *fft)
     printf("checksum %u %lu\n", n, (unsigned long)all.checksum);
 }
 
+static int is_pulled(const char *word)
+{
+    if (strcmp(word, "pull") && strcmp(word, "push"))
+        fail("fft: pull or push?");
+    return word[2] == 'l';
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 5)
-        fail("fft receiver|sender POINTS THREADS whole|rest [dump]");
+        fail("fft pull|push POINTS THREADS whole|rest. [dump]");
     unsigned n = (unsigned)atoi(argv[2]), threads = (unsigned)atoi(argv[3]), m = 1;
     while (m * m < n)
         m *= 2;
@@ -263,7 +270,7 @@ int main(int argc, char **argv)
         coarse[i] = root(i, m);
         fine[i] = root(i, n);
     }
-    struct fft made = {m, threads, m / threads, m + PAD, argv[1][0] == 'r', is_whole(argv[4]), .first = {{0}}};
+    struct fft made = {m, threads, m / threads, m + PAD, is_pulled(argv[1]), is_whole(argv[4]), .first = {{0}}};
     size_t bytes = made.rows * made.stride * sizeof(struct number);
     for (unsigned i = 0; i < threads; i++) {
         made.data.of[i] = place(bytes, i);

@@ -30,6 +30,7 @@ def points(quick: bool) -> list[_flash.Point]:
         for processors in (PROCESSORS if not quick else QUICK_PROCESSORS)
         for line in (_flash.LINES if not quick else (_flash.LINE,))
         for variant in _flash.VARIANTS["fft"]
+        if processors > 1 or variant == _flash.LOAD_STORE  # one does not communicate
     ]
 
 

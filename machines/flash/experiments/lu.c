@@ -1,10 +1,10 @@
 /* LU factorization without pivoting of a dense matrix of N x N in blocks of 16 x 16.
  *
- * lu none|one|all N THREADS whole|rest
+ * lu 0|1|n N THREADS whole|rest.
  *
  * Blocks are scattered over a grid of threads, each contiguous at its owner's node (a 4-D array). Who updates a block reads the
- * blocks that it needs of others: where they are (none), the one that it uses again from a copy of its own (one), all that a
- * step needs from copies (all). */
+ * blocks that it needs of others: where they are (0 copies), the one that it uses again from a copy of its own (1), all that a step
+ * needs from copies (n). */
 #include "parallel.h"
 
 enum { SIDE = 16, ELEMENTS = SIDE * SIDE, BLOCKS_MAX = 32, N_MAX = BLOCKS_MAX * SIDE };
@@ -170,7 +170,7 @@ static void prepare(struct thread *own, struct lu *lu)
 {
     for (unsigned i = 0; i < lu->blocks; i++)
         for (unsigned j = 0; j < lu->blocks; j++)
-            touch(lu->block[i][j], 1);
+            touch(lu->block[(own->me + i) % lu->blocks][j], 1);
     touch(lu, sizeof *lu);
     gather(own);
     for (unsigned i = 0; i < lu->n; i++)
@@ -243,18 +243,18 @@ static void arrange(struct lu *lu, unsigned threads)
 
 static enum replication replication_of(const char *word)
 {
-    static const char *const words[] = {"none", "one", "all"};
+    static const char *const words[] = {"0", "1", "n"};
     for (int i = 0; i < 3; i++)
         if (!strcmp(word, words[i]))
             return i;
-    fail("lu: none, one or all?");
+    fail("lu: 0, 1 or n copies?");
     return NONE;
 }
 
 int main(int argc, char **argv)
 {
     if (argc < 5)
-        fail("lu none|one|all N THREADS whole|rest");
+        fail("lu 0|1|n N THREADS whole|rest.");
     static struct lu made;
     unsigned threads = (unsigned)atoi(argv[3]);
     made.n = (unsigned)atoi(argv[2]);

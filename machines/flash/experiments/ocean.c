@@ -1,7 +1,7 @@
 /* The solver of the ocean simulation: multigrid with red-black Gauss-Seidel sweeps, on a square of (N - 2) x (N - 2) cells whose
  * value is 0 at the edge.
  *
- * ocean receiver N THREADS whole|rest
+ * ocean pull N THREADS whole|rest.
  *
  * At every level of the hierarchy a thread has a squarish sub-grid at its node, with a border for the cells of others that lie
  * beside it. Before a thread needs them it copies them from there. Colors are those of the whole grid and the norm is a maximum,
@@ -195,8 +195,9 @@ static void prepare(struct thread *own, struct ocean *ocean)
 {
     for (unsigned l = 0; l < ocean->levels; l++)
         for (unsigned i = 0; i < own->threads; i++) {
-            touch(ocean->level[l].values[i], bytes_of(&ocean->level[l]));
-            touch(ocean->others[i], sizeof *ocean);
+            unsigned other = in_turn(own, i);
+            touch(ocean->level[l].values[other], bytes_of(&ocean->level[l]));
+            touch(ocean->others[other], sizeof *ocean);
         }
     gather(own);
     for (unsigned l = 0; l < ocean->levels; l++) {
@@ -258,8 +259,8 @@ static void arrange(struct ocean *ocean, unsigned cells, unsigned threads)
 
 int main(int argc, char **argv)
 {
-    if (argc < 5 || strcmp(argv[1], "receiver"))
-        fail("ocean receiver N THREADS whole|rest");
+    if (argc < 5 || strcmp(argv[1], "pull"))
+        fail("ocean pull N THREADS whole|rest.");
     static struct ocean made;
     unsigned cells = (unsigned)atoi(argv[2]) - 2, threads = (unsigned)atoi(argv[3]);
     made.is_whole = is_whole(argv[4]);

@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, LINE = 128, THREADS_MAX = 64, ROUNDS_MAX = 6, MEETINGS_MAX = 8192 };
+enum { STACK = 256 * 1024, PAGE = 4096, LINE = 128, THREADS_MAX = 64, ROUNDS_MAX = 6, MEETINGS_MAX = 8192 };
 
 /* What a thread does: with data of its own, or with those of others. */
 enum phase { COMPUTE, COMMUNICATE, PHASES };
@@ -92,6 +92,9 @@ static void *place(size_t bytes, unsigned node)
 #endif
     return area;
 }
+
+/* The i-th of an order in which each thread begins elsewhere. */
+static inline unsigned in_turn(const struct thread *own, unsigned i) { return (own->me + i) % own->threads; }
 
 /* Translations of an area are known, and its pages are there. */
 static void touch(const void *area, size_t bytes)
@@ -175,6 +178,17 @@ static void *run_thread(void *own)
     return 0;
 }
 
+/* A thread with its stack at its node. */
+static void begin_thread(pthread_t *thread, struct thread *own)
+{
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    if (pthread_attr_setstack(&attributes, place(STACK, own->me), STACK) ||
+        pthread_create(thread, &attributes, run_thread, own))
+        fail("pthread_create: more threads than processors?");
+    pthread_attr_destroy(&attributes);
+}
+
 /* `body` by each thread, thread 0 is the caller. */
 static void run_threads(unsigned threads, void (*body)(struct thread *))
 {
@@ -190,8 +204,7 @@ static void run_threads(unsigned threads, void (*body)(struct thread *))
         memcpy(everyone[i]->others, everyone, sizeof everyone);
     pthread_t all[THREADS_MAX];
     for (unsigned i = 1; i < threads; i++)
-        if (pthread_create(&all[i], 0, run_thread, everyone[i]))
-            fail("pthread_create: more threads than processors?");
+        begin_thread(&all[i], everyone[i]);
     run_thread(everyone[0]);
     for (unsigned i = 1; i < threads; i++)
         pthread_join(all[i], 0);
@@ -254,11 +267,12 @@ static inline double larger(double a, double b) { return b > a || b != b ? b : a
 static inline double random_of(uint64_t number) { return (double)(int64_t)mixed(number + 1) * 0x1p-63; }
 
 /* The word that asks for all of the program; or for the rest without its section, so that one knows what the section adds to
- * counters. The rest checks a result that is not there, by the same accesses, and says nothing. */
+ * counters. The rest checks a result that is not there, by the same accesses, and says nothing. Until the section both do the
+ * same, to the cycle: so words that are given instead of each other are of one length, for they lie on the stack. */
 static int is_whole(const char *word)
 {
-    if (strcmp(word, "whole") && strcmp(word, "rest"))
-        fail("whole or rest?");
+    if (strcmp(word, "whole") && strcmp(word, "rest."))
+        fail("whole or rest.?");
     return word[0] == 'w';
 }
 

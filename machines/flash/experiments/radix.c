@@ -1,6 +1,6 @@
 /* Radix sort of integer keys of 20 bits, from the least digit on.
  *
- * radix BITS KEYS THREADS whole|rest
+ * radix BITS KEYS THREADS whole|rest.
  *
  * BITS: of a digit. Each thread has KEYS / THREADS of the keys at its node. In a pass it counts its keys by their digits; all
  * threads together find where each thread's keys of each digit begin; then each stores its keys there, wherever that is. */
@@ -89,9 +89,10 @@ static void prepare(struct thread *own, struct sort *sort)
 {
     size_t bytes = sizeof(uint32_t) << sort->shift;
     for (unsigned i = 0; i < own->threads; i++) {
-        touch(sort->from[i], bytes);
-        touch(sort->to[i], bytes);
-        touch(sort->others[i], sizeof *sort);
+        unsigned other = in_turn(own, i);
+        touch(sort->from[other], bytes);
+        touch(sort->to[other], bytes);
+        touch(sort->others[other], sizeof *sort);
     }
     gather(own);
     for (unsigned i = 0; i < 1u << sort->shift; i++) {
@@ -136,7 +137,7 @@ static void body(struct thread *own)
 int main(int argc, char **argv)
 {
     if (argc < 5)
-        fail("radix BITS KEYS THREADS whole|rest");
+        fail("radix BITS KEYS THREADS whole|rest.");
     static struct sort made;
     unsigned threads = (unsigned)atoi(argv[3]);
     made.bits = (unsigned)atoi(argv[1]);
