@@ -375,7 +375,9 @@ impl RankLife {
         recorder.stamp(id, Stage::Call, thread.here(now_ps).0);
         thread.sending = Some(id);
         if thread.current.is_some() {
-            thread.sent.push(id);
+            if thread.sent.last() != Some(&id) {
+                thread.sent.push(id);
+            }
         } else {
             self.stray += 1;
         }

@@ -72,9 +72,10 @@ pub(crate) fn of_request(address: u64, memory: Memory<'_>) -> Option<String> {
     if complete != 0 {
         return None;
     }
-    let comm = Communicator::at(guest::word(at(request::COMMUNICATOR)?, memory)?, memory)?;
+    let comm = Communicator::at(guest::word(at(request::COMMUNICATOR)?, memory)?, memory);
     match kind {
         request::RECEIVE => {
+            let comm = comm?;
             let key = Key(guest::word(at(request::KEY)?, memory)?);
             // A transport that matches by itself may have something else there.
             let is_key = key.context() / context::EACH == comm.context / context::EACH;
@@ -82,6 +83,9 @@ pub(crate) fn of_request(address: u64, memory: Memory<'_>) -> Option<String> {
         }
         request::SEND => {
             let envelope = guest::envelope(at(request::ENVELOPE)?, memory)?;
+            // The request of a short send that was refused has none (send_marked in guest/mpi/pt2pt/send.c).
+            let own = envelope.context / context::EACH * context::EACH;
+            let comm = comm.filter(|comm| comm.context == own).unwrap_or(Communicator::nameless(own));
             let (what, bytes) = (owner(envelope.context), envelope.bytes);
             let (to, also) = (envelope.destination, comm.also(envelope.destination, memory));
             let of = comm.tag_and_name(envelope.context, envelope.tag);
@@ -164,10 +168,15 @@ impl Communicator {
         })
     }
 
+    /// One of which only the context is known.
+    fn nameless(context: u16) -> Communicator {
+        Communicator { context, size: 0, world: 0, name: None }
+    }
+
     /// That of a program's handle: a number of one that is always there, or an address.
     fn of_handle(handle: u64, memory: Memory<'_>) -> Option<Communicator> {
         match handle {
-            communicator::HANDLE_WORLD => Some(Communicator { context: 0, size: 0, world: 0, name: None }),
+            communicator::HANDLE_WORLD => Some(Communicator::nameless(0)),
             communicator::HANDLE_SELF => None,
             address => Communicator::at(address, memory),
         }
