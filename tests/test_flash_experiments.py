@@ -66,9 +66,7 @@ def checksum(host: Path, program: str, *words: object) -> int:
 def outputs_of(done: running.Done) -> dict[str, Output]:
     runs = running.runs_of(done.name, quick=True)
     place = done.directory / "runs"
-    return {
-        run.name: Output(run, place / simulation.short_name(run.name), {}) for run in runs
-    }
+    return {run.name: Output(run, place / simulation.short_name(run.name), {}) for run in runs}
 
 
 # --- results --------------------------------------------------------------------------------------
