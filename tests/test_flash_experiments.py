@@ -85,7 +85,7 @@ def test_results_are_a_hosts_bits(
         if name == "checksum"
     }
     ((size, value),) = found
-    assert len(outputs) > 2
+    assert len(outputs) > 1
     for word in _flash.VARIANTS[program].values():
         for threads in (1, 8):
             assert checksum(host, program, word, size, threads, "whole") == value, (word, threads)
