@@ -2,7 +2,7 @@
 //! `guest/mpi/comm/comm.h`), and of the arguments of its MPI call. All is read when it is asked for: a process that waits
 //! changes none of it.
 
-use chasqui_abi::{communicator, context, request};
+use chasqui_abi::{Envelope, communicator, context, request};
 
 use crate::guest::{self, Memory};
 use crate::stage::MessageId;
@@ -65,6 +65,9 @@ pub(crate) fn listed(texts: &[String]) -> Option<String> {
     }
 }
 
+/// What is read of a request, from its address on [bytes].
+pub const REQUEST_BYTES: usize = request::ENVELOPE as usize + size_of::<Envelope>();
+
 /// What the request at `address` waits for; `None`: it is complete, or is no send or receive.
 pub(crate) fn of_request(address: u64, memory: Memory<'_>) -> Option<String> {
     let at = |offset: u64| address.checked_add(offset);
@@ -75,10 +78,10 @@ pub(crate) fn of_request(address: u64, memory: Memory<'_>) -> Option<String> {
     let comm = Communicator::at(guest::word(at(request::COMMUNICATOR)?, memory)?, memory);
     match kind {
         request::RECEIVE => {
-            let comm = comm?;
             let key = Key(guest::word(at(request::KEY)?, memory)?);
+            let comm = comm.unwrap_or_else(|| Communicator::nameless(key.own_context()));
             // A transport that matches by itself may have something else there.
-            let is_key = key.context() / context::EACH == comm.context / context::EACH;
+            let is_key = key.own_context() == comm.context / context::EACH * context::EACH;
             is_key.then(|| comm.message(key.context(), key.source(), key.tag(), memory))
         }
         request::SEND => {
@@ -121,6 +124,11 @@ impl Key {
 
     fn context(self) -> u16 {
         (self.0 >> 32) as u16
+    }
+
+    /// Its communicator's.
+    fn own_context(self) -> u16 {
+        self.context() / context::EACH * context::EACH
     }
 
     fn tag(self) -> i32 {
