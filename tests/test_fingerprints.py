@@ -20,7 +20,8 @@ def test_software_is_what_programs_execute(tmp_path: Path, monkeypatch: pytest.M
     nor programs."""
     guest, machines = tmp_path / "guest", tmp_path / "machines"
     places = [guest / "mpi", guest / "kernel", guest / "new", machines / "toy" / "firmware"]
-    programs = [guest / "tests", guest / "bench", machines / "toy" / "experiments"]
+    programs = [guest / name for name in ("tests", "bench", "play")]
+    programs.append(machines / "toy" / "experiments")
     for place in places + programs:
         place.mkdir(parents=True)
         (place / "part.c").write_text("int x; /* A comment. */\n")

@@ -26,6 +26,8 @@ RUNS = int(os.environ.get("CHASQUI_WILD", "200" if SWEEP else "6"))
 # ever, or a fault that says what was wrong.
 ENDS = {0, 124, 125, 128 + 7, 128 + 11}
 
+# Of which a process maps nothing: the kernel has the NI.
+NOT_MAPPED = ("netcache/tcp", "netcache/mvia")
 SERVED = [*NONE_RESIDENT, "--set", "voyager.sp.system=true"]
 FEW = ["--set", "voyager.queues.basic=3", "--set", "voyager.queues.resident_basic=1"]
 NETWORK = "node.l1d.line={0}", "node.l1i.line={0}", "node.l2.line={0}"
@@ -33,7 +35,7 @@ NETWORK = "node.l1d.line={0}", "node.l1i.line={0}", "node.l2.line={0}"
 
 def ways() -> list[tuple[str, list[str]]]:
     """Machines with registers that a process maps, and what else of them there is to be reached."""
-    mapped = [machine for machine in machines() if machine not in ("netcache/tcp", "netcache/mvia")]
+    mapped = [machine for machine in machines() if machine not in NOT_MAPPED]
     voyager = [("voyager", SERVED), ("voyager", [*FEW, "--set", "voyager.sp.system=true"])]
     return [(machine, []) for machine in mapped] + voyager
 

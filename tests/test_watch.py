@@ -110,7 +110,8 @@ def folded(run: Path) -> dict[str, int]:
 
 def firmware_of(node: dict[str, Any]) -> dict[str, Any]:
     """Counters of the processor in the node's network interface, if it has one."""
-    found = [node["ni"][name] for name in ("sp", "np") if name in node["ni"]]
+    ni = node.get("ni", {})  # flash has none
+    found = [ni[name] for name in ("sp", "np") if name in ni]
     return found[0] if found else {}
 
 

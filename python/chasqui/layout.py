@@ -24,6 +24,7 @@ REGION_BYTES = 64 * PAGE_BYTES
 ORDER = "layout.txt"
 TEMPLATE = "link.ld"
 CORE = "*libmpi.a:mpi-*"  # the library without its devices
+CONSTANTS = "(SORT_BY_NAME(.rodata.*) .rodata)"
 
 Functions = dict[str, list[str]]
 
@@ -60,7 +61,8 @@ def script(template: Path, order: Path, devices: Iterable[str]) -> str:
     mpi-FOLDER-FILE.o and device-DEVICE-FILE.o."""
     functions = read(order)
     parts = [name for name in functions if name in set(devices)]
-    parts += sorted(set(devices) - set(parts))
+    # What the file does not name lies among what others do not execute, and takes no room of its own.
+    others = sorted(set(devices) - set(parts))
     put = {
         "@PAGE@": str(PAGE_BYTES),
         "@LINE@": str(LINE_BYTES),
@@ -71,10 +73,13 @@ def script(template: Path, order: Path, devices: Iterable[str]) -> str:
         "@MPI_CONSTANTS@": "\n".join(
             f"        {CORE}(.rodata.{name} .rodata.{name}.*)" for name in functions[""]
         ),
-        "@DEVICE_TEXT@": "\n".join(_text(name, functions.get(name, [])) for name in parts),
+        "@DEVICE_TEXT@": "\n".join(_text(name, functions[name]) for name in parts),
         "@DEVICE_CONSTANTS@": "\n".join(map(_constants, parts)),
-        "@DEVICES@": "\n".join(f"        {_of(name)}(.data.mpi_device_{name})" for name in parts),
-        "@DEVICE_DATA@": "\n".join(map(_data, parts)),
+        "@OTHER_CONSTANTS@": "\n".join(f"        {_of(name)}{CONSTANTS}" for name in others),
+        "@DEVICES@": "\n".join(
+            f"        {_of(name)}(.data.mpi_device_{name})" for name in parts + others
+        ),
+        "@DEVICE_DATA@": "\n".join(map(_data, parts + others)),
     }
     text = template.read_text()
     for name, value in put.items():
@@ -99,7 +104,7 @@ def _text(device: str, executed: list[str]) -> str:
 
 def _constants(device: str) -> str:
     # A section of its own, since linkers join equal strings of one section.
-    inputs = _inputs(device, ["(SORT_BY_NAME(.rodata.*) .rodata)"], PAGE_BYTES)
+    inputs = _inputs(device, [CONSTANTS], PAGE_BYTES)
     return f"    .rodata.{device} : {{\n{inputs}\n    }}"
 
 

@@ -12,9 +12,13 @@ mod map;
 mod memory_system;
 mod parameters;
 mod protocol;
+pub mod registers;
 mod times;
 
 pub use memory_system::DirectorySystem;
-pub use parameters::{ControllerUnit, DirectoryParameters, MeshUnit, schema};
-pub use protocol::{Access, Host, NodeStatistics, Protocol, Step, Ticket, Want};
-pub use times::{Mesh, Times};
+pub use parameters::{ControllerUnit, DirectoryParameters, MeshUnit, TransferUnit, schema};
+pub use protocol::{
+    Access, Command, Counts, Host, NodeStatistics, Protocol, Run, Step, Ticket, TransferStatistics,
+    TransferStep, Want,
+};
+pub use times::{Mesh, Times, TransferTimes};

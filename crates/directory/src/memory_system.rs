@@ -3,19 +3,20 @@
 //! An access is granted when it is over: the data move, and the caches change, where the table says that the line is there.
 //! So a line's state at a hart's port is the table's, and stores take effect when the right to write has come.
 
-use chasqui_counters::{Counters, Visitor};
+use chasqui_counters::{Counters, Visitor, below};
 use chasqui_engine::{Outbox, Payload, Time};
 use chasqui_memory::{Request, Slot, Snoop, Snooped, State};
-use chasqui_node::{Client, Effect, MemorySystem, NodeConfiguration, Parts, Urgency};
+use chasqui_node::{Client, DeviceAccess, Effect, MemorySystem, NodeConfiguration, Parts, Urgency};
 
 use crate::parameters::DirectoryParameters;
-use crate::protocol::{Access, Host, Protocol, Step, Ticket, Want};
+use crate::protocol::{Access, Command, Host, Protocol, Step, Ticket, Want};
+use crate::registers::{TRANSFER_REGISTERS, TRANSFER_START};
 use crate::times::Times;
 
 /// An event that is no step of the protocol's: an access to a device, or one that needs no line, is over.
-const DONE: u64 = 16;
+const DONE: u64 = 64;
 /// A line that has come to be used once leaves.
-const USED: u64 = 17;
+const USED: u64 = 65;
 
 /// The memory system of a domain whose nodes have a hart each.
 pub struct DirectorySystem {
@@ -25,6 +26,8 @@ pub struct DirectorySystem {
     reservation_cycles: u64,
     /// A cycle of the harts, after which a line is asked for again that is kept nobody knows how long.
     cycle: Time,
+    /// Registers of each node's controller.
+    registers: Vec<Command>,
 }
 
 impl DirectorySystem {
@@ -38,6 +41,7 @@ impl DirectorySystem {
             line_bytes: line_bytes as u32,
             reservation_cycles: c.order.reservation.cycles(),
             cycle: c.clock().edge(1),
+            registers: vec![Command::default(); nodes],
         }
     }
 
@@ -107,6 +111,41 @@ impl Nodes<'_, '_, '_> {
         self.take_requests(index);
     }
 
+    /// The access of `slot` is over, whose answer is `value`.
+    fn answered(&mut self, index: usize, slot: Slot, value: u64, now: Time) {
+        self.parts.granted(index, slot, Snooped::default(), now);
+        self.parts.completed(index, slot, value, now);
+        self.take_requests(index);
+    }
+
+    /// The processor of `node` accesses `registers`, those of its controller: what it loads, and the command that begins.
+    fn register(
+        &mut self,
+        node: usize,
+        registers: &mut Command,
+        access: DeviceAccess,
+        now: Time,
+    ) -> (u64, Option<Command>) {
+        let DeviceAccess { address, bytes, value } = access;
+        let is_start = address == TRANSFER_START && value.is_some();
+        if bytes != 8 || address >= TRANSFER_REGISTERS || !is_start && registers.register(address).is_none() {
+            let owner = self.parts.process_of(node);
+            let what = format!(
+                "an access of {bytes} bytes at {address:#x} of the controller's registers: these have 8 bytes each, up to {:#x}",
+                TRANSFER_START
+            );
+            self.parts.fault(node, owner, &what, now);
+            return (0, None);
+        }
+        let Some(value) = value else { return (*registers.register(address).expect("it was seen"), None) };
+        if !is_start {
+            *registers.register(address).expect("it was seen") = value;
+            return (0, None);
+        }
+        let command = Command { start: value, ..std::mem::take(registers) };
+        (0, Some(command))
+    }
+
     fn take_requests(&mut self, index: usize) {
         while let Some((cycle, slot, request)) = self.parts.take_request(index) {
             if self.parts.port(index).is_timed() {
@@ -142,6 +181,24 @@ impl Host for Nodes<'_, '_, '_> {
     fn take(&mut self, node: usize, line: u64, leaves: bool, now: Time) {
         let snoop = if leaves { Snoop::Invalidate } else { Snoop::Read };
         self.parts.snoop(None, node, (snoop, line, self.line_bytes), now);
+    }
+
+    fn physical(&self, owner: u32, address: u64, writes: bool) -> Option<u64> {
+        self.parts.physical(owner as usize, address, writes)
+    }
+
+    fn read(&self, address: u64, bytes: &mut [u8]) {
+        let memory = self.parts.domain().memory();
+        bytes.copy_from_slice(memory.slice(address, bytes.len()).expect("it was translated"));
+    }
+
+    fn write(&mut self, address: u64, bytes: &[u8]) {
+        let memory = self.parts.memory_mut();
+        memory.slice_mut(address, bytes.len()).expect("it was translated").copy_from_slice(bytes);
+    }
+
+    fn fault(&mut self, (node, owner): (usize, u32), what: String, now: Time) {
+        self.parts.fault(node, owner as usize, &what, now);
     }
 
     fn done(&mut self, access: Access, now: Time) {
@@ -185,7 +242,21 @@ impl MemorySystem for DirectorySystem {
         match Step::try_from(payload) {
             Ok(step) => self.protocol.step(&mut nodes, step, now),
             Err(payload) => match own_event(payload) {
-                (DONE, Client::Hart(index, slot), _) => nodes.over(usize::from(index), slot, now),
+                (DONE, Client::Hart(index, slot), _) => {
+                    let index = usize::from(index);
+                    match nodes.parts.device_access(index, slot) {
+                        Some(access) => {
+                            let registers = &mut self.registers[index];
+                            let (value, command) = nodes.register(index, registers, access, now);
+                            nodes.answered(index, slot, value, now);
+                            if let Some(command) = command {
+                                let owner = nodes.parts.process_of(index) as u32;
+                                self.protocol.transfer(&mut nodes, (index, owner), command, now);
+                            }
+                        }
+                        None => nodes.over(index, slot, now),
+                    }
+                }
                 // It may have come again since.
                 (USED, _, node) => {
                     let line = payload[1];
@@ -197,6 +268,7 @@ impl MemorySystem for DirectorySystem {
                 other => unreachable!("{other:?}"),
             },
         }
+        parts.set_at_work(self.protocol.is_moving());
     }
 
     /// There is one partition: nothing has an effect on another.
@@ -230,5 +302,6 @@ impl MemorySystem for DirectorySystem {
 
     fn node_statistics(&self, place: usize, visit: &mut Visitor<'_>) {
         self.protocol.statistics(place).visit(visit);
+        self.protocol.transfer_statistics(place).visit(&mut below("transfer", visit));
     }
 }

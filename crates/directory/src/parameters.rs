@@ -42,13 +42,27 @@ chasqui_config::parameters! {
     }
 }
 
-/// Both.
+chasqui_config::parameters! {
+    /// Block transfers, in the controllers.
+    pub struct TransferUnit {
+        /// To prepare a transfer, at its source; cycles of the controller.
+        startup: Cycles = 100, range 0 ..= 1000000, source "assumption";
+        /// Packets, of a line each, that the source's controller has room for until they leave.
+        lines: Count = 16, range 1 ..= 1024, source "assumption";
+        /// Lines that a third node has are asked for by the directory protocol. Else such a transfer is a fault of the process.
+        coherent: Flag = false, source "assumption";
+    }
+}
+
+/// All of them.
 #[derive(Clone, Debug)]
 pub struct DirectoryParameters {
     /// `controller`
     pub controller: ControllerUnit,
     /// `mesh`
     pub mesh: MeshUnit,
+    /// `transfer`
+    pub transfer: TransferUnit,
 }
 
 /// The parameters below `prefix`, for a machine's schema.
@@ -56,6 +70,7 @@ pub fn schema(prefix: &str) -> Schema {
     Schema::new()
         .with::<ControllerUnit>(&format!("{prefix}.controller"))
         .with::<MeshUnit>(&format!("{prefix}.mesh"))
+        .with::<TransferUnit>(&format!("{prefix}.transfer"))
 }
 
 impl DirectoryParameters {
@@ -64,6 +79,7 @@ impl DirectoryParameters {
         DirectoryParameters {
             controller: resolved.read(&format!("{prefix}.controller")),
             mesh: resolved.read(&format!("{prefix}.mesh")),
+            transfer: resolved.read(&format!("{prefix}.transfer")),
         }
     }
 

@@ -8,13 +8,25 @@ use crate::parameters::DirectoryParameters;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mesh {
     columns: usize,
+    rows: usize,
 }
 
 impl Mesh {
     /// Of `nodes`, in so many columns. 0: the rows are the greatest divisor of the nodes that is no greater than their root.
     pub fn new(nodes: usize, columns: usize) -> Mesh {
         let rows = (1..=nodes).filter(|rows| rows * rows <= nodes && nodes.is_multiple_of(*rows)).max();
-        Mesh { columns: if columns > 0 { columns } else { nodes / rows.unwrap_or(1) } }
+        let columns = if columns > 0 { columns } else { nodes / rows.unwrap_or(1) };
+        Mesh { columns, rows: nodes / columns }
+    }
+
+    /// The node behind another in its row, or column, and whether it is the first there.
+    pub fn next(&self, node: usize, is_by_column: bool) -> (usize, bool) {
+        let (row, column) = (node / self.columns, node % self.columns);
+        let (row, column) = match is_by_column {
+            true => ((row + 1) % self.rows, column),
+            false => (row, (column + 1) % self.columns),
+        };
+        (row * self.columns + column, if is_by_column { row == 0 } else { column == 0 })
     }
 
     /// Links between two nodes.
@@ -22,6 +34,17 @@ impl Mesh {
         let (row, column) = (|n: usize| n / self.columns, |n: usize| n % self.columns);
         (row(a).abs_diff(row(b)) + column(a).abs_diff(column(b))) as u64
     }
+}
+
+/// What block transfers take, beside what messages do.
+#[derive(Clone, Copy, Debug)]
+pub struct TransferTimes {
+    /// To prepare one.
+    pub startup: Time,
+    /// Packets that the source has room for.
+    pub lines: usize,
+    /// Lines that other nodes have are asked for.
+    pub coherent: bool,
 }
 
 /// What everything takes.
@@ -41,8 +64,16 @@ pub struct Times {
     pub memory: Time,
     /// Memory is read during the look-up.
     pub speculative: bool,
+    /// Length of a line [bytes].
+    pub line_bytes: u64,
+    /// Of block transfers.
+    pub transfer: TransferTimes,
     /// A message without data, and one with a line, on a link.
-    wire: [Time; 2],
+    wires: [Time; 2],
+    link: Clock,
+    /// A message's header, and what a link carries in a clock [bytes].
+    header_bytes: u64,
+    width_bytes: u64,
     hop: Time,
     mesh: Mesh,
 }
@@ -63,7 +94,16 @@ impl Times {
             retry: cycles(controller.retry),
             memory: cycles(controller.memory),
             speculative: controller.speculative,
-            wire: [wire(0), wire(line_bytes)],
+            line_bytes,
+            transfer: TransferTimes {
+                startup: cycles(parameters.transfer.startup),
+                lines: parameters.transfer.lines as usize,
+                coherent: parameters.transfer.coherent,
+            },
+            wires: [wire(0), wire(line_bytes)],
+            link,
+            header_bytes: mesh.header.bytes(),
+            width_bytes: mesh.width.bytes(),
             hop: cycles(mesh.hop),
             mesh: Mesh::new(nodes, mesh.columns as usize),
         }
@@ -71,7 +111,22 @@ impl Times {
 
     /// On the network from one node to another, from the first byte's start to the last one's arrival.
     pub fn network(&self, from: usize, to: usize, has_data: bool) -> Time {
-        Time(self.hop.0 * self.mesh.hops(from, to)) + self.wire[usize::from(has_data)]
+        Time(self.hop.0 * self.mesh.hops(from, to)) + self.wires[usize::from(has_data)]
+    }
+
+    /// As [`Mesh::next`].
+    pub fn next(&self, node: usize, is_by_column: bool) -> (usize, bool) {
+        self.mesh.next(node, is_by_column)
+    }
+
+    /// A message with so many bytes of data into a link.
+    pub fn wire(&self, bytes: u64) -> Time {
+        self.link.edge((self.header_bytes + bytes).div_ceil(self.width_bytes))
+    }
+
+    /// From one controller to another, with so many bytes of data.
+    pub fn between_with(&self, from: usize, to: usize, bytes: u64) -> Time {
+        self.queue + Time(self.hop.0 * self.mesh.hops(from, to)) + self.wire(bytes) + self.queue
     }
 
     /// From one controller to another, or to itself.
@@ -95,7 +150,16 @@ impl Times {
         self.queue + construct + self.between(node, home, false) + memory + self.reply(home, node, true)
     }
 
-    /// The same of a line that the cache of `owner` has modified.
+    /// Of a block transfer of `lines` whole lines with no contention, which no cache has, by formula: from the command's arrival at
+    /// the source's controller to when the destination's memory has the last.
+    pub fn transfer(&self, source: usize, destination: usize, lines: u64) -> Time {
+        let (read, push) = (self.lookup.max(self.memory), self.wire(self.line_bytes));
+        let stages = Time(read.max(push).0 * (lines - 1));
+        let last = self.between_with(source, destination, self.line_bytes) + self.lookup + self.memory;
+        self.transfer.startup + read + stages + last
+    }
+
+    /// As [`Times::clean_miss`], of a line that the cache of `owner` has modified.
     pub fn dirty_miss(&self, node: usize, home: usize, owner: usize) -> Time {
         let construct = |from: usize, to: usize| if from == to { Time::ZERO } else { self.construct };
         self.queue

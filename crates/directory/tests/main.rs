@@ -1,6 +1,7 @@
-//! The engine: formulas, and random accesses of a few nodes to a few lines beside a reference that has no protocol.
+//! The engine: formulas, block transfers, and random accesses of a few nodes to a few lines beside a reference that has no protocol.
 
 mod fairness;
 mod formula;
 mod random;
 mod rig;
+mod transfers;

@@ -2,10 +2,12 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
+use std::ops::Range;
 
 use chasqui_coherence::{CacheState, DirectoryState};
 use chasqui_directory::{
-    Access, ControllerUnit, DirectoryParameters, Host, MeshUnit, Protocol, Step, Ticket, Times, Want,
+    Access, ControllerUnit, DirectoryParameters, Host, MeshUnit, Protocol, Step, Ticket, Times, TransferUnit,
+    Want,
 };
 use chasqui_engine::Time;
 
@@ -31,6 +33,8 @@ pub struct Processor {
     pub leaving: Vec<u64>,
     /// The first of these has been asked for.
     pub is_writing_back: bool,
+    /// The byte that it stores next, and where.
+    pub stores: Option<(u64, u8)>,
     /// It keeps the line until then, to use it.
     pub keeps: Option<(u64, Time)>,
 }
@@ -47,6 +51,15 @@ pub struct World {
     /// How long a processor keeps what it has fetched.
     pub keeps: Time,
     pub wrong: Option<String>,
+    /// Of transfers: what memory has, from address 0 on; so many bytes each node has of it in turn; what is no page.
+    pub memory: Vec<u8>,
+    pub stripe: u64,
+    pub absent: Vec<Range<u64>>,
+    /// Flags, each with where the data have to be when it is set.
+    pub flags: BTreeMap<u64, (u64, Vec<u8>)>,
+    pub line: u64,
+    /// The node of a transfer's fault, and what it says.
+    pub faults: Vec<(usize, String)>,
 }
 
 impl World {
@@ -60,6 +73,12 @@ impl World {
             log: vec![],
             keeps: Time(10_000),
             wrong: None,
+            memory: vec![],
+            stripe: LINE,
+            absent: vec![],
+            flags: BTreeMap::new(),
+            line: LINE,
+            faults: vec![],
         }
     }
 
@@ -99,6 +118,9 @@ impl World {
             self.wrong = Some(format!("node {node} stores to line {line:#x}, which {other} has"));
         }
         *self.values.entry(line).or_default() += 1;
+        if let Some((address, value)) = self.processors[node].stores.take() {
+            self.memory[address as usize] = value;
+        }
     }
 
     /// Replaces a line of a cache.
@@ -202,7 +224,7 @@ impl World {
 
 impl Host for World {
     fn home(&self, line: u64) -> usize {
-        (line / LINE) as usize % self.processors.len()
+        (line / self.stripe) as usize % self.processors.len()
     }
 
     fn schedule(&mut self, at: Time, step: Step) {
@@ -235,6 +257,37 @@ impl Host for World {
         }
     }
 
+    fn physical(&self, _: u32, address: u64, _: bool) -> Option<u64> {
+        let is_there =
+            address < self.memory.len() as u64 && !self.absent.iter().any(|range| range.contains(&address));
+        is_there.then_some(address)
+    }
+
+    fn read(&self, address: u64, bytes: &mut [u8]) {
+        let line = address / self.line * self.line;
+        let owned = self.processors.iter().position(|p| p.cache.get(&line) == Some(&Copy::Owned));
+        assert_eq!(owned, None, "line {line:#x} is read, which a cache may write");
+        bytes.copy_from_slice(&self.memory[address as usize..][..bytes.len()]);
+    }
+
+    fn write(&mut self, address: u64, bytes: &[u8]) {
+        let line = address / self.line * self.line;
+        let has = |p: &Processor| matches!(p.cache.get(&line), Some(Copy::Owned | Copy::Shared));
+        if let Some(node) = self.processors.iter().position(has) {
+            self.wrong = Some(format!("line {line:#x} is written, which {node} has"));
+        }
+        self.memory[address as usize..][..bytes.len()].copy_from_slice(bytes);
+        if let Some((at, data)) = self.flags.remove(&address)
+            && self.memory[at as usize..][..data.len()] != data[..]
+        {
+            self.wrong = Some(format!("the flag at {address:#x} is set before the data are at {at:#x}"));
+        }
+    }
+
+    fn fault(&mut self, (node, _): (usize, u32), what: String, _: Time) {
+        self.faults.push((node, what));
+    }
+
     fn done(&mut self, access: Access, now: Time) {
         let Access { node, line, ticket, once } = access;
         self.log.push(access);
@@ -264,7 +317,7 @@ impl Host for World {
 /// The document's controllers; `buffer` messages of each network have room.
 pub fn parameters(buffer: u64) -> DirectoryParameters {
     let controller = ControllerUnit { buffer, ..ControllerUnit::default() };
-    DirectoryParameters { controller, mesh: MeshUnit::default() }
+    DirectoryParameters { controller, mesh: MeshUnit::default(), transfer: TransferUnit::default() }
 }
 
 pub fn protocol(nodes: usize, buffer: u64) -> Protocol {

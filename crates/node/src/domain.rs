@@ -57,6 +57,11 @@ impl Domain {
         Domain { in_turn, ..self }
     }
 
+    /// Its functional memory.
+    pub fn memory(&self) -> &FlatMemory {
+        &self.memory
+    }
+
     /// Its functional memory, before it runs.
     pub fn memory_mut(&mut self) -> &mut FlatMemory {
         &mut self.memory

@@ -32,7 +32,7 @@ pub use domain::{Domain, Member};
 pub use events::Urgency;
 pub use harts::{Core, HartSoftwareStatistics, Harts};
 pub use io::{DEVICE_SPAN, controller_address};
-pub use memory_system::{Client, Effect, MemorySystem, SnoopingBus};
+pub use memory_system::{Client, DeviceAccess, Effect, MemorySystem, SnoopingBus};
 pub use node::{NodePartition, PartitionSpec};
 pub use os::{
     Away, Costs, Ended, Kernel, KernelNode, KernelProcess, OsSpec, Output, ProcessSpec, ProcessView, Region,

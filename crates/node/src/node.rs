@@ -119,6 +119,7 @@ impl NodePartition {
             settled: Time::NEVER,
             resting: false,
             rest: Rest::default(),
+            at_work: false,
             debug: None,
         };
         parts.os.begin(&mut parts.harts);

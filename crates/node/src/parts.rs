@@ -30,6 +30,8 @@ pub struct Parts {
     pub(crate) resting: bool,
     /// How far that is known.
     pub(crate) rest: Rest,
+    /// The memory system does something by itself that harts may notice.
+    pub(crate) at_work: bool,
     /// What a debugger has of the node, if there is one.
     pub(crate) debug: Option<Box<Debug>>,
 }
@@ -144,6 +146,7 @@ impl Parts {
     pub(crate) fn paused(&mut self, now: Time) {
         let is_harts = |event: &Event| Target::from(event.target) != Target::Scheduler;
         let are_stuck = self.events.prompt().is_empty()
+            && !self.at_work
             && self.harts.iter().all(Core::is_stuck)
             && !self.io.stores_cross()
             && self.events.slow().iter().all(is_harts);

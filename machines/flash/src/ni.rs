@@ -1,15 +1,16 @@
-//! What stands where other machines have a network interface: a page that says which machine this is. Nothing else can be
-//! reached; the controllers are in the memory system.
+//! What stands where other machines have a network interface: a page that says which machine this is, and where processes find
+//! the registers of their processors' controllers. The controllers are in the memory system, which takes the accesses to these.
 
 use chasqui_abi::NiIdentification;
 use chasqui_counters::Visitor;
 use chasqui_engine::{Event, Packet, Payload, Time};
+use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
 use chasqui_ni::{BusRequest, Cause, Context, NetworkInterface, Region, Reply};
 use chasqui_placement::ProcessId;
 
 use crate::registers;
 
-/// The identification page alone.
+/// The identification page, and the place of the registers.
 pub(crate) struct FlashNi;
 
 impl NetworkInterface for FlashNi {
@@ -18,16 +19,17 @@ impl NetworkInterface for FlashNi {
         page.interface = registers::HEADER.interface();
     }
 
+    /// One for all: an access goes to the controller of the processor that makes it.
     fn regions(&self, _: ProcessId) -> Vec<Region> {
-        vec![]
+        vec![Region { physical: DEVICE_BASE, bytes: PAGE_BYTES }]
     }
 
     fn read(&mut self, _: &mut Context<'_, '_>, address: u64, _: u32) -> Reply {
-        unreachable!("no register is mapped, and {address:#x} was loaded from");
+        unreachable!("the memory system has the registers, and {address:#x} was loaded from");
     }
 
     fn write(&mut self, _: &mut Context<'_, '_>, address: u64, _: u32, _: u64) {
-        unreachable!("no register is mapped, and {address:#x} was stored to");
+        unreachable!("the memory system has the registers, and {address:#x} was stored to");
     }
 
     fn event(&mut self, _: &mut Context<'_, '_>, payload: Payload) {

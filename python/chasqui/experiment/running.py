@@ -50,7 +50,7 @@ SVG_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 STAMP = "measured.json"
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)  # of C; it makes no program another one
 # Below guest: programs, which count where an experiment runs them. They may execute all the rest.
-PROGRAMS = ("bench", "tests")
+PROGRAMS = ("bench", "play", "tests")
 # What compilers and linkers get.
 SOURCES = (".c", ".h", ".S", ".ld", ".txt")
 # The machine whose registers a header has.

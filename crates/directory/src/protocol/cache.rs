@@ -55,7 +55,7 @@ impl Protocol {
         if let Some(ticket) = over {
             debug_assert!(rule.is_done() || ticket.want == Want::WriteBack, "{ticket:?} by {rule:?}");
             let once = rule.is_done() && rule.next == CacheState::Invalid;
-            host.done(Access { node, line, ticket, once }, now);
+            self.done(host, Access { node, line, ticket, once }, now);
         }
         // Accesses wait for the end of a transaction; or for a write-back that is not needed any more.
         for ticket in self.copies[node].take_waiting(line) {

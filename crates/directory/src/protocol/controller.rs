@@ -15,7 +15,7 @@ impl Protocol {
             if controller.taken > 0 {
                 return;
             }
-            let Some(next) = controller.next() else { return };
+            let Some(next) = controller.next() else { return self.go_on(host, node, now) };
             match next {
                 Next::Own => {
                     controller.is_own_turn = false;

@@ -8,6 +8,8 @@
 //!
 //! What a home refuses it gives a turn (`home.rs`), so that nothing is refused for ever.
 //!
+//! Block transfers go beside these (`transfer/`).
+//!
 //! What these need stands below them: accesses (`access.rs`), the lines at a cache (`copies.rs`), a controller's queues
 //! (`queues.rs`), the virtual networks (`networks.rs`).
 
@@ -19,6 +21,7 @@ mod home;
 mod networks;
 mod queues;
 mod statistics;
+mod transfer;
 
 use std::collections::VecDeque;
 
@@ -31,6 +34,8 @@ pub use access::{Access, Ticket, Want};
 use copies::Copies;
 use queues::Controller;
 pub use statistics::NodeStatistics;
+use transfer::Transfers;
+pub use transfer::{Command, Counts, Run, TransferStatistics, TransferStep};
 
 /// What has the caches, knows the homes, and brings events back when they are due.
 pub trait Host {
@@ -47,6 +52,15 @@ pub trait Host {
     fn take(&mut self, node: usize, line: u64, leaves: bool, now: Time);
     /// An access is over: the line, or the right, is there from now on.
     fn done(&mut self, access: Access, now: Time);
+    /// Physical address of the virtual address `address` of `owner`, if its page is there, is memory, and may be read, or written
+    /// if it `writes`.
+    fn physical(&self, owner: u32, address: u64, writes: bool) -> Option<u64>;
+    /// Memory from the physical address `address` on, within a line.
+    fn read(&self, address: u64, bytes: &mut [u8]);
+    /// The same is written. No cache has the line.
+    fn write(&mut self, address: u64, bytes: &[u8]);
+    /// A transfer that the processor of `node` had begin for `owner` can't be right: `what` is wrong with it.
+    fn fault(&mut self, who: (usize, u32), what: String, now: Time);
 }
 
 /// An event of the engine's.
@@ -66,6 +80,8 @@ pub enum Step {
     AtCache(u32),
     /// What was refused is asked for again.
     Again(u32),
+    /// Of block transfers.
+    Transfer(TransferStep),
 }
 
 impl From<Step> for Payload {
@@ -78,6 +94,7 @@ impl From<Step> for Payload {
             Step::LookedUp(id) => (4, id),
             Step::AtCache(id) => (5, id),
             Step::Again(id) => (6, id),
+            Step::Transfer(step) => return step.into(),
         };
         [kind, u64::from(number)]
     }
@@ -97,7 +114,7 @@ impl TryFrom<Payload> for Step {
             4 => Step::LookedUp(id),
             5 => Step::AtCache(id),
             6 => Step::Again(id),
-            _ => return Err(payload),
+            _ => Step::Transfer(payload.try_into()?),
         })
     }
 }
@@ -176,6 +193,7 @@ pub struct Protocol {
     statistics: Vec<NodeStatistics>,
     /// What a rule sends.
     sent: Vec<Message>,
+    transfers: Transfers,
 }
 
 impl Protocol {
@@ -193,6 +211,7 @@ impl Protocol {
             messages: Messages::default(),
             statistics: vec![NodeStatistics::default(); nodes],
             sent: vec![],
+            transfers: Transfers::new(nodes, buffer),
         }
     }
 
@@ -227,9 +246,13 @@ impl Protocol {
         self.messages.is_empty() && self.copies.iter().all(Copies::is_quiet)
     }
 
-    /// Of a message that comes to a cache and may take a copy from it: the cache, the line, and whether it leaves.
+    /// Of an event that may take a copy from a cache: the cache, the line, and whether it leaves.
     pub fn takes(&self, step: Step) -> Option<(usize, u64, bool)> {
-        let Step::AtCache(id) = step else { return None };
+        let id = match step {
+            Step::AtCache(id) => id,
+            Step::Transfer(step) => return self.transfer_takes(step),
+            _ => return None,
+        };
         let travelling = self.messages.get(id);
         let leaves = match travelling.message.kind {
             Kind::ForwardRead => false,
@@ -248,7 +271,7 @@ impl Protocol {
             Want::WriteBack => {
                 // Whoever asked for the line meanwhile has got it, or has given the right to write it back.
                 if state != CacheState::Modified {
-                    return host.done(Access { node, line, ticket, once: false }, now);
+                    return self.done(host, Access { node, line, ticket, once: false }, now);
                 }
                 // What has been kept of it clean leaves, too, and so does a reservation.
                 host.take(node, line, true, now);
@@ -258,7 +281,7 @@ impl Protocol {
             want => {
                 let writes = want == Want::Store;
                 if state != CacheState::Invalid && host.has(node, line, writes) {
-                    return host.done(Access { node, line, ticket, once: false }, now);
+                    return self.done(host, Access { node, line, ticket, once: false }, now);
                 }
                 // It is on its way to the controller.
                 if state == CacheState::Modified {
@@ -276,7 +299,9 @@ impl Protocol {
             cache_rule(CACHE, state, event).unwrap_or_else(|| panic!("no rule for {event:?} in {state:?}"));
         copies.begin(line, rule.next, ticket);
         let home = host.home(line);
-        self.statistics[node].count_request(ticket.want, home == node);
+        if !ticket.is_transfers() {
+            self.statistics[node].count_request(ticket.want, home == node);
+        }
         let message = rule.sends(Node(node as u8), Node(home as u8), None).next().expect("a request");
         let id = self.messages.add(Travelling { line, message, data_at: Time::ZERO });
         host.schedule(now + self.times.queue, Step::Own(id));
@@ -298,6 +323,7 @@ impl Protocol {
             }
             Step::LookedUp(id) => self.looked_up(host, id, now),
             Step::AtCache(id) => self.at_cache(host, id, now),
+            Step::Transfer(step) => self.transfer_step(host, step, now),
         }
     }
 }

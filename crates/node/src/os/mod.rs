@@ -30,7 +30,7 @@ use crate::harts::{Activity, Core, Harts};
 use crate::parameters::SoftwareUnit;
 pub use kernel::{Kernel, KernelNode, KernelProcess, kernel_memory, load_kernel};
 use marking::{Rules, note_elsewhere};
-pub(crate) use pager::Pages;
+pub(crate) use pager::{Pages, physical};
 use position::Position;
 pub(crate) use process::NodeProcess;
 pub use process::{Ended, Output, ProcessSpec, ProcessView, Region};

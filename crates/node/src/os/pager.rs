@@ -26,13 +26,18 @@ impl Pager for Pages<'_> {
     }
 
     fn physical(&self, memory: &FlatMemory, id: ProcessId, address: u64, write: bool) -> Option<u64> {
-        self.process(id)?.space.physical(memory, address, access(write))
+        physical(self.process(id)?, memory, address, write)
     }
 
     fn page_in(&mut self, memory: &mut FlatMemory, id: ProcessId, address: u64, write: bool) -> bool {
         let access = access(write);
         self.process_mut(id).is_some_and(|process| process.space.fault(memory, address, access).is_ok())
     }
+}
+
+/// Physical address of `address` of a process, if its page is there and may be read, or written if `write`.
+pub(crate) fn physical(process: &Process, memory: &FlatMemory, address: u64, write: bool) -> Option<u64> {
+    process.space.physical(memory, address, access(write))
 }
 
 fn access(write: bool) -> Access {
