@@ -21,8 +21,14 @@ they transpose, patches that the receivers transpose, or parts of patches while 
 computed. By processors and length of a line."""
 
 PROCESSORS = (1, 4, 16, 64)
+OTHER_LINES = (16, 64)  # processors, of the larger size
 SIZES = (16384, 65536)
 QUICK_SIZE, QUICK_PROCESSORS = 16384, (4,)
+
+
+def lines(size: int, processors: int, quick: bool) -> tuple[int, ...]:
+    is_left_out = size == SIZES[-1] and processors not in OTHER_LINES
+    return (_flash.LINE,) if quick or is_left_out else _flash.LINES
 
 
 def points(quick: bool) -> list[_flash.Point]:
@@ -30,7 +36,7 @@ def points(quick: bool) -> list[_flash.Point]:
         _flash.Point("fft", variant, size, processors, line)
         for size in (SIZES if not quick else (QUICK_SIZE,))
         for processors in (PROCESSORS if not quick else QUICK_PROCESSORS)
-        for line in (_flash.LINES if not quick else (_flash.LINE,))
+        for line in lines(size, processors, quick)
         for variant in _flash.VARIANTS["fft"]
         if processors > 1 or variant == _flash.LOAD_STORE  # one does not communicate
     ]

@@ -18,6 +18,7 @@ Does a blocked dense LU factorization gain by copies of others' blocks in one's 
 are copied and the cache keeps what it can; one, which is used again; or all that a step needs."""
 
 PROCESSORS = (1, 4, 16, 64)
+OTHER_LINES = (4, 16, 64)  # processors, of the larger size
 SIZES = (128, 256)  # the document has 256; the other shows what a smaller one does
 QUICK_SIZE, QUICK_PROCESSORS = 128, (4,)
 
@@ -27,8 +28,11 @@ def points(quick: bool) -> list[_flash.Point]:
         _flash.Point("lu", variant, size, processors, line)
         for size in (SIZES if not quick else (QUICK_SIZE,))
         for processors in (PROCESSORS if not quick else QUICK_PROCESSORS)
-        for line in (_flash.LINES if not quick and size == SIZES[-1] else (_flash.LINE,))
+        for line in (
+            _flash.LINES if size == SIZES[-1] and processors in OTHER_LINES else (_flash.LINE,)
+        )
         for variant in _flash.VARIANTS["lu"]
+        if processors > 1 or variant == _flash.LOAD_STORE  # one has all blocks
     ]
 
 
