@@ -34,6 +34,10 @@ NEEDS = {
     "browser": ("no Chromium or no playwright", browser.IS_HERE),
     "perfetto": ("no trace processor of Perfetto: make perfetto", trace_processor.IS_HERE),
     "wheel": ("no wheel of what is installed: make test-wheel", built_wheel.IS_HERE),
+    "long": (
+        "long, and others like them are run: make sweep",
+        bool(os.environ.get("CHASQUI_SWEEP")),
+    ),
     "gdb": ("no gdb-multiarch", shutil.which("gdb-multiarch") is not None),
     # What reads exported traces.
     "otf2_print": ("no otf2-print", shutil.which("otf2-print") is not None),

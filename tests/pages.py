@@ -210,6 +210,13 @@ RESULTS = ("run_time_ns", "network_replacements", "predictions")
 # of mechanisms.c: tests compile it without lines of sources, and then its code is another, whose
 # times are up to 0.4 % less.)
 ALIKE = {
+    "flash/fft": ("results",),
+    "flash/latency": ("results",),
+    "flash/lu": ("results",),
+    "flash/ocean": ("results",),
+    "flash/processor": ("results",),
+    "flash/radix": ("results",),
+    "flash/scaling": ("results",),
     "netcache/double-cache": ("results",),
     "netcache/long-messages": ("results",),
     "netcache/message-sizes": ("results", "classes"),

@@ -54,10 +54,8 @@ MISPREDICTED_NS = 3 * 1000 / 150
 
 
 def test_experiments_are_chosen_by_name_or_machine() -> None:
-    # Run with --quick here and in test_netcache_experiments.py, test_flash_experiments.py,
-    # test_cell.py; whole in test_mpinp.py.
-    others = running.choose(["cell", "flash", "mpinp", "netcache"])
-    assert [*others, *VOYAGER] == running.names()
+    # --quick here, in test_{cell,netcache_experiments,flash_experiments}.py; whole: test_mpinp.py.
+    assert [*running.choose(["cell", "flash", "mpinp", "netcache"]), *VOYAGER] == running.names()
     for family in ("voyager", "voyager/", "voyager/…"):
         assert running.choose([family]) == [n for n in running.names() if n.startswith("voyager/")]
     assert running.choose(["voyager/onepoll", "voyager/am"]) == ["voyager/onepoll", "voyager/am"]

@@ -158,7 +158,9 @@ def printed(text: str) -> list[list[int]]:
 
 @pytest.mark.core
 @pytest.mark.smpirun
-@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize(
+    "machine", [MACHINES[0], *(pytest.param(each, marks=pytest.mark.long) for each in MACHINES[1:])]
+)
 def test_the_pages_table_is_what_smpi_and_we_find(
     chasqui: Run, compile_c: Compiler, tmp_path: Path, machine: str
 ) -> None:

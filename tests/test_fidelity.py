@@ -64,7 +64,10 @@ def test_the_page_is_what_the_command_writes() -> None:
 
 @pytest.mark.core
 @pytest.mark.xdist_group("fidelity")
-@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize(
+    "machine",
+    [pytest.param(each, marks=[pytest.mark.long] * (each == "netcache")) for each in MACHINES],
+)
 def test_rows_are_what_their_experiments_find(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, machine: str
 ) -> None:

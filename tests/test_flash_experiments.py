@@ -85,7 +85,7 @@ def test_results_are_a_hosts_bits(
         if name == "checksum"
     }
     ((size, value),) = found
-    assert len(outputs) > 2
+    assert len(outputs) > 1
     words = [word for name, word in _flash.VARIANTS[program].items()
              if name.startswith(_flash.LOAD_STORE)]  # fmt: skip
     for word in words:

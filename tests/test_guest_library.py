@@ -18,6 +18,7 @@ from simulated import (
     SWEEP,
     command,
     in_ci,
+    in_turn,
     machines,
     organisations,
     shared_nodes,
@@ -185,8 +186,7 @@ SHARING = {
 FEWER = {("datatypes", "4-by-slot-memory"): [SEED, "5"]}
 
 
-@pytest.mark.parametrize("sharing", SHARING)
-@pytest.mark.parametrize("machine", shared_nodes())
+@pytest.mark.parametrize(("sharing", "machine"), in_turn(SHARING, shared_nodes()))
 def test_ranks_that_share_nodes(
     programs: Programs, tmp_path: Path, machine: str, sharing: str
 ) -> None:

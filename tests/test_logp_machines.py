@@ -97,7 +97,13 @@ SHORT_RINGS = {
 }
 
 
-@pytest.mark.parametrize("machine", POSSIBLE)
+@pytest.mark.parametrize(
+    "machine",
+    [
+        pytest.param(each, marks=[pytest.mark.long] * (turn % 2))
+        for turn, each in enumerate(POSSIBLE)
+    ],
+)
 def test_figures_are_possible(chasqui: Run, machine: str) -> None:
     """No gap below 0, no stream faster than its link, no figure without its reason."""
     rings = [] if SWEEP else SHORT_RINGS.get(machine, [])

@@ -6,6 +6,7 @@ Use this when the thin firmware, device.c or the card's registers change.
 from __future__ import annotations
 
 import csv
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -251,3 +252,24 @@ def test_experiments_on_mpinp(tmp_path: Path, name: str) -> None:
     }
     for variant in ("mcp", "bip"):
         assert accepted[variant, "idle"] <= 1.01 * accepted[variant, "busy"]
+
+
+def test_a_message_left_on_the_wire_resets_the_card(examples: Path, tmp_path: Path) -> None:
+    """The firmware that matches takes one within microseconds: never as late as a card stands. (The
+    thin one has a place ready for the next; that of mpinp/np-slowdown takes none.)"""
+    ring = [str(examples / "ring"), "-l", "1"]
+    words = ["run", "-np", "2", "-m", "mpinp", "--set"]
+    said = {}
+    for longest in ("100 ns", "0 ns", "50 ms"):
+        wait = f"mpinp.card.unserviced={longest}"
+        done = command(*words, wait, "--out", longest, "--", *ring, directory=tmp_path)
+        said[longest] = (done.returncode, done.stderr if done.returncode else done.stdout)
+    status, why = said["100 ns"]
+    assert status == 128 + 7, why
+    assert re.search(
+        r"network processor: the card has reset itself, for a message was left on the wire "
+        r"for 100 ns .* at pc 0x\w+ \(\w+\+0x",
+        why,
+    ), why
+    assert said["0 ns"] == said["50 ms"]
+    assert "ring: PASSED" in said["50 ms"][1]

@@ -58,6 +58,7 @@ def test_examples_are_right_on_nodes_that_are_shared(
     assert f"{name}: PASSED" in done.stdout
 
 
+@pytest.mark.long
 def test_sixteen_ranks_are_right(examples: Path, tmp_path: Path) -> None:
     for per_node in (1, 4):
         words = ["-np", "16", *MACHINE, *shared(per_node), "--", str(examples / "ring"), "-l", "2"]

@@ -50,7 +50,7 @@ PLACES = {
 SHORTER = {} if SWEEP else dict.fromkeys(("together", "two", "pairs"), "40000")
 
 
-@pytest.mark.parametrize("where", PLACES)
+@pytest.mark.parametrize("where", PLACES if SWEEP else ["alone", "apart", "buffer", "pairs"])
 def test_data_lie_in_pages_in_any_way(compile_c: Compiler, tmp_path: Path, where: str) -> None:
     """Odd lengths and alignments, short receives, untouched pages, and neighbours that are written
     meanwhile."""
@@ -78,7 +78,7 @@ VARIATIONS = {
 }
 
 
-@pytest.mark.parametrize("entry", ["1", "4"])
+@pytest.mark.parametrize("entry", ["1", pytest.param("4", marks=pytest.mark.long)])
 def test_results_do_not_depend_on_how_it_is_simulated(
     compile_c: Compiler, tmp_path: Path, entry: str
 ) -> None:

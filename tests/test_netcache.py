@@ -387,7 +387,7 @@ MANY = {"netcache/ldtct": 50_000, "netcache/dmaver1": 50_000}
     ],
 )
 def test_many_unexpected_messages_end(compile_c: Compiler, tmp_path: Path, machine: str) -> None:
-    count = 50_000 if SWEEP else MANY.get(machine, 20_000)
+    count = 50_000 if SWEEP else MANY.get(machine, 10_000)
     program = compile_c("unexpected", UNEXPECTED)
     done = command(
         "run", "--out", tmp_path / "run", "-np", "2", "-m", machine, "--", program, str(count),

@@ -63,7 +63,7 @@ MANUAL = ROOT / "docs" / "manual"
     [
         ("run.md", "The beginning of a long run"),
         ("run.md", "Several jobs on the same nodes"),
-        ("sweep.md", ""),
+        pytest.param("sweep.md", "", marks=pytest.mark.long),
         ("reference/run-directory.md", "summary.json"),
     ],
 )

@@ -26,6 +26,7 @@ import numpy
 import pytest
 import report_runs
 from conftest import Compiler, Run
+from simulated import in_turn
 
 from chasqui import messages, report, shares
 from chasqui.errors import InputError
@@ -535,15 +536,14 @@ def write_experiment(place: Path) -> Path:
     return place
 
 
-@pytest.mark.parametrize("kind", ["pipe", "device", "long"])
-@pytest.mark.parametrize(
-    "name",
-    [
-        "summary.json", "host.json", "stats.json", "resolved.toml", "timeline.json",
-        "profile.json", "profile.folded", "messages.parquet",
-        "measured.json", "report.txt", "picture.svg", "results.csv", "other.csv",
-    ],
+READ = (
+    "summary.json", "host.json", "stats.json", "resolved.toml", "timeline.json",
+    "profile.json", "profile.folded", "messages.parquet",
+    "measured.json", "report.txt", "picture.svg", "results.csv", "other.csv",
 )  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "name"), in_turn(["pipe", "device", "long"], READ))
 def test_no_file_is_read_without_an_end(chasqui: Run, tmp_path: Path, name: str, kind: str) -> None:
     run = report_runs.write(tmp_path / "run", report_runs.messages(5, 2), 2)
     write_profile(run, "rank 0;main 5\n")

@@ -267,7 +267,7 @@ def test_ctrl_c_ends_a_comparison(chatter: Path, tmp_path: Path) -> None:
 # A measurement of minutes, each size a second; the greatest comes first.
 MANY_SIZES = ["logp", "--machine", "voyager", "--sizes", ",".join(map(str, range(1, 400)))]
 # Of an experiment with more than can be over before a signal comes, and each short.
-SEVERAL_RUNS = ["experiment", "voyager/modern", "--quick"]
+SEVERAL_RUNS = ["experiment", "voyager/onepoll", "--quick"]
 
 
 def test_ctrl_c_ends_a_measurement(tmp_path: Path) -> None:
@@ -431,9 +431,9 @@ def test_a_signal_ends_a_measurement_and_an_experiment(tmp_path: Path) -> None:
     words = [*SEVERAL_RUNS, "--out", "found", "--jobs", "1"]
     status, _, errors = signalled(tmp_path, words, signal.SIGTERM, ready="found/*/runs/*/stdout.0")
     assert (status, "Traceback" in errors) == (143, False), errors
-    kept_in = "found/voyager-modern/runs"
+    kept_in = "found/voyager-onepoll/runs"
     assert errors.splitlines()[-3:] == [
-        f"chasqui: voyager/modern: the runs so far are in {kept_in}, without a report",
+        f"chasqui: voyager/onepoll: the runs so far are in {kept_in}, without a report",
         "",
         "chasqui: stopped by SIGTERM",
     ]
@@ -475,8 +475,8 @@ def test_ctrl_c_ends_an_experiment(tmp_path: Path) -> None:
     words = [*SEVERAL_RUNS, "--out", "found", "--jobs", "1"]
     seen = at_terminal(tmp_path, *words, until=r"2 of \d+ runs")
     assert seen.status == 130
-    kept_in = "found/voyager-modern/runs"
-    said = f"chasqui: voyager/modern: the runs so far are in {kept_in}, without a report"
+    kept_in = "found/voyager-onepoll/runs"
+    said = f"chasqui: voyager/onepoll: the runs so far are in {kept_in}, without a report"
     assert said in Screen(seen.text).lines
 
 

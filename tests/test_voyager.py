@@ -216,7 +216,9 @@ def goes_round(body: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize("flags", [[], [STORES], ["-DTHREADS=2"]], ids=str)
+@pytest.mark.parametrize(
+    "flags", [[], [STORES], pytest.param(["-DTHREADS=2"], marks=pytest.mark.long)], ids=str
+)
 def test_what_experiments_send_and_receive_is_written_out(
     chasqui: Run, tmp_path: Path, flags: list[str]
 ) -> None:

@@ -32,10 +32,11 @@ impl Kind {
         format!("{} (as in \"{}\")", words.join(", "), self.example)
     }
 
-    /// Reads a number with a unit as a whole number of the base.
+    /// Reads a number with a unit as a whole number of the base. Zero is the same in each, and needs none.
     fn parse(&self, scalar: &Scalar) -> Result<u64, String> {
         let text = match scalar {
             Scalar::Text(text) => text.trim(),
+            Scalar::Integer(0) => return Ok(0),
             Scalar::Integer(_) | Scalar::Decimal(_) => {
                 return Err(format!("{scalar} has no unit; allowed: {}", self.allowed()));
             }
@@ -50,6 +51,9 @@ impl Kind {
         let (number, word) = (&text[..end], text[end..].trim());
         if number.is_empty() {
             return Err(format!("{scalar} is not a {}; allowed: a number of {}", self.name, self.allowed()));
+        }
+        if word.is_empty() && number == "0" {
+            return Ok(0);
         }
         if word.is_empty() {
             return Err(format!("{scalar} has no unit; allowed: {}", self.allowed()));
@@ -427,6 +431,7 @@ mod tests {
             (text("150 MHz"), Ok(150_000_000)),
             (text("3.2 GHz"), Ok(3_200_000_000)),
             (text("0 Hz"), Err("zero")),
+            (0.into(), Err("zero")),
             (text("0.5 Hz"), Err("whole number of Hz")),
             (text("150 MB"), Err("\"MB\" is not a unit of frequency; allowed: Hz, kHz, MHz, GHz")),
         ];
@@ -441,6 +446,8 @@ mod tests {
             (text("0.3 KiB"), Err("whole number of bytes")), // 307.2
             (text("1 KB"), Err("\"KB\" is not a unit of size")),
             (4096.into(), Err("4096 has no unit")),
+            (0.into(), Ok(0)),
+            (text("0"), Ok(0)),
         ];
         table::<Bytes>(&sizes, Bytes::bytes);
         let rates = [

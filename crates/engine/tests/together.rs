@@ -7,7 +7,7 @@ use chasqui_engine::{
     Class, Ended, Engine, Event, EventQueue, Group, Lookahead, Outbox, Packet, Partition, PartitionId, Port,
     Threads, Time,
 };
-use chasqui_random::Random;
+use chasqui_random::{Random, share};
 
 /// Look-ahead between the two kinds [ps].
 const LEAST: [[u64; 2]; 2] = [[13, 5], [3, 7]];
@@ -104,7 +104,7 @@ fn heard(places: &[Place], seed: u64, window: Time, threads: Threads) -> Vec<Vec
 #[test]
 fn what_partitions_hear_does_not_depend_on_threads() {
     let mut random = Random::for_test(1);
-    for _ in 0..12 {
+    for _ in 0..share(12) {
         let zones = 1 + random.below(4);
         let count = 3 + random.below(9);
         let mut place = |_| (random.below(2) as Group, random.below(zones) as usize);

@@ -6,6 +6,8 @@ use chasqui_memory::PAGE_BYTES;
 
 use crate::collectives;
 
+/// Where those of the library as a whole are.
+const LIBRARY: &str = "mpi";
 /// Where the waiting loops' parameters are.
 const WAIT: &str = "mpi.wait";
 /// Where those of messages within a node are.
@@ -32,6 +34,16 @@ chasqui_config::parameters! {
 }
 
 chasqui_config::parameters! {
+    /// The MPI library.
+    pub struct LibraryUnit {
+        /// Longest message that a standard send may give to the network before its receive has met it; a longer one waits
+        /// for that, like MPI_Ssend. 0 B: none goes before, not even an empty one, so that programs are found which end only
+        /// because their messages are buffered. The device may buffer less. Collectives are not concerned.
+        eager: Bytes = "1 GiB", range "0 B" ..= "1 GiB", source "ours: what a device can buffer it buffers";
+    }
+}
+
+chasqui_config::parameters! {
     /// Blocking waits of the MPI library.
     pub struct WaitUnit {
         /// Polls in vain, one after the other, after which a process that waits gives its hart to others of its node,
@@ -45,7 +57,10 @@ chasqui_config::parameters! {
 /// Adds the parameters to a machine's.
 #[must_use]
 pub fn with_library(schema: Schema) -> Schema {
-    collectives::with_collectives(schema).with::<WaitUnit>(WAIT).with::<LocalUnit>(LOCAL)
+    collectives::with_collectives(schema)
+        .with::<LibraryUnit>(LIBRARY)
+        .with::<WaitUnit>(WAIT)
+        .with::<LocalUnit>(LOCAL)
 }
 
 /// Polls in vain after which a process that waits gives its hart up ([`WaitUnit`]); 0: never.
@@ -74,6 +89,11 @@ pub fn library_settings(resolved: &Resolved) -> Vec<u8> {
     let polls = wait_polls(resolved);
     if polls > 0 {
         pairs.push(("wait.polls", polls.to_string()));
+    }
+    // Behind all that changes how the library sends.
+    let eager = resolved.read::<LibraryUnit>(LIBRARY).eager;
+    if eager != LibraryUnit::default().eager {
+        pairs.push(("eager", eager.bytes().to_string()));
     }
     let mut text: Vec<u8> =
         pairs.iter().flat_map(|(name, value)| format!("{name}\0{value}\0").into_bytes()).collect();

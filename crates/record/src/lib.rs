@@ -38,7 +38,7 @@ pub use inputs::{ImageInput, InputRead, Inputs, JobInput, ProgramInput, TraceInp
 pub use kept::{Keep, Kept, SentMessage};
 pub use messages::{Message, Messages};
 pub use profile::{CAUSES, Cause, Profile, Profiled, Spent, write_folded, write_profile, write_speedscope};
-pub use rank_life::{CALLS, CallTotals, Interval, RankLife, Site};
+pub use rank_life::{CALLS, CallTotals, Interval, RankLife, Site, lies_at};
 pub use recorder::{Description, Recorder};
 pub use recording::{RankEnd, Recorded, Recording, RecordingError, Unrecordable};
 pub use run_directory::{Lost, RunDirectory, RunError, Stream};
@@ -48,5 +48,6 @@ pub use summary::{
     CallSummary, Host, Limit, Outcome, RankSummary, ReplaySummary, SUMMARY_VERSION, Shares, Summary,
 };
 pub use timeline::{Busy, LinkLife, Timeline};
+pub use waiting::REQUEST_BYTES;
 pub use waits::{PeerWaits, Wait, WaitParts, Waits};
 pub use whole_file::{Destination, target};

@@ -57,6 +57,8 @@ pub struct Site {
     pub frame_pointer: u64,
     /// The call's first arguments, `a0` to `a2`: the mark is the first that a function does with them.
     pub arguments: [u64; 3],
+    /// It executes on a processor that is no hart of the node's: its stack is in that one's memory.
+    pub is_elsewhere: bool,
 }
 
 /// The outermost call that a thread is in.
@@ -100,6 +102,8 @@ struct ThreadLife {
     data: Option<u64>,
     /// Address of the request that the thread is blocked on; 0: none.
     blocked: u64,
+    /// What was there as it began to wait, of a thread that executes elsewhere: its memory can't be looked at later.
+    request: Box<[u8]>,
     /// Address of the text that says what it waits for; 0: none.
     waiting: u64,
     /// When [ps] it began to wait; `None`: it does not.
@@ -286,6 +290,11 @@ impl RankLife {
         }
     }
 
+    /// The thread on hart `hart`, which executes elsewhere, is blocked on a request: what is in it.
+    pub fn blocked_elsewhere(&mut self, hart: usize, request: &[u8]) {
+        self.threads[hart].request = request.into();
+    }
+
     /// Where the thread on hart `hart` entered the MPI call that it is in, or was in when the run ended, if it was in one.
     pub fn site(&self, hart: usize) -> Option<&Site> {
         let thread = &self.threads[hart];
@@ -375,7 +384,9 @@ impl RankLife {
         recorder.stamp(id, Stage::Call, thread.here(now_ps).0);
         thread.sending = Some(id);
         if thread.current.is_some() {
-            thread.sent.push(id);
+            if thread.sent.last() != Some(&id) {
+                thread.sent.push(id);
+            }
         } else {
             self.stray += 1;
         }
@@ -577,7 +588,11 @@ impl RankLife {
         memory: &mut dyn FnMut(u64, &mut [u8]) -> bool,
     ) -> Option<String> {
         let thread = &self.threads[hart];
-        let words = waiting::of_request(thread.blocked, memory);
+        let noted = &mut |at, bytes: &mut [u8]| lies_at(thread.blocked, &thread.request, at, bytes);
+        let words = match thread.entered.1.is_elsewhere {
+            true => waiting::of_request(thread.blocked, noted),
+            false => waiting::of_request(thread.blocked, memory),
+        };
         // A call of several rounds says in the first alone what it waits for; its request says so in each.
         if words.is_none()
             && let Some(text) = guest::text(thread.waiting, WAITING_BYTES_MAX, memory)
@@ -640,6 +655,12 @@ impl RankLife {
         let words = open.into_iter().filter_map(|address| waiting::of_request(address, memory));
         waiting::listed(&words.collect::<Vec<_>>())
     }
+}
+
+/// Reads `bytes` from `at` on out of what lies at `begin`; false: it is not all there.
+pub fn lies_at(begin: u64, there: &[u8], at: u64, bytes: &mut [u8]) -> bool {
+    let found = at.checked_sub(begin).and_then(|at| there.get(at as usize..)?.get(..bytes.len()));
+    found.map(|found| bytes.copy_from_slice(found)).is_some()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! `guest/mpi/comm/comm.h`), and of the arguments of its MPI call. All is read when it is asked for: a process that waits
 //! changes none of it.
 
-use chasqui_abi::{communicator, context, request};
+use chasqui_abi::{Envelope, communicator, context, request};
 
 use crate::guest::{self, Memory};
 use crate::stage::MessageId;
@@ -65,6 +65,9 @@ pub(crate) fn listed(texts: &[String]) -> Option<String> {
     }
 }
 
+/// What is read of a request, from its address on [bytes].
+pub const REQUEST_BYTES: usize = request::ENVELOPE as usize + size_of::<Envelope>();
+
 /// What the request at `address` waits for; `None`: it is complete, or is no send or receive.
 pub(crate) fn of_request(address: u64, memory: Memory<'_>) -> Option<String> {
     let at = |offset: u64| address.checked_add(offset);
@@ -72,16 +75,20 @@ pub(crate) fn of_request(address: u64, memory: Memory<'_>) -> Option<String> {
     if complete != 0 {
         return None;
     }
-    let comm = Communicator::at(guest::word(at(request::COMMUNICATOR)?, memory)?, memory)?;
+    let comm = Communicator::at(guest::word(at(request::COMMUNICATOR)?, memory)?, memory);
     match kind {
         request::RECEIVE => {
             let key = Key(guest::word(at(request::KEY)?, memory)?);
+            let comm = comm.unwrap_or_else(|| Communicator::nameless(key.own_context()));
             // A transport that matches by itself may have something else there.
-            let is_key = key.context() / context::EACH == comm.context / context::EACH;
+            let is_key = key.own_context() == comm.context / context::EACH * context::EACH;
             is_key.then(|| comm.message(key.context(), key.source(), key.tag(), memory))
         }
         request::SEND => {
             let envelope = guest::envelope(at(request::ENVELOPE)?, memory)?;
+            // The request of a short send that was refused has none (send_marked in guest/mpi/pt2pt/send.c).
+            let own = envelope.context / context::EACH * context::EACH;
+            let comm = comm.filter(|comm| comm.context == own).unwrap_or(Communicator::nameless(own));
             let (what, bytes) = (owner(envelope.context), envelope.bytes);
             let (to, also) = (envelope.destination, comm.also(envelope.destination, memory));
             let of = comm.tag_and_name(envelope.context, envelope.tag);
@@ -117,6 +124,11 @@ impl Key {
 
     fn context(self) -> u16 {
         (self.0 >> 32) as u16
+    }
+
+    /// Its communicator's.
+    fn own_context(self) -> u16 {
+        self.context() / context::EACH * context::EACH
     }
 
     fn tag(self) -> i32 {
@@ -164,10 +176,15 @@ impl Communicator {
         })
     }
 
+    /// One of which only the context is known.
+    fn nameless(context: u16) -> Communicator {
+        Communicator { context, size: 0, world: 0, name: None }
+    }
+
     /// That of a program's handle: a number of one that is always there, or an address.
     fn of_handle(handle: u64, memory: Memory<'_>) -> Option<Communicator> {
         match handle {
-            communicator::HANDLE_WORLD => Some(Communicator { context: 0, size: 0, world: 0, name: None }),
+            communicator::HANDLE_WORLD => Some(Communicator::nameless(0)),
             communicator::HANDLE_SELF => None,
             address => Communicator::at(address, memory),
         }

@@ -11,6 +11,7 @@
 #include "mpi/runtime/mark.h"
 #include "mpi/runtime/text.h"
 #include "mpi/runtime/thread.h"
+#include "mpi/transport/eager.h"
 #include "mpi/transport/transport.h"
 
 /* Every rank finds the same: rank 0 says it. */
@@ -52,7 +53,7 @@ static uint32_t number_of(const char *digits)
 static __attribute__((noinline)) bool set_rare(const char *name, const char *value)
 {
     if (!text_equal(name, "local.channel"))
-        return chasqui_collective_force(name, value);
+        return chq_eager_set(name, value);
     chq_local_open(); /* It is said where it is memory. */
     return true;
 }

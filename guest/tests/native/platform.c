@@ -54,7 +54,7 @@ const struct chasqui_ni_identification *chq_platform_open_ni(int *ni_fd)
     } all;
     struct chasqui_ni_identification *page = &all.page;
     char *setting = all.settings;
-    const char *polls = getenv("CHQ_NATIVE_WAIT_POLLS");
+    const char *polls = getenv("CHQ_NATIVE_WAIT_POLLS"), *eager = getenv("CHQ_NATIVE_MPI_EAGER");
     *ni_fd = (int)native_setting("CHQ_NATIVE_FD", -1);
     if (*ni_fd < 0)
         return NULL;
@@ -70,6 +70,8 @@ const struct chasqui_ni_identification *chq_platform_open_ni(int *ni_fd)
     all.placement = placement();
     if (all.placement.shared_bytes)
         setting = stpcpy(stpcpy(setting, "local.channel") + 1, "memory") + 1;
+    if (eager)
+        setting = stpcpy(stpcpy(setting, "eager") + 1, eager) + 1;
     if (setting > all.settings)
         page->mpi_settings = offsetof(typeof(all), settings);
     return page;

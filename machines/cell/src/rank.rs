@@ -159,9 +159,8 @@ impl Rank {
 
 /// The message that a mark says is carried next.
 fn message_of(mark: &RankMark) -> Option<MessageId> {
-    let raw = mark.envelope?;
-    let source = raw[offset_of!(Envelope, source)..].first_chunk()?;
-    let sequence = u32::from_le_bytes(*raw[offset_of!(Envelope, sequence)..].first_chunk()?);
+    let source = mark.there.get(offset_of!(Envelope, source)..)?.first_chunk()?;
+    let sequence = u32::from_le_bytes(*mark.there.get(offset_of!(Envelope, sequence)..)?.first_chunk()?);
     (sequence != 0).then_some(MessageId { source: u16::from_le_bytes(*source), sequence })
 }
 

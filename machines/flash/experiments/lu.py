@@ -18,7 +18,7 @@ Does a blocked dense LU factorization gain by copies of others' blocks in one's 
 are copied and the cache keeps what it can; one, which is used again; or all that a step needs."""
 
 PROCESSORS = (1, 4, 16, 64)
-OTHER_LINES = (4, 16, 64)  # processors, of the larger size
+OTHER_LINES = (4, 16)  # processors, of the larger size
 SIZES = (128, 256)  # the document has 256; the other shows what a smaller one does
 QUICK_SIZE, QUICK_PROCESSORS = 128, (4,)
 

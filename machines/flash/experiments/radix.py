@@ -23,6 +23,7 @@ PROCESSORS = (1, 4, 16, 64)
 SIZES = (16384, _flash.KEYS)  # the document has the latter; the other is quick
 CACHES = ((8, 32), (8, 64), (8, 128), (64, 64))  # KiB, and bytes of a line
 SLOWEST = "load-store, radix 1024"  # only with lines of 64 B
+OTHER_LINES = 16  # processors
 QUICK_RADIX = ("load-store, radix 128", "load-store, radix 1024")
 
 
@@ -35,7 +36,7 @@ def points(quick: bool) -> list[_flash.Point]:
         for cache, line in CACHES
         for processors in PROCESSORS
         for variant in _flash.VARIANTS["radix"]
-        if line == _flash.LINE or variant != SLOWEST
+        if line == _flash.LINE or (variant != SLOWEST and processors == OTHER_LINES)
     ]
 
 

@@ -34,7 +34,7 @@ SIZES: dict[tuple[str, str], tuple[str, tuple[int, ...]]] = {
     (CONSTANT, "lu"): (LOAD_STORE, (256,) * 4),
     (CONSTANT, "radix"): (SORT, (_flash.KEYS,) * 4),
     (MEMORY, "fft"): (LOAD_STORE, (1024, 4096, 16384, 65536)),
-    (MEMORY, "lu"): (LOAD_STORE, (64, 128, 256, 512)),
+    (MEMORY, "lu"): (LOAD_STORE, (32, 64, 128, 256)),
     (MEMORY, "radix"): (SORT, (1024, 4096, 16384, 65536)),
     (TIME, "lu"): (LOAD_STORE, (64, 96, 160, 256)),  # 64 cbrt P, in blocks
 }

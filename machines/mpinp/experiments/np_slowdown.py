@@ -17,7 +17,12 @@ Instructions of which up to all load a word, with engines busy all the while, ag
 from the arbiter's rules; a sender whose worm nobody takes must cost nothing."""
 
 MACHINE = "mpinp/bip"
-SETS = ("mpinp.control.image=slowdown", "mpinp.shared.host=256 KiB")
+# A card whose program leaves a worm on the wire must not reset itself here.
+SETS = (
+    "mpinp.control.image=slowdown",
+    "mpinp.shared.host=256 KiB",
+    "mpinp.card.unserviced=0 ns",
+)
 NONE, BLOCKED = "none", "send, blocked"
 # Sums of SLOWDOWN_ of slowdown.h.
 ENGINES = {

@@ -183,6 +183,9 @@ chasqui_config::parameters! {
         packet_header: Bytes = "4 B", range "1 B" ..= "64 B", source "assumption: a byte for each switch, and two of type (Myrinet)";
         /// Bytes of a packet on the wire behind its data: the CRC.
         packet_tail: Bytes = "1 B", range "1 B" ..= "64 B", source "Boden et al., IEEE Micro 15(1), 1995: a trailing CRC byte";
+        /// Longest time that a message may be left on the wire, without a place to go to: then the card resets itself, and
+        /// the machine is broken. 0 ns: for ever.
+        unserviced: Duration = "50 ms", range "0 ns" ..= "10 s", source "MPI-NP, section 2.3.3: a specified time; how long is an assumption";
     }
 }
 

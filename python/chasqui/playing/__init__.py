@@ -42,7 +42,7 @@ FORMATS = {
     ),
     "goal": Format("LogGOPSim's schedules: a text", goal.is_one, goal.read),
     "smpi-ti": Format(
-        "SimGrid's time-independent trace: trace.txt, its folder, or one text",
+        "SimGrid's time-independent trace: trace.txt, its folder, or text",
         smpi_ti.is_one, smpi_ti.read, counts_flops=True,
     ),
 }  # fmt: skip

@@ -12,7 +12,7 @@ mod shared;
 
 use std::sync::Arc;
 
-use chasqui_abi::Envelope;
+use chasqui_abi::{Envelope, mark};
 use chasqui_counters::{Counters, Visitor, below, counters};
 use chasqui_engine::{Clock, Payload, Time};
 use chasqui_hart::supervisor::exception_of;
@@ -21,7 +21,7 @@ use chasqui_linux::Elf;
 use chasqui_memory::{
     DEVICE_BASE, FlatMemory, PAGE_BYTES, Port, PortKind, PortParameters, Request, Slot, Stall, pte,
 };
-use chasqui_record::{Profile, Profiled, Site};
+use chasqui_record::{Profile, Profiled, REQUEST_BYTES, Site};
 use chasqui_watch::{Symbols, Watch};
 
 use crate::Context;
@@ -130,7 +130,7 @@ pub enum Trap {
 }
 
 /// A mark that a program of a rank's has executed ([`FirmwareProcessor::serve_traps`]).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct RankMark {
     /// When.
     pub time: Time,
@@ -142,8 +142,8 @@ pub struct RankMark {
     pub value: u64,
     /// Accesses to the device that it had asked for before.
     pub accesses: u64,
-    /// What lies there, if that is the address of an envelope.
-    pub envelope: Option<[u8; size_of::<Envelope>()]>,
+    /// What lies there, if that is the address of an envelope, or of the request on which it is blocked.
+    pub there: Vec<u8>,
     /// Where the program is.
     pub site: Site,
 }
@@ -379,9 +379,12 @@ impl<M: LocalMemory> FirmwareProcessor<M> {
             stack_pointer: x[2],
             frame_pointer: x[8],
             arguments: [x[10], x[11], x[12]],
+            is_elsewhere: true,
         };
-        let mut envelope = [0; size_of::<Envelope>()];
-        let is_there = self.hart.port.peek_virtual(value, &mut envelope);
+        let mut there = vec![0; if code == mark::BLOCKED { REQUEST_BYTES } else { size_of::<Envelope>() }];
+        if !self.hart.port.peek_virtual(value, &mut there) {
+            there.clear();
+        }
         let time = self.hart.now();
         self.rank_marks.push(RankMark {
             time,
@@ -389,7 +392,7 @@ impl<M: LocalMemory> FirmwareProcessor<M> {
             call,
             value,
             accesses: self.statistics.device_accesses,
-            envelope: is_there.then_some(envelope),
+            there,
             site,
         });
     }

@@ -3,7 +3,7 @@
 use chasqui_abi::mark;
 use chasqui_hart::{Hart, Marks, State};
 use chasqui_ni::RankMark;
-use chasqui_record::{RankLife, Recorder, Site};
+use chasqui_record::{RankLife, Recorder, Site, lies_at};
 
 use super::usage::{Away, InCalls, SoftwareCycles, Spent, Usage};
 use crate::harts::Spin;
@@ -57,15 +57,12 @@ impl Marking<'_> {
 
 /// A rank has executed a mark on a processor that is no hart of the node's. What it spends there is in no hart's usage.
 pub(super) fn note_elsewhere(life: &mut RankLife, recorder: &mut Recorder, mark: &RankMark) {
-    let memory = &mut |address: u64, bytes: &mut [u8]| {
-        let Some(envelope) = mark.envelope.filter(|_| address == mark.value) else { return false };
-        let Some(read) = envelope.get(..bytes.len()) else { return false };
-        bytes.copy_from_slice(read);
-        true
-    };
+    let memory = &mut |at: u64, bytes: &mut [u8]| lies_at(mark.value, &mark.there, at, bytes);
     life.mark(recorder, 0, mark.code, mark.call, mark.value, mark.time.0, memory);
-    if mark.code == mark::CALL {
-        life.entered_at(0, mark.site);
+    match mark.code {
+        mark::CALL => life.entered_at(0, mark.site),
+        mark::BLOCKED => life.blocked_elsewhere(0, &mark.there),
+        _ => {}
     }
 }
 
@@ -78,6 +75,7 @@ fn site(hart: &Hart) -> Site {
         stack_pointer: x[2],
         frame_pointer: x[8],
         arguments: [x[10], x[11], x[12]],
+        is_elsewhere: false,
     }
 }
 

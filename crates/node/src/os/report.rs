@@ -163,7 +163,10 @@ impl ProcessView<'_> {
             registers.x[number] = value;
         }
         let symbols = &self.process.symbols;
-        let mut calls = callers(symbols, &registers, &mut self.memory(index));
+        let mut calls = match site.is_elsewhere {
+            true => vec![], // its stack can't be looked at
+            false => callers(symbols, &registers, &mut self.memory(index)),
+        };
         if calls.is_empty() {
             calls.push(site.return_address);
         }

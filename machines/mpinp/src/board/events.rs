@@ -16,11 +16,13 @@ chasqui_ni::pipeline! {
         /// Not an event: what is asked for of the card's memory competes for accesses from then on.
         Asked => [Local],
         /// An access to the card's memory is over.
-        Local => [Send, Release, Asked, Granted, Moved, Limit, Processor, Line],
+        Local => [Send, Release, Asked, Granted, Moved, Limit, Processor, Line, Unserviced],
         /// The network processor goes on, and the card's memory with it: it is found which accesses are over, or when.
         Processor => [Local, Send, Release, Asked, Granted, Moved, Limit, Processor, Looked, Translated, Line],
         /// The tail of a flit is here.
-        Landed => [Asked],
+        Landed => [Asked, Unserviced],
+        /// A message may have waited on the wire for as long as the card stands.
+        Unserviced => [Unserviced],
         /// The list of tags has done something.
         Looked => [Looked, Processor],
         /// The pages of a receive's buffer are known.

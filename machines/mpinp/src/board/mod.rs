@@ -45,6 +45,7 @@ use interrupt::Interrupt;
 use local::{Local, PROCESSOR, Purpose};
 use records::{PROCESS, Records};
 use tagged::Tagged;
+use wire::Unserviced;
 
 counters! {
     /// Counters of the card, beside those of its buses, its processor and its link.
@@ -107,6 +108,7 @@ pub(crate) struct Board {
     link: LinkEnd,
     send: SendDma,
     receive: ReceiveDma,
+    unserviced: Unserviced,
     pipeline: Pipeline<BoardEvent>,
     /// Bytes of a packet before its data and behind them.
     packet_bytes: (u32, u32),
@@ -178,6 +180,7 @@ impl Board {
                 fifo: card.send_fifo as usize,
             }),
             receive: ReceiveDma::default(),
+            unserviced: Unserviced::new(Time(card.unserviced.ps())),
             pipeline,
             packet_bytes: (header as u32, card.packet_tail.bytes() as u32),
             register_latency: clock.edge(card.register.cycles()),
@@ -469,6 +472,7 @@ impl NetworkInterface for Board {
             BoardEvent::Asked => unreachable!("it is no event"),
             BoardEvent::Processor => self.look(c),
             BoardEvent::Landed => self.landed(c),
+            BoardEvent::Unserviced => self.look_at_wire(c),
             BoardEvent::Looked => self.looked(c),
             BoardEvent::Translated => self.translated(c),
             BoardEvent::Line => self.host.line().expect("it was raised").line(c),

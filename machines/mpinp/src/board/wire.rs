@@ -1,9 +1,11 @@
 //! The link's side: the sender and the receiver.
 
-use chasqui_engine::Packet;
+use chasqui_config::Duration;
+use chasqui_engine::{Packet, Time};
 use chasqui_ni::{Context, Filled, ReceiveStep, SendBlock, SramData};
 use chasqui_record::Stage;
 
+use super::events::BoardEvent;
 use super::local::{Purpose, RECEIVE, SEND};
 use super::{Board, PROCESS};
 use crate::np_registers as np;
@@ -79,6 +81,7 @@ impl Board {
             return Err(format!("RECEIVE_START of {bytes} bytes while the receiver is busy, or of none"));
         }
         self.receive.begin(self.receive_local, bytes);
+        self.unserviced.since = None;
         self.go_on_receiving(c);
         Ok(())
     }
@@ -89,6 +92,7 @@ impl Board {
         self.counters.flits_received += 1;
         self.receive.arrive(packet.bytes, !packet.more);
         self.go_on_receiving(c);
+        self.unserviced(c);
     }
 
     pub(super) fn go_on_receiving(&mut self, c: &mut Context<'_, '_>) {
@@ -109,5 +113,55 @@ impl Board {
             self.happened(np::EVENT_RECEIVED, c);
         }
         self.go_on_receiving(c);
+        self.unserviced(c);
+    }
+
+    /// What has come may have to wait from now on.
+    fn unserviced(&mut self, c: &mut Context<'_, '_>) {
+        let Unserviced { longest: Some(longest), since, is_watched } = &mut self.unserviced else { return };
+        if self.receive.waits() && since.is_none() {
+            *since = Some(c.now);
+            if !std::mem::replace(is_watched, true) {
+                c.at(c.now + *longest, BoardEvent::Unserviced.into());
+            }
+        }
+    }
+
+    /// It is found whether a message has waited for too long: then the card resets itself, and all that was in it is lost,
+    /// its program too (MPI-NP, section 2.3.3).
+    pub(super) fn look_at_wire(&mut self, c: &mut Context<'_, '_>) {
+        let Unserviced { longest: Some(longest), since, is_watched } = &mut self.unserviced else { return };
+        *is_watched = false;
+        match *since {
+            Some(since) if since + *longest <= c.now => {
+                let text = format!(
+                    "the card has reset itself, for a message was left on the wire for {} (mpinp.card.unserviced)",
+                    Duration::from_ps(longest.0)
+                );
+                self.broken(&text, c);
+            }
+            Some(since) => {
+                *is_watched = true;
+                c.at(since + *longest, BoardEvent::Unserviced.into());
+            }
+            None => {}
+        }
+    }
+}
+
+/// How long what has come may wait for a place.
+pub(super) struct Unserviced {
+    /// Longest; none: for ever.
+    longest: Option<Time>,
+    /// What waits does so since.
+    since: Option<Time>,
+    /// An event is to come: one at a time, which looks when what waits now has waited for long.
+    is_watched: bool,
+}
+
+impl Unserviced {
+    /// With the longest time; zero: for ever.
+    pub(super) fn new(longest: Time) -> Unserviced {
+        Unserviced { longest: (longest > Time::ZERO).then_some(longest), since: None, is_watched: false }
     }
 }
