@@ -24,7 +24,14 @@ REST = "rest."  # as long as "whole": parallel.h
 KEYS = 65536  # of the radix sort
 # By program: the variants, and the argument that asks for one. The first is the base.
 VARIANTS: dict[str, dict[str, str]] = {
-    "fft": {LOAD_STORE: "pull", f"{LOAD_STORE}, sender-initiated": "push"},
+    "fft": {
+        LOAD_STORE: "pull",
+        f"{LOAD_STORE}, sender-initiated": "push",
+        "block transfer, unblocked": "line",
+        "block transfer, blocked": "tile",
+        "block transfer, receiver transposes": "copy",
+        "block transfer, sub-partitioned": "part",
+    },
     "lu": {
         LOAD_STORE: "0",
         f"{LOAD_STORE}, one block": "1",
@@ -264,6 +271,8 @@ def _draw_settings(figure: Figure, found: Sequence[tuple[str, Row, Fraction]]) -
 COMPARED = (
     ("fft", LOAD_STORE, 65536),
     ("fft", f"{LOAD_STORE}, sender-initiated", 65536),
+    ("fft", "block transfer, blocked", 65536),
+    ("fft", "block transfer, sub-partitioned", 65536),
     ("lu", LOAD_STORE, 256),
     ("lu", f"{LOAD_STORE}, all blocks", 256),
     ("radix", f"{LOAD_STORE}, radix 128", KEYS),

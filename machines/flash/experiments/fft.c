@@ -1,15 +1,25 @@
 /* Complex 1-D FFT of n = m x m points by the six-step algorithm (radix sqrt n).
  *
- * fft pull|push POINTS THREADS whole|rest. [dump]
+ * fft pull|push|line|tile|copy|part POINTS THREADS whole|rest. [dump]
  *
- * Data, results and roots of unity are matrices of m rows. Each thread has m / THREADS of them, at its node; the first row of
- * roots is at every node. Threads communicate in the three transposes alone, by loads of others' rows (pull) or by stores to
- * them (push); patches are moved in blocks. A row has room behind it, so that rows do not share sets of the cache. */
+ * Data, results and roots of unity are matrices of m rows. Each thread has m /
+ * THREADS of them, at its node; the first row of roots is at every node.
+ * Threads communicate in the three transposes alone, by loads of others' rows
+ * (pull) or by stores to them (push); patches are moved in blocks. A row has
+ * room behind it, so that rows do not share sets of the cache. */
 #include "parallel.h"
 
-static const double PI = 3.14159265358979323846;
-enum { PAD = LINE / 16, BLOCK = 16, M_MAX = 256 };
+#if defined(__riscv)
+#include "chasqui/block_transfer.h"
+#endif
 
+static const double PI = 3.14159265358979323846;
+enum { PART_ROWS = 4, PAD = LINE / 16, BLOCK = 16, M_MAX = 256 };
+
+/* By loads, by stores; or by block transfers of a row's column at a time, of
+ * patches that the controllers transpose, of patches that their receivers
+ * transpose, of parts of patches while the other parts are computed. */
+enum way { PULL, PUSH, LINE_BY_LINE, TILE, COPY, PART, WAYS };
 struct number {
     double re, im;
 };
@@ -21,8 +31,12 @@ struct matrix {
 struct fft {
     unsigned m, threads, rows;
     size_t stride;
-    int is_pulled, is_whole;
-    struct matrix data, other, roots;
+    enum way way;
+    int is_whole;
+    struct matrix data, other, roots, buffers;
+    uint64_t expected; /* how often `arrived` is increased until all is here */
+    volatile uint64_t *flags[THREADS_MAX]; /* each thread's `arrived` */
+    _Alignas(LINE) volatile uint64_t arrived;
     struct number first[M_MAX]; /* exp(-2 pi i k / m) */
 };
 struct sums {
@@ -40,7 +54,8 @@ static inline struct number times(struct number a, struct number b)
     return (struct number){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
-/* sin and cos of up to pi / 4 by their series. A library's may round otherwise on another machine. */
+/* sin and cos of up to pi / 4 by their series. A library's may round otherwise
+ * on another machine. */
 static double sine(double x)
 {
     double sum = 0;
@@ -79,9 +94,12 @@ static inline struct number input(unsigned place)
     return (struct number){random_of(2 * place), random_of(2 * place + 1)};
 }
 
-/* --- the steps ----------------------------------------------------------------------------- */
+/* --- the steps
+ * -----------------------------------------------------------------------------
+ */
 
-/* to[column][row] = from[row][column] for a patch: rows of thread `source`, columns that are rows of thread `target`. */
+/* to[column][row] = from[row][column] for a patch: rows of thread `source`,
+ * columns that are rows of thread `target`. */
 static void move_patch(const struct fft *fft, const struct matrix *from, const struct matrix *to, unsigned source,
                        unsigned target)
 {
@@ -96,19 +114,100 @@ static void move_patch(const struct fft *fft, const struct matrix *from, const s
                     written[column * stride + row] = read[row * stride + column];
 }
 
-/* The threads begin with different others. */
-static void transpose(struct thread *own, const struct fft *fft, const struct matrix *from, const struct matrix *to)
+#if defined(__riscv)
+/* Rows of this thread from `first` on, to where they belong at `target`, or to
+ * its buffer. */
+static void send_rows(struct thread *own, struct fft *fft, const struct matrix *from, const struct matrix *to,
+                      unsigned target, unsigned first, unsigned count)
+{
+    unsigned rows = fft->rows, me = own->me;
+    size_t stride = fft->stride * sizeof(struct number);
+    struct chasqui_transfer transfer = {
+        .source = from->of[me] + first * fft->stride + target * rows,
+        .destination = to->of[target] + me * rows + first,
+        .bytes = sizeof(struct number),
+        .count = count,
+        .source_stride = stride,
+        .destination_stride = stride,
+        .columns = rows,
+        .flag = fft->flags[target],
+        .flag_adds = true,
+    };
+    if (fft->way == COPY) {
+        transfer.destination = fft->buffers.of[target] + (me * rows + first) * rows;
+        transfer.bytes *= rows;
+        transfer.destination_stride = transfer.bytes;
+        transfer.columns = 0;
+    }
+    for (unsigned column = 0; fft->way == LINE_BY_LINE && column < rows; column++) {
+        transfer.columns = 0;
+        transfer.destination_stride = sizeof(struct number);
+        chasqui_transfer_start(&transfer);
+        transfer.source = (const struct number *)transfer.source + 1;
+        transfer.destination = (struct number *)transfer.destination + fft->stride;
+    }
+    if (fft->way != LINE_BY_LINE)
+        chasqui_transfer_start(&transfer);
+}
+
+static void wait_for_transfers(const struct fft *fft) { chasqui_transfer_wait(&fft->arrived, fft->expected); }
+static int can_transfer(void) { return chasqui_transfer_open(); }
+#else
+static void send_rows(struct thread *own, struct fft *fft, const struct matrix *from, const struct matrix *to,
+                      unsigned target, unsigned first, unsigned count)
+{
+    (void)own, (void)fft, (void)from, (void)to, (void)target, (void)first, (void)count;
+}
+static void wait_for_transfers(const struct fft *fft) { (void)fft; }
+static int can_transfer(void) { return 0; }
+#endif
+
+/* To all others; as many as these they send. */
+static void send_to_all(struct thread *own, struct fft *fft, const struct matrix *from, const struct matrix *to,
+                        unsigned first, unsigned count)
 {
     enter(own, COMMUNICATE);
-    for (unsigned i = 1; i < fft->threads; i++) {
-        unsigned other = (own->me + i) % fft->threads;
-        if (fft->is_pulled)
+    for (unsigned i = 1; i < fft->threads; i++)
+        send_rows(own, fft, from, to, in_turn(own, i), first, count);
+    fft->expected += (fft->threads - 1) * (fft->way == LINE_BY_LINE ? fft->rows : 1);
+    enter(own, COMPUTE);
+}
+
+/* What others have sent is here. What the wait executes is no computation: it
+ * counts as a wait for memory. */
+static void await(struct thread *own, struct fft *fft, const struct matrix *to)
+{
+    unsigned rows = fft->rows;
+    enter(own, COMMUNICATE);
+    uint64_t before = instret();
+    wait_for_transfers(fft);
+    own->instructions_before += instret() - before;
+    enter(own, COMPUTE);
+    for (unsigned i = 1; fft->way == COPY && i < fft->threads; i++) {
+        unsigned source = in_turn(own, i);
+        const struct number *read = fft->buffers.of[own->me] + source * rows * rows;
+        struct number *written = to->of[own->me] + source * rows;
+        for (unsigned column = 0; column < rows; column++)
+            for (unsigned row = 0; row < rows; row++)
+                written[column * fft->stride + row] = read[row * rows + column];
+    }
+}
+
+/* The threads begin with different others. */
+static void transpose(struct thread *own, struct fft *fft, const struct matrix *from, const struct matrix *to)
+{
+    enter(own, COMMUNICATE);
+    for (unsigned i = 1; fft->way <= PUSH && i < fft->threads; i++) {
+        unsigned other = in_turn(own, i);
+        if (fft->way == PULL)
             move_patch(fft, from, to, other, own->me);
         else
             move_patch(fft, from, to, own->me, other);
     }
     enter(own, COMPUTE);
     move_patch(fft, from, to, own->me, own->me);
+    if (fft->way > PUSH)
+        await(own, fft, to);
     meet(own);
 }
 
@@ -143,27 +242,44 @@ static void transform(const struct fft *fft, struct number *row)
         }
 }
 
-static void section(struct thread *own, const struct fft *fft)
+/* The FFTs of this thread's rows of a matrix, multiplied by roots if there are
+ * any. Those that are transferred in blocks are on their way then; in parts
+ * while others are computed. */
+static void transform_rows(struct thread *own, struct fft *fft, const struct matrix *matrix, const struct matrix *roots,
+                           const struct matrix *to)
 {
-    unsigned m = fft->m, first = own->me * fft->rows;
-    transpose(own, fft, &fft->data, &fft->other);
-    for (unsigned row = first; row < first + fft->rows; row++) {
-        struct number *mine = row_of(fft, &fft->other, row), *roots = row_of(fft, &fft->roots, row);
-        transform(fft, mine);
-        for (unsigned i = 0; i < m; i++)
-            mine[i] = times(mine[i], roots[i]);
+    unsigned rows = fft->rows, part = fft->way == PART && rows >= 2 * PART_ROWS ? PART_ROWS : rows;
+    for (unsigned first = 0; first < rows; first += part) {
+        for (unsigned row = first; row < first + part; row++) {
+            struct number *mine = matrix->of[own->me] + row * fft->stride;
+            transform(fft, mine);
+            const struct number *by = roots ? roots->of[own->me] + row * fft->stride : 0;
+            for (unsigned i = 0; by && i < fft->m; i++)
+                mine[i] = times(mine[i], by[i]);
+        }
+        if (fft->way > PUSH)
+            send_to_all(own, fft, matrix, to, first, part);
     }
-    meet(own);
+    if (fft->way <= PUSH)
+        meet(own);
+}
+
+static void section(struct thread *own, struct fft *fft)
+{
+    if (fft->way > PUSH)
+        send_to_all(own, fft, &fft->data, &fft->other, 0, fft->rows);
+    transpose(own, fft, &fft->data, &fft->other);
+    transform_rows(own, fft, &fft->other, &fft->roots, &fft->data);
     transpose(own, fft, &fft->other, &fft->data);
-    for (unsigned row = first; row < first + fft->rows; row++)
-        transform(fft, row_of(fft, &fft->data, row));
-    meet(own);
+    transform_rows(own, fft, &fft->data, 0, &fft->other);
     transpose(own, fft, &fft->data, &fft->other);
 }
 
-/* --- before and after ---------------------------------------------------------------------- */
+/* --- before and after
+ * ---------------------------------------------------------------------- */
 
-/* All know all pages; then each fills its rows in, so that no other has a copy of them. */
+/* All know all pages; then each fills its rows in, so that no other has a copy
+ * of them. */
 static void prepare(struct thread *own, const struct fft *fft)
 {
     size_t bytes = fft->rows * fft->stride * sizeof(struct number);
@@ -171,6 +287,7 @@ static void prepare(struct thread *own, const struct fft *fft)
         touch(fft->data.of[in_turn(own, i)], bytes);
         touch(fft->other.of[in_turn(own, i)], bytes);
     }
+    memset(fft->buffers.of[own->me], 0, fft->m * fft->rows * sizeof(struct number));
     gather(own);
     for (unsigned row = own->me * fft->rows; row < (own->me + 1) * fft->rows; row++) {
         struct number *data = row_of(fft, &fft->data, row), *other = row_of(fft, &fft->other, row);
@@ -225,7 +342,8 @@ static int is_near(struct number a, struct number b, double scale)
     return distance(a.re, b.re) < 1e-10 * scale && distance(a.im, b.im) < 1e-10 * scale;
 }
 
-/* Values of the transform, and of its inverse, that are plain sums; the energy; then the checksum of all bits. */
+/* Values of the transform, and of its inverse, that are plain sums; the energy;
+ * then the checksum of all bits. */
 static void check(const struct fft *fft)
 {
     struct sums all = {0};
@@ -250,11 +368,17 @@ static void check(const struct fft *fft)
     printf("checksum %u %lu\n", n, (unsigned long)all.checksum);
 }
 
-static int is_pulled(const char *word)
+static enum way way_of(const char *word)
 {
-    if (strcmp(word, "pull") && strcmp(word, "push"))
-        fail("fft: pull or push?");
-    return word[2] == 'l';
+    static const char *const words[WAYS] = {"pull", "push", "line", "tile", "copy", "part"};
+    for (enum way way = 0; way < WAYS; way++)
+        if (!strcmp(word, words[way])) {
+            if (way > PUSH && !can_transfer())
+                fail("fft: the machine has no block transfers");
+            return way;
+        }
+    fail("fft: pull, push, line, tile, copy or part?");
+    return WAYS;
 }
 
 int main(int argc, char **argv)
@@ -270,7 +394,13 @@ int main(int argc, char **argv)
         coarse[i] = root(i, m);
         fine[i] = root(i, n);
     }
-    struct fft made = {m, threads, m / threads, m + PAD, is_pulled(argv[1]), is_whole(argv[4]), .first = {{0}}};
+    static struct fft made;
+    made.m = m;
+    made.threads = threads;
+    made.rows = m / threads;
+    made.stride = m + PAD;
+    made.way = way_of(argv[1]);
+    made.is_whole = is_whole(argv[4]);
     size_t bytes = made.rows * made.stride * sizeof(struct number);
     for (unsigned i = 0; i < threads; i++) {
         made.data.of[i] = place(bytes, i);
@@ -279,8 +409,11 @@ int main(int argc, char **argv)
     }
     for (unsigned i = 0; i < threads; i++) {
         ffts[i] = place(sizeof made, i);
-        *ffts[i] = made;
+        made.flags[i] = &ffts[i]->arrived;
+        made.buffers.of[i] = place(m * made.rows * sizeof(struct number), i);
     }
+    for (unsigned i = 0; i < threads; i++)
+        memcpy(ffts[i], &made, sizeof made);
     run_threads(threads, body);
     if (!made.is_whole)
         return 0;

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 QUESTION = """\
 What does communication cost a radix-sqrt(n) FFT? All of it is in three transposes: each processor \
-loads blocks from the rows of others (receiver-initiated), or stores blocks to them \
-(sender-initiated). By processors and length of a line."""
+loads blocks from the rows of others (receiver-initiated), stores blocks to them \
+(sender-initiated), or has the controllers send them: a column of a patch at a time, patches that \
+they transpose, patches that the receivers transpose, or parts of patches while the others are \
+computed. By processors and length of a line."""
 
 PROCESSORS = (1, 4, 16, 64)
 OTHER_LINES = (16, 64)  # processors, of the larger size
@@ -69,7 +71,7 @@ def report(outputs: Mapping[str, Output]) -> Report:
     found = [row for _, row in _flash.rows(points(False), outputs)]
     return _flash.report(
         Row._fields, found, findings(found), lambda figure: draw(figure, found),
-        size_inches=(10.0, 5.6),
+        size_inches=(18.0, 5.6),
     )  # fmt: skip
 
 
@@ -93,7 +95,7 @@ def draw(figure: Figure, found: Sequence[Row]) -> None:
         _flash.over_processors(first, curves, f"{size} points: speed-up, {base}")
         for variant, axes in zip(variants, others, strict=True):
             mine = [row for row in found if (row.size, row.variant) == (size, variant)]
-            _flash.relative(axes, mine, f"{size} points: {variant} / {base}")
+            _flash.relative(axes, mine, f"{size} points:\n{variant}")
     drawing.label_ends(*panels.flat)
 
 
