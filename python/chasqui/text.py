@@ -76,17 +76,19 @@ def table(
     from rich.text import Text
 
     made = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
+    widths = []
     for i, name in enumerate(header):
         cells = [name, *(row[i] for row in rows if i < len(row))]
         least = max(len(part) for cell in cells for part in _unbroken(cell) or [""])
+        widths.append(max(map(len, cells)))
         made.add_column(
             justify="left" if i in left else "right",
             min_width=least,
-            no_wrap=least == max(map(len, cells)),
+            no_wrap=least == widths[-1],
             overflow="fold",
         )
     made.add_row(*(Text(name, "bold") for name in header))
-    made.add_row(*(Rule(characters="-", style="none") for _ in header))
+    made.add_row(*(Rule(characters="-", style="none") if wide else "" for wide in widths))
     for row in rows:
         made.add_row(*map(Text, row))
     console = Console(
