@@ -156,3 +156,81 @@ def test_transfers_are_counted(tmp_path: Path, transfers: Path) -> None:
     text = json.dumps(json.loads((out / "stats.json").read_text()))
     for counter in ("transfers", "packets", "sent_bytes", "lines_read", "suspended_ps"):
         assert f"transfer.{counter}" in text or f'"{counter}"' in text
+
+
+ALONE = r"""
+#include <stdlib.h>
+#include "chasqui/block_transfer.h"
+#include <sys/syscall.h>
+static char from[65536] __attribute__((aligned(4096))), to[65536] __attribute__((aligned(4096)));
+static uint64_t flags[512] __attribute__((aligned(4096)));
+int main(int argc, char **argv)
+{
+    unsigned long mask = 2;
+    if (!chasqui_transfer_open() || syscall(SYS_mbind, to, sizeof to, 2, &mask, 65, 0))
+        return 2;
+    for (size_t i = 0; i < sizeof from; i++)
+        from[i] = (char)(i * 7), to[i] = 1;
+    chasqui_transfer_send(to, from, (size_t)atol(argv[argc - 1]), flags);
+    chasqui_transfer_wait(flags, 1);
+    for (long i = 0; i < atol(argv[argc - 1]); i++)
+        if (to[i] != from[i])
+            return 3;
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["--set", "check.spin_skip=false"]], ids=str)
+def test_one_thread_alone_sees_its_flag(
+    chasqui: Run, compile_c: Compiler, options: list[str]
+) -> None:
+    """Before, a processor that no other was beside slept through it: a deadlock."""
+    program = compile_c("alone", ALONE, "-O2")
+    for size in ("64", "16384"):
+        status, said = run(chasqui, program, [*flash(2), *options, "--out", size], size)
+        assert status == 0, said
+
+
+AGAIN = r"""
+#include <pthread.h>
+#include "chasqui/block_transfer.h"
+#include <sys/syscall.h>
+static char data[2][4096] __attribute__((aligned(4096)));
+static pthread_barrier_t ready;
+static void *joins(void *unused)
+{
+    chasqui_transfer_join(&(struct chasqui_transfer){.destination = data[1], .bytes = 4096});
+    pthread_barrier_wait(&ready);
+    for (;;)
+        ;
+    return unused;
+}
+int main(void)
+{
+    unsigned long mask = 2;
+    pthread_t other;
+    if (!chasqui_transfer_open() || syscall(SYS_mbind, data[1], 4096, 2, &mask, 65, 0))
+        return 2;
+    data[0][0] = data[1][0] = 1;
+    pthread_barrier_init(&ready, 0, 2);
+    pthread_create(&other, 0, joins, 0);
+    pthread_barrier_wait(&ready);
+    for (int i = 0; i < 2; i++)
+        chasqui_transfer_start(&(struct chasqui_transfer){
+            .source = data[0], .bytes = 4096, .broadcast = CHASQUI_TRANSFER_TO_ROW});
+    for (;;)
+        ;
+}
+"""
+
+
+def test_a_broadcast_that_is_started_again_too_soon_is_a_fault(
+    chasqui: Run, compile_c: Compiler
+) -> None:
+    """Before, its packets went to the one before: a panic."""
+    program = compile_c("again", AGAIN, "-O1", "-pthread")
+    status, said = run(chasqui, program, flash(2, "flash.mesh.columns=2"))
+    assert status == 128 + 11, said
+    text = "broadcast 0 has been started again before node 1 has all of the one before"
+    assert f"block transfer: {text}" in said

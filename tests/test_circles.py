@@ -18,6 +18,11 @@ CIRCLES: dict[str, str] = {
     "crates/config: declaration, resolved": (
         "a declaration reads its values from what was resolved, which is by declarations"
     ),
+    "crates/directory: protocol, protocol::transfer, protocol::transfer::cast, "
+    "protocol::transfer::check, protocol::transfer::flag, protocol::transfer::line, "
+    "protocol::transfer::receiver, protocol::transfer::sender": (
+        "ends of a transfer are lent the protocol, at whose controllers they take turns with misses"
+    ),
     "crates/hart: hart, run, step, supervisor, threaded, translate": (
         "the loops of one hart: each falls back on the next slower one"
     ),

@@ -763,3 +763,17 @@ def test_where_there_is_no_standard_output(chatter: Path, tmp_path: Path) -> Non
         assert (done.returncode, done.stderr) == (status, start)
     assert (tmp_path / "kept" / "stdout.0").read_text().count("\n") == 3
     json.loads((tmp_path / "kept" / "summary.json").read_text())
+
+
+@pytest.mark.parametrize("columns", [1, 40, 60, 80])
+def test_a_table_loses_nothing_where_it_does_not_fit(columns: int) -> None:
+    """Lines are longer then than the terminal is wide. Before, columns were gone, figures cut."""
+    from chasqui.text import table
+
+    names = ["voyager/onequeue", "netcache/via-zero-copy", "netcache-modern/stash", "mpinp"] * 2
+    figures = [f"{10**k:,}" for k in range(7)]
+    rows = [[name, *figures, "[bold]a long sentence of it[/x]"] for name in names]
+    header = ["machine", *"abcdefg", "what it is"]
+    whole = sorted("".join(table(header, rows, (0, 8)).replace("-", "").split()))
+    narrow = re.sub(r"\x1b\[[0-9;]*m", "", table(header, rows, (0, 8), columns))
+    assert sorted("".join(narrow.replace("-", "").split())) == whole

@@ -24,6 +24,7 @@ SHORT_CELL = len("15 to 20 %")
 STATUS_UNWRITTEN = 1
 UNBOUNDED = 1_000_000  # columns of what is read by programs
 BAR_COLUMNS = 20
+GAP = 2  # between columns of a table
 # Of a pipe that nothing reads any more, as shells have it for a command that SIGPIPE ended.
 STATUS_UNREAD = 128 + signal.SIGPIPE
 
@@ -69,18 +70,19 @@ def table(
 ) -> str:
     """An aligned table; the columns in `left` are flush left, the others flush right. Where it is
     wider than a terminal's `columns` (0: that does not matter, as it is no terminal) cells go on in
-    further lines, but words stay whole."""
+    further lines, but words stay whole: where they need more columns, lines are longer."""
     from rich.console import Console
     from rich.rule import Rule
     from rich.table import Table
     from rich.text import Text
 
-    made = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
-    widths = []
+    made = Table(box=None, show_header=False, padding=(0, GAP, 0, 0), pad_edge=False)
+    widths, needed = [], 0
     for i, name in enumerate(header):
         cells = [name, *(row[i] for row in rows if i < len(row))]
         least = max(len(part) for cell in cells for part in _unbroken(cell) or [""])
         widths.append(max(map(len, cells)))
+        needed += least + GAP
         made.add_column(
             justify="left" if i in left else "right",
             min_width=least,
@@ -91,8 +93,9 @@ def table(
     made.add_row(*(Rule(characters="-", style="none") if wide else "" for wide in widths))
     for row in rows:
         made.add_row(*map(Text, row))
+    width = max(columns, needed - GAP) if columns else UNBOUNDED
     console = Console(
-        file=io.StringIO(), width=columns or UNBOUNDED, force_terminal=columns > 0,
+        file=io.StringIO(), width=width, force_terminal=columns > 0,
         force_jupyter=False, legacy_windows=False,
     )  # fmt: skip
     with console.capture() as printed:

@@ -224,6 +224,11 @@ fn own_event([kind, value]: Payload) -> (u64, Client, usize) {
 }
 
 impl MemorySystem for DirectorySystem {
+    /// Controllers with registers move blocks of data.
+    fn acts_by_itself(&self) -> bool {
+        !self.registers.is_empty()
+    }
+
     fn take_requests(&mut self, parts: &mut Parts, index: usize, out: &mut Outbox<'_>) {
         self.nodes(parts, out).take_requests(index);
     }

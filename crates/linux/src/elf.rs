@@ -464,6 +464,11 @@ impl Check<'_> {
     /// unless the file has the same at both places. (Between segments of which one is aligned to more than a page, a linker
     /// leaves zeros.)
     fn is_hidden(&self, a: &Segment, b: &Segment) -> bool {
+        // One place in the file for both.
+        let is_same = a.address.wrapping_sub(a.file_offset) == b.address.wrapping_sub(b.file_offset);
+        if is_same && a.memory_bytes == a.file_bytes {
+            return false;
+        }
         let page = b.address / 4096 * 4096;
         let file_end = a.address + a.file_bytes;
         (a.address.max(page)..a.range().end).any(|address| {

@@ -103,7 +103,8 @@ impl NodePartition {
         };
         let mut threads = ports.into_iter().zip(watches).map(make);
         let first = threads.next().expect("a node has a hart");
-        let harts = Harts::new(first, threads.collect());
+        let mut harts = Harts::new(first, threads.collect());
+        harts.is_one_of_several = system.acts_by_itself();
         let mut recorders: Vec<_> = (0..spec.places).map(|_| Recorder::new(0, 0)).collect();
         for process in &os.processes {
             recorders[process.id.index()] = Recorder::new(process.rank.0 as u16, 1);

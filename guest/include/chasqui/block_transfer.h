@@ -136,7 +136,8 @@ static inline void chasqui_transfer_start(const struct chasqui_transfer *transfe
 
 /* Tells the controller of this processor that what comes of the next broadcast `transfer->group` goes to
  * `transfer->destination`, in pieces as that says, that `transfer->flag` is set then, and that all is forwarded to the next
- * node of the row or column. Before the source starts it: the processors agree on that. */
+ * node of the row or column. Before the source starts it, and once for each start: the processors agree on that. A number
+ * that is started again before a node has all of the start before, or has joined again, is a fault of the source. */
 static inline void chasqui_transfer_join(const struct chasqui_transfer *transfer)
 {
     chasqui_transfer_describe(transfer);

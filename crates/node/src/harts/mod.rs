@@ -36,13 +36,17 @@ pub struct Harts {
     others: Vec<Core>,
     /// Harts up to this one have had threads: the caches of the others are empty.
     started: usize,
+    /// One alone is run like several, for the memory system changes memory by itself ([`MemorySystem::acts_by_itself`]).
+    ///
+    /// [`MemorySystem::acts_by_itself`]: crate::memory_system::MemorySystem::acts_by_itself
+    pub(crate) is_one_of_several: bool,
     /// Of several harts.
     latest: Latest,
 }
 
 impl Harts {
     pub(crate) fn new(first: Core, others: Vec<Core>) -> Harts {
-        Harts { first, others, started: 0, latest: Latest::default() }
+        Harts { first, others, started: 0, is_one_of_several: false, latest: Latest::default() }
     }
 
     /// How many there are.
@@ -82,10 +86,10 @@ impl Harts {
         !std::mem::replace(&mut self[index].has_begun, true)
     }
 
-    /// Threads have been on more than the first hart.
+    /// Threads have been on more than the first hart, or it must be run as if they had.
     #[inline]
     pub(crate) fn is_several(&self) -> bool {
-        self.started > 1
+        self.started > 1 || self.is_one_of_several
     }
 
     /// When some hart is ready, if nothing else happens.

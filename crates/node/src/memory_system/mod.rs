@@ -101,6 +101,10 @@ pub trait MemorySystem: Send {
     fn take_requests(&mut self, parts: &mut Parts, index: usize, out: &mut Outbox<'_>);
     /// `client` asks for a transaction at `now`.
     fn request(&mut self, parts: &mut Parts, client: Client, now: Time, out: &mut Outbox<'_>);
+    /// It changes memory that harts see without their asking, as a device does.
+    fn acts_by_itself(&self) -> bool {
+        false
+    }
     /// An event of its own is due.
     fn event(&mut self, parts: &mut Parts, payload: Payload, now: Time, out: &mut Outbox<'_>);
     /// What its own event, to come, leads to at devices.

@@ -229,7 +229,13 @@ impl ProcessView<'_> {
             }
             (activity, text) if sleeps.is_some() || matches!(activity, Activity::Idle) && !is_elsewhere => {
                 let for_what = sleeps.unwrap_or("an interrupt".into());
-                let text = text.map_or(format!("pc {place}"), |text| format!("{text}, pc {place}"));
+                let site = self.process.life.site(thread);
+                let text = match text {
+                    // The hart is not where the rank is.
+                    Some(text) if site.is_some_and(|site| site.is_elsewhere) => text,
+                    Some(text) => format!("{text}, pc {place}"),
+                    None => format!("pc {place}"),
+                };
                 format!("{for_what}, asleep: {text}")
             }
             (_, Some(text)) => text,

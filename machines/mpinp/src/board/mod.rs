@@ -15,6 +15,7 @@ mod io;
 mod local;
 #[cfg(test)]
 mod probe;
+mod receiver;
 mod records;
 mod tagged;
 mod tags;
@@ -43,9 +44,9 @@ use happened::Happened;
 use host::HostSide;
 use interrupt::Interrupt;
 use local::{Local, PROCESSOR, Purpose};
+use receiver::Receiver;
 use records::{PROCESS, Records};
 use tagged::Tagged;
-use wire::Receiver;
 
 counters! {
     /// Counters of the card, beside those of its buses, its processor and its link.

@@ -1,12 +1,13 @@
 //! The link's side: the sender and the receiver.
 
 use chasqui_config::Duration;
-use chasqui_engine::{Packet, Time};
-use chasqui_ni::{Context, Filled, ReceiveDma, ReceiveStep, SendBlock, SramData};
+use chasqui_engine::Packet;
+use chasqui_ni::{Context, Filled, ReceiveStep, SendBlock, SramData};
 use chasqui_record::Stage;
 
 use super::events::BoardEvent;
 use super::local::{Purpose, RECEIVE, SEND};
+use super::receiver::Unserviced;
 use super::{Board, PROCESS};
 use crate::np_registers as np;
 
@@ -151,33 +152,4 @@ impl Board {
             None => {}
         }
     }
-}
-
-/// The way in.
-pub(super) struct Receiver {
-    pub dma: ReceiveDma,
-    /// Where its next place is, as the firmware has stored it.
-    pub local: u64,
-    /// Of the place that was filled last.
-    pub filled: u64,
-    unserviced: Unserviced,
-}
-
-impl Receiver {
-    /// What comes may wait for a place for so long; zero: for ever.
-    pub(super) fn new(longest: Time) -> Receiver {
-        let longest = (longest > Time::ZERO).then_some(longest);
-        let unserviced = Unserviced { longest, since: None, is_watched: false };
-        Receiver { dma: ReceiveDma::default(), local: 0, filled: 0, unserviced }
-    }
-}
-
-/// How long what has come may wait for a place.
-struct Unserviced {
-    /// Longest; none: for ever.
-    longest: Option<Time>,
-    /// What waits does so since.
-    since: Option<Time>,
-    /// An event is to come: one at a time, which looks when what waits now has waited for long.
-    is_watched: bool,
 }

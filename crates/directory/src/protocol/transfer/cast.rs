@@ -15,6 +15,8 @@ pub(super) struct Cast {
     pub owner: u32,
     pub group: u64,
     pub source: usize,
+    /// Tells its start from others of that number.
+    pub serial: u64,
     /// Of all of it.
     pub bytes: u64,
     /// It goes along a column, else along a row.
@@ -29,12 +31,12 @@ impl Cast {
 
     /// What leaves the source for each packet, the node that it goes to and the class. Nothing: it is no broadcast.
     pub fn of(transfer: &Transfer, times: &Times) -> Vec<(Cast, usize, usize)> {
-        let &Transfer { ref command, source, owner, .. } = transfer;
+        let &Transfer { ref command, source, owner, serial, .. } = transfer;
         let ways = [(TRANSFER_ROW, false), (TRANSFER_COLUMN, true)];
         let ways = ways.into_iter().filter(|&(option, _)| command.has(option));
         ways.map(|(_, is_by_column)| {
             let bytes = command.bytes * command.count;
-            let cast = Cast { owner, group: command.group, source, bytes, is_by_column };
+            let cast = Cast { owner, group: command.group, source, serial, bytes, is_by_column };
             let (to, class) = cast.next(source, ONE, times);
             (cast, to, class)
         })

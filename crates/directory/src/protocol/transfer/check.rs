@@ -134,10 +134,12 @@ fn check_numbers(command: &Command) -> Result<(), String> {
     if command.group >= TRANSFER_GROUPS {
         return Err(format!("there is no broadcast {}: numbers are below {TRANSFER_GROUPS}", command.group));
     }
-    if pieces > 1 && destination_stride < length && !Cast::is_of(command) {
+    // A stride may go down.
+    let apart = destination_stride.min(destination_stride.wrapping_neg());
+    if pieces > 1 && apart < length && !Cast::is_of(command) {
         return Err(format!(
-            "{length} bytes at every {destination_stride} from {:#x} on lie over each other at the destination",
-            command.destination
+            "{length} bytes at every {} from {:#x} on lie over each other at the destination",
+            destination_stride as i64, command.destination
         ));
     }
     if !flag.is_multiple_of(8) {

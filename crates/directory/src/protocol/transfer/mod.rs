@@ -53,6 +53,8 @@ struct Transfer {
     /// It is what comes of a broadcast; something has.
     is_joined: bool,
     has_begun: bool,
+    /// Of a broadcast, and of what has joined it once a packet has come: which start of it that is.
+    serial: u64,
     /// It has ended its process: what is left of it goes nowhere.
     has_failed: bool,
 }
@@ -69,6 +71,7 @@ impl Transfer {
             outstanding: 0,
             lines: vec![],
             began,
+            serial: 0,
             is_joined: false,
             has_begun: true,
             has_failed: false,
@@ -246,6 +249,8 @@ pub(super) struct Transfers {
     holds: Slab<Hold>,
     statistics: Vec<TransferStatistics>,
     active: usize,
+    /// Broadcasts that have been started.
+    broadcasts: u64,
 }
 
 impl Transfers {
@@ -258,6 +263,7 @@ impl Transfers {
             holds: Slab::new(),
             statistics: vec![TransferStatistics::default(); nodes],
             active: 0,
+            broadcasts: 0,
         }
     }
 }
@@ -285,6 +291,8 @@ impl Protocol {
         }
         if Cast::is_of(&command) {
             // Each who has joined says where; the place among all bytes travels.
+            self.transfers.broadcasts += 1;
+            transfer.serial = self.transfers.broadcasts;
             let command = &mut transfer.command;
             (command.destination, command.destination_stride) = (0, command.bytes);
         }

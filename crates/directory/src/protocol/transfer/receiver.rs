@@ -40,6 +40,7 @@ fn cast_arrives<H: Host>(protocol: &mut Protocol, host: &mut H, (id, cast): (u32
     let command = transfer.command;
     if !std::mem::replace(&mut transfer.has_begun, true) {
         transfers.active += 1;
+        transfer.serial = cast.serial;
         if command.bytes * command.count != cast.bytes {
             let wrong = format!(
                 "broadcast {} has {} bytes, and node {node} has joined one of {}",
@@ -50,6 +51,14 @@ fn cast_arrives<H: Host>(protocol: &mut Protocol, host: &mut H, (id, cast): (u32
             fail(protocol, host, joined, &wrong, now);
             return release(protocol, host, hold, now);
         }
+    }
+    if transfers.transfers.get(joined).serial != cast.serial {
+        let what = format!(
+            "block transfer: broadcast {} has been started again before node {node} has all of the one before",
+            cast.group
+        );
+        host.fault((cast.source, cast.owner), what, now);
+        return release(protocol, host, hold, now);
     }
     let (next, class) = cast.next(node, packet.class, &protocol.times);
     let transfers = &mut protocol.transfers;
