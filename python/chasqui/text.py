@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import select
 import shutil
 import signal
@@ -17,13 +18,16 @@ from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
+    from rich.console import RenderableType
     from rich.progress import Progress
 
 PS_PER_NS = 1_000
+LEAST_TEXT = 10  # columns of texts whose words are broken
 SHORT_CELL = len("15 to 20 %")
 STATUS_UNWRITTEN = 1
 UNBOUNDED = 1_000_000  # columns of what is read by programs
 BAR_COLUMNS = 20
+BLANK_END = re.compile(r" +((?:\x1b\[[\d;]*m)*)$")  # of a line, before what ends bold text
 GAP = 2  # between columns of a table
 # Of a pipe that nothing reads any more, as shells have it for a command that SIGPIPE ended.
 STATUS_UNREAD = 128 + signal.SIGPIPE
@@ -70,37 +74,47 @@ def table(
 ) -> str:
     """An aligned table; the columns in `left` are flush left, the others flush right. Where it is
     wider than a terminal's `columns` (0: that does not matter, as it is no terminal) cells go on in
-    further lines, but words stay whole: where they need more columns, lines are longer."""
+    further lines, but words stay whole, and where that is not enough figures: lines are longer."""
     from rich.console import Console
     from rich.rule import Rule
     from rich.table import Table
     from rich.text import Text
 
-    made = Table(box=None, show_header=False, padding=(0, GAP, 0, 0), pad_edge=False)
-    widths, needed = [], 0
-    for i, name in enumerate(header):
-        cells = [name, *(row[i] for row in rows if i < len(row))]
-        least = max(len(part) for cell in cells for part in _unbroken(cell) or [""])
-        widths.append(max(map(len, cells)))
-        needed += least + GAP
+    made = Table(box=None, show_header=False, padding=0)
+    cells = [[name, *(row[i] for row in rows if i < len(row))] for i, name in enumerate(header)]
+    widths = [max(map(len, column)) for column in cells]
+    wanted = [
+        max(len(part) for cell in column for part in _unbroken(cell) or [""]) for column in cells
+    ]
+    needed = sum(wanted) + GAP * (len(wanted) - 1)
+    if needed > columns > 0:  # words of texts are broken; figures never
+        wanted = [min(least, LEAST_TEXT) if i in left else least for i, least in enumerate(wanted)]
+        needed = sum(wanted) + GAP * (len(wanted) - 1)
+    for i, least in enumerate(wanted):
+        if i > 0:
+            made.add_column(width=GAP)  # what rich takes for padding it does not count alike
         made.add_column(
             justify="left" if i in left else "right",
             min_width=least,
             no_wrap=least == widths[-1],
             overflow="fold",
         )
-    made.add_row(*(Text(name, "bold") for name in header))
-    made.add_row(*(Rule(characters="-", style="none") if wide else "" for wide in widths))
+
+    def add(row: Sequence[RenderableType]) -> None:
+        made.add_row(*[part for cell in row for part in ("", cell)][1:])
+
+    add([Text(name, "bold") for name in header])
+    add([Rule(characters="-", style="none") if wide else "" for wide in widths])
     for row in rows:
-        made.add_row(*map(Text, row))
-    width = max(columns, needed - GAP) if columns else UNBOUNDED
+        add([Text(cell) for cell in row])
+    width = max(columns, needed) if columns else UNBOUNDED
     console = Console(
         file=io.StringIO(), width=width, force_terminal=columns > 0,
         force_jupyter=False, legacy_windows=False,
     )  # fmt: skip
     with console.capture() as printed:
         console.print(made)
-    return "\n".join(line.rstrip() for line in printed.get().splitlines())
+    return "\n".join(BLANK_END.sub(r"\1", line) for line in printed.get().splitlines())
 
 
 def _unbroken(cell: str) -> list[str]:
