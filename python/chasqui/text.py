@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
-    from rich.console import RenderableType
+    from rich.console import JustifyMethod, RenderableType
     from rich.progress import Progress
 
 PS_PER_NS = 1_000
@@ -83,22 +83,12 @@ def table(
     made = Table(box=None, show_header=False, padding=0)
     cells = [[name, *(row[i] for row in rows if i < len(row))] for i, name in enumerate(header)]
     widths = [max(map(len, column)) for column in cells]
-    wanted = [
-        max(len(part) for cell in column for part in _unbroken(cell) or [""]) for column in cells
-    ]
-    needed = sum(wanted) + GAP * (len(wanted) - 1)
-    if needed > columns > 0:  # words of texts are broken; figures never
-        wanted = [min(least, LEAST_TEXT) if i in left else least for i, least in enumerate(wanted)]
-        needed = sum(wanted) + GAP * (len(wanted) - 1)
-    for i, least in enumerate(wanted):
+    made = Table(box=None, show_header=False, padding=0)
+    for i, width in enumerate(_fitting(cells, widths, left, columns)):
         if i > 0:
             made.add_column(width=GAP)  # what rich takes for padding it does not count alike
-        made.add_column(
-            justify="left" if i in left else "right",
-            min_width=least,
-            no_wrap=least == widths[-1],
-            overflow="fold",
-        )
+        justify: JustifyMethod = "left" if i in left else "right"
+        made.add_column(justify=justify, width=width, overflow="fold")
 
     def add(row: Sequence[RenderableType]) -> None:
         made.add_row(*[part for cell in row for part in ("", cell)][1:])
@@ -107,14 +97,31 @@ def table(
     add([Rule(characters="-", style="none") if wide else "" for wide in widths])
     for row in rows:
         add([Text(cell) for cell in row])
-    width = max(columns, needed) if columns else UNBOUNDED
     console = Console(
-        file=io.StringIO(), width=width, force_terminal=columns > 0,
+        file=io.StringIO(), width=UNBOUNDED, force_terminal=columns > 0,
         force_jupyter=False, legacy_windows=False,
     )  # fmt: skip
     with console.capture() as printed:
         console.print(made)
     return "\n".join(BLANK_END.sub(r"\1", line) for line in printed.get().splitlines())
+
+
+def _fitting(
+    cells: Sequence[Sequence[str]], widths: Sequence[int], left: Sequence[int], columns: int
+) -> list[int]:
+    """Widths of columns that fit together, where they can: the widest is made narrower, first down
+    to its longest word, then those of texts to LEAST_TEXT."""
+    found = list(widths)
+    words = [
+        max(len(part) for cell in column for part in _unbroken(cell) or [""]) for column in cells
+    ]
+    texts = [min(least, LEAST_TEXT) if i in left else least for i, least in enumerate(words)]
+    excess = sum(found) + GAP * (len(found) - 1) - columns if columns else 0
+    for least in (words, texts):
+        while excess > 0 and (wide := [i for i, width in enumerate(found) if width > least[i]]):
+            found[max(wide, key=found.__getitem__)] -= 1
+            excess -= 1
+    return found
 
 
 def _unbroken(cell: str) -> list[str]:
