@@ -19,7 +19,7 @@ SVG_BYTES_MAX = 200_000
 # is still to be measured anew these are sizes, settings and years.
 UNCHECKED = {
     "cell.md": 42,
-    "flash.md": 81,
+    "flash.md": 83,
     "mpinp.md": 53,
     "netcache/receive-overhead.md": 6,
     "netcache.md": 66,
