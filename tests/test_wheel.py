@@ -19,7 +19,6 @@ from pathlib import Path
 import built_wheel
 import pytest
 from conftest import ROOT
-from simulated import SWEEP
 
 from chasqui import toolchain
 
@@ -178,7 +177,7 @@ def test_uninstalling_leaves_the_cache_alone(newcomer: Newcomer, program: str) -
 
 
 @pytest.mark.cargo
-@pytest.mark.skipif(not SWEEP, reason="it compiles the simulator, which takes minutes")
+@pytest.mark.long  # it compiles the simulator
 def test_a_source_distribution_can_be_installed_and_used(tmp_path: Path) -> None:
     """Where there is Rust, in an environment in which nothing else is."""
     (archive,) = built_wheel.DIST.glob("chasqui_sim-*.tar.gz")
