@@ -170,7 +170,8 @@ test:
 	$(MAKE) -j$$(($$(getconf _NPROCESSORS_ONLN) + 1)) \
 	  $(STAMPS)/toolchain test-rust build-guest examples $(STAMPS)/dev wheel $(if $(shell command -v npm),perfetto)
 	$(MAKE) test-guest
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	CHASQUI_TURN=$${CHASQUI_TURN-$$(git rev-list --count HEAD 2>/dev/null || echo 0)} \
+	  $(BIN)/python -m pytest -n auto --dist loadgroup
 
 # The same Python tests, of every choice all that there is: `make test` takes shares of it in turn. An hour or so.
 sweep: examples $(STAMPS)/dev

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import itertools
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,12 @@ NEEDS = {
 }
 _left_out: dict[str, int] = {}
 
+# `make test` says whose turn it is, by the number of commits. Of a test that runs the simulator in
+# several cases it carries out every third, with the next commit others; alone, and in a sweep
+# (`make sweep`), all are carried out, and always those of what is marked as whole.
+TURN = os.environ.get("CHASQUI_TURN")
+TURNS = 3
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write tests/golden anew")
@@ -63,6 +71,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             _left_out[reason] = len(out)
             config.hook.pytest_deselected(items=out)
             items[:] = [item for item in items if item not in out]
+    if TURN:
+        others = [item for item, at in numbered(items) if at % TURNS != int(TURN) % TURNS]
+        if others:
+            _left_out["of other turns, which commits have in turn: make sweep"] = len(others)
+            config.hook.pytest_deselected(items=others)
+            left = set(others)
+            items[:] = [item for item in items if item not in left]
+
+
+def numbered(items: list[pytest.Item]) -> Iterator[tuple[pytest.Item, int]]:
+    """Cases that take turns, each with its number. Tests begin at different numbers, so that a
+    turn has not the first machine of every list."""
+    tests: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("core") and not item.get_closest_marker("whole"):
+            tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for name, cases in tests.items():
+        if len(cases) >= TURNS:
+            yield from zip(cases, itertools.count(zlib.crc32(name.encode())), strict=False)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -14,7 +14,7 @@ import pytest
 from conftest import ROOT
 from simulated import command, machines
 
-pytestmark = pytest.mark.core
+pytestmark = [pytest.mark.core, pytest.mark.whole]
 
 GOLDEN = ROOT / "tests" / "golden"
 

@@ -33,7 +33,7 @@ from chasqui.cli import COMMANDS
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-pytestmark = [pytest.mark.core, pytest.mark.xdist_group("manual")]
+pytestmark = [pytest.mark.core, pytest.mark.whole, pytest.mark.xdist_group("manual")]
 
 TASKS = (
     "tutorial", "run", "compare", "sweep", "profile", "deadlock", "debug", "change-a-machine",

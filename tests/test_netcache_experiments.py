@@ -23,7 +23,7 @@ from chasqui import toolchain
 from chasqui.errors import InputError
 from chasqui.experiment import running
 
-pytestmark = [pytest.mark.core, pytest.mark.xdist_group("netcache-experiments")]
+pytestmark = [pytest.mark.core, pytest.mark.whole, pytest.mark.xdist_group("netcache-experiments")]
 
 EXPERIMENTS = [name.partition("/")[2] for name in running.choose(["netcache"])]  # all, --quick
 ON = sorted({*organisations(), *(m for m in machines() if m.startswith("netcache"))})

@@ -85,6 +85,7 @@ def test_every_table_is_an_experiments() -> None:
 
 
 @pytest.mark.core
+@pytest.mark.whole
 @pytest.mark.parametrize("name", sorted(pages.stamps()))
 def test_tables_are_of_the_experiment_as_it_is_today(name: str) -> None:
     """Its points, its machines' parameters and its programs; `running.fingerprints`. If it should

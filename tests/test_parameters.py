@@ -24,7 +24,7 @@ from chasqui import core
 pytestmark = pytest.mark.core
 
 SEED = int(os.environ.get("SEED", "1"))
-SHARE = 360  # `make test`: one of so many
+SHARE = 720  # `make test`: one of so many
 # What takes longer on the host is stopped: it has run.
 LONGEST_S = 20.0
 STOPPED_S = 60.0
