@@ -334,7 +334,6 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.core
-@pytest.mark.whole  # what takes long is the experiments, and other tests need them
 @pytest.mark.parametrize("name", [name for name in VOYAGER if name in pages.stamps()])
 def test_tables_in_docs_have_todays_columns_and_points(results: Path, name: str) -> None:
     pages.check_kept(name, results / name.replace("/", "-"))
