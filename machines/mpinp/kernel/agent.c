@@ -129,6 +129,8 @@ static int64_t pin_pages(struct pin *pin, uint32_t left)
     }
     if (pin->count > 0)
         entry_at(pin->last)->next = pin->first;
+    if (pin->count < needed)
+        pager_clear((uint32_t)(pin - pins));
     if (pin->count >= least)
         return 0;
     give_ring(pin);
@@ -156,7 +158,19 @@ static int64_t pin_memory(uint64_t argument)
     return copy_to_user(argument, &asked, sizeof asked) ? -EFAULT : 0;
 }
 
-/* Entries that are done with name what comes behind those that the ring has named. */
+/* Entries of which the first `done` are done with, of all, name what comes behind those that the ring has named. False: that is
+ * not there, or not to be written. */
+static inline bool pin_next(struct pin *pin, uint32_t done)
+{
+    uint32_t before = pin->valid;
+    while (pin->valid < done + pin->count && pin->valid < entries_for(pin)) {
+        if (!entry_fill(pin, pin->next))
+            return pin->valid > before;
+        pin->next = entry_at(pin->next)->next;
+    }
+    return true;
+}
+
 static int64_t pin_more(uint64_t argument)
 {
     struct chasqui_mpinp_pin asked;
@@ -165,15 +179,8 @@ static int64_t pin_more(uint64_t argument)
     if (asked.name >= CHASQUI_MPINP_NAMES || !pins[asked.name].is_used || asked.left > pins[asked.name].valid)
         return -EINVAL;
     struct pin *pin = &pins[asked.name];
-    uint32_t before = pin->valid;
-    while (pin->valid < asked.left + pin->count && pin->valid < entries_for(pin)) {
-        if (!entry_fill(pin, pin->next)) {
-            if (pin->valid == before)
-                return -EFAULT;
-            break;
-        }
-        pin->next = entry_at(pin->next)->next;
-    }
+    if (!pin_next(pin, asked.left))
+        return -EFAULT;
     asked.valid = pin->valid;
     return copy_to_user(argument, &asked, sizeof asked) ? -EFAULT : 0;
 }
@@ -208,6 +215,7 @@ SELDOM static bool begin_process(void)
     uint32_t kept = (uint32_t)setting(CHASQUI_MPINP_SETTING_KEPT); /* cache.c */
     stock =
         (struct entries){.free = NONE, .count = (uint32_t)setting(CHASQUI_MPINP_SETTING_ENTRIES) - kept, .fresh = kept};
+    pager_begin();
     return true;
 }
 
@@ -224,6 +232,27 @@ static int64_t agent_control(uint64_t request, uint64_t argument)
     default: return wait_control(request, argument);
     }
 }
+
+#ifdef BY_THREAD
+
+bool agent_has_more(uint64_t process, uint32_t name)
+{
+    const struct pin *pin = &pins_of[process][name];
+    return pin->is_used && pin->count > 0 && pin->valid < entries_for(pin);
+}
+
+uint32_t agent_pin_more(uint32_t name, uint32_t done)
+{
+    struct pin *pin = &pins[name];
+    uint32_t before = pin->valid;
+    if (done > before)
+        return CHASQUI_MPINP_PAGED_REFUSED;
+    if (!pin_next(pin, done))
+        return CHASQUI_MPINP_PAGED_REFUSED;
+    return pin->valid > before ? pin->valid : 0;
+}
+
+#endif
 
 /* --- memory that the process gives up ----------------------------------------------------------------------- */
 

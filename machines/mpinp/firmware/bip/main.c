@@ -105,6 +105,34 @@ static inline struct chasqui_envelope *envelope_of(struct buffer *buffer)
     return (void *)(buffer->data + (buffer->head.bytes + 7u & ~7u));
 }
 
+/* Processes of a node are those of the first job, then those of the next, of each as many. A slot, and what comes to a ring, names them
+ * among those of its own job, so that a process reaches no other job; heads on the wire among all. */
+#ifdef SEVERAL_JOBS
+static uint32_t per_job; /* processes of a node */
+static uint16_t job_first[CHASQUI_NP_PROCESSES_MAX]; /* of a process: the first of its job */
+
+static void jobs_begin(uint32_t process_count)
+{
+    per_job = (uint32_t)np_load(CHASQUI_NP_SETTING_PER_JOB);
+    for (uint32_t i = 0; i < process_count; i++)
+        job_first[i] = (uint16_t)(i - i % per_job);
+}
+static inline uint32_t processes_for(const struct card *card)
+{
+    (void)card;
+    return per_job;
+}
+static inline uint32_t first_for(uint32_t process) { return job_first[process]; }
+#else
+static inline void jobs_begin(uint32_t process_count) { (void)process_count; }
+static inline uint32_t processes_for(const struct card *card) { return card->process_count; }
+static inline uint32_t first_for(uint32_t process)
+{
+    (void)process;
+    return 0;
+}
+#endif
+
 #ifdef TAGS
 #include "tags/list.h"
 #else
@@ -199,8 +227,10 @@ static ALWAYS void send_head(struct card *card, struct process *process, bool is
         return;
     }
     uint64_t why = CHASQUI_NP_FAULT_SLOT;
-    if (slot.node < card->nodes && slot.process < card->process_count && slot.bytes <= CHASQUI_MPINP_SLOT_DATA_BYTES)
+    if (slot.node < card->nodes && slot.process < processes_for(card) && slot.bytes <= CHASQUI_MPINP_SLOT_DATA_BYTES) {
+        slot.process = (uint16_t)(slot.process + first_for(card->sender));
         why = account(card, &process->peers[slot.node * card->per_node + slot.process], &slot);
+    }
     if (is_long && !why && slot.counts & CHASQUI_MPINP_SLOT_PUTS) {
         if (!long_put(card->sender, card->node, slot))
             return refuse(card->sender, CHASQUI_NP_FAULT_REQUEST);
@@ -293,6 +323,7 @@ static ALWAYS void move_message(struct card *card, bool is_long)
     uint64_t data = from.bytes + 7u & ~7u;
     struct chasqui_mpinp_end *end = (void *)envelope_of(buffer);
     end->head = from;
+    end->head.process = (uint16_t)(from.process - first_for(from.to));
     end->number = ++process->arrived;
     end->sent = process->told = process->sent;
     tags_found(card, end);
@@ -361,6 +392,7 @@ static void begin(struct card *card)
         peers = (void *)long_begin((char *)(peers + card->nodes * card->per_node), i);
     }
     long_settings(card->process_count);
+    jobs_begin(card->process_count);
     tags_begin();
     give_place(card);
 }

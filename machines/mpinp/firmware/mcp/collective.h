@@ -103,6 +103,7 @@ static inline void collective_start(struct collective *collective)
 /* False: they are no ranks. */
 static inline bool collective_find_tree(struct collective *collective, const struct chasqui_mpinp_request *request)
 {
+    uint32_t last = ranks_for((unsigned)(collective - collectives));
     uint64_t tree = request->sequence | (uint64_t)request->offset << 32;
     collective->above = (uint8_t)tree;
     collective->below_count = 0;
@@ -110,11 +111,11 @@ static inline bool collective_find_tree(struct collective *collective, const str
         tree >>= 8;
         if ((uint8_t)tree == CHASQUI_MPINP_NO_PROCESS)
             break;
-        if ((uint8_t)tree >= ranks)
+        if ((uint8_t)tree >= last)
             return false;
         collective->below[collective->below_count++] = (uint8_t)tree;
     }
-    return collective->above < ranks || collective->above == CHASQUI_MPINP_NO_PROCESS;
+    return collective->above < last || collective->above == CHASQUI_MPINP_NO_PROCESS;
 }
 
 static inline void collective_add(struct collective *collective, const struct contribution *other)
