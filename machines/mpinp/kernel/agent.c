@@ -158,17 +158,23 @@ static int64_t pin_memory(uint64_t argument)
     return copy_to_user(argument, &asked, sizeof asked) ? -EFAULT : 0;
 }
 
-/* Entries of which the first `done` are done with, of all, name what comes behind those that the ring has named. False: that is
- * not there, or not to be written. */
-static inline bool pin_next(struct pin *pin, uint32_t done)
+/* Entries that are done with name what comes behind those that the ring has named. */
+static inline int64_t pin_next(struct chasqui_mpinp_pin *asked)
 {
+    if (asked->name >= CHASQUI_MPINP_NAMES || !pins[asked->name].is_used || asked->left > pins[asked->name].valid)
+        return -EINVAL;
+    struct pin *pin = &pins[asked->name];
     uint32_t before = pin->valid;
-    while (pin->valid < done + pin->count && pin->valid < entries_for(pin)) {
-        if (!entry_fill(pin, pin->next))
-            return pin->valid > before;
+    while (pin->valid < asked->left + pin->count && pin->valid < entries_for(pin)) {
+        if (!entry_fill(pin, pin->next)) {
+            if (pin->valid == before)
+                return -EFAULT;
+            break;
+        }
         pin->next = entry_at(pin->next)->next;
     }
-    return true;
+    asked->valid = pin->valid;
+    return 0;
 }
 
 static int64_t pin_more(uint64_t argument)
@@ -176,12 +182,9 @@ static int64_t pin_more(uint64_t argument)
     struct chasqui_mpinp_pin asked;
     if (copy_from_user(&asked, argument, sizeof asked))
         return -EFAULT;
-    if (asked.name >= CHASQUI_MPINP_NAMES || !pins[asked.name].is_used || asked.left > pins[asked.name].valid)
-        return -EINVAL;
-    struct pin *pin = &pins[asked.name];
-    if (!pin_next(pin, asked.left))
-        return -EFAULT;
-    asked.valid = pin->valid;
+    int64_t result = pin_next(&asked);
+    if (result)
+        return result;
     return copy_to_user(argument, &asked, sizeof asked) ? -EFAULT : 0;
 }
 
@@ -243,13 +246,11 @@ bool agent_has_more(uint64_t process, uint32_t name)
 
 uint32_t agent_pin_more(uint32_t name, uint32_t done)
 {
-    struct pin *pin = &pins[name];
-    uint32_t before = pin->valid;
-    if (done > before)
+    struct chasqui_mpinp_pin asked = {.name = name, .left = done};
+    uint32_t before = pins[name].valid;
+    if (pin_next(&asked))
         return CHASQUI_MPINP_PAGED_REFUSED;
-    if (!pin_next(pin, done))
-        return CHASQUI_MPINP_PAGED_REFUSED;
-    return pin->valid > before ? pin->valid : 0;
+    return asked.valid > before ? asked.valid : 0;
 }
 
 #endif

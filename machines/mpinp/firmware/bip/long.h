@@ -383,7 +383,7 @@ static void long_end(struct buffer *buffer, struct landing *landing, struct peer
         peer->credited = buffer->head.credit;
     peer->arrived++;
     end->head = buffer->head;
-    end->head.process = (uint16_t)(buffer->head.process - first_for(buffer->head.to));
+    name_in_job(&end->head);
     end->head.bytes = 0;
     if (!landing || landing->memory.moved != landing->memory.bytes)
         end->head.counts &= UINT16_MAX; /* of no receive */

@@ -122,15 +122,19 @@ static inline uint32_t processes_for(const struct card *card)
     (void)card;
     return per_job;
 }
-static inline uint32_t first_for(uint32_t process) { return job_first[process]; }
+static inline void name_among_all(struct chasqui_mpinp_head *head, uint32_t sender)
+{
+    head->process = (uint16_t)(head->process + job_first[sender]);
+}
+static inline void name_in_job(struct chasqui_mpinp_head *head)
+{
+    head->process = (uint16_t)(head->process - job_first[head->to]);
+}
 #else
 static inline void jobs_begin(uint32_t process_count) { (void)process_count; }
 static inline uint32_t processes_for(const struct card *card) { return card->process_count; }
-static inline uint32_t first_for(uint32_t process)
-{
-    (void)process;
-    return 0;
-}
+static inline void name_among_all(struct chasqui_mpinp_head *head, uint32_t sender) { (void)head, (void)sender; }
+static inline void name_in_job(struct chasqui_mpinp_head *head) { (void)head; }
 #endif
 
 #ifdef TAGS
@@ -228,7 +232,7 @@ static ALWAYS void send_head(struct card *card, struct process *process, bool is
     }
     uint64_t why = CHASQUI_NP_FAULT_SLOT;
     if (slot.node < card->nodes && slot.process < processes_for(card) && slot.bytes <= CHASQUI_MPINP_SLOT_DATA_BYTES) {
-        slot.process = (uint16_t)(slot.process + first_for(card->sender));
+        name_among_all(&slot, card->sender);
         why = account(card, &process->peers[slot.node * card->per_node + slot.process], &slot);
     }
     if (is_long && !why && slot.counts & CHASQUI_MPINP_SLOT_PUTS) {
@@ -323,7 +327,7 @@ static ALWAYS void move_message(struct card *card, bool is_long)
     uint64_t data = from.bytes + 7u & ~7u;
     struct chasqui_mpinp_end *end = (void *)envelope_of(buffer);
     end->head = from;
-    end->head.process = (uint16_t)(from.process - first_for(from.to));
+    name_in_job(&end->head);
     end->number = ++process->arrived;
     end->sent = process->told = process->sent;
     tags_found(card, end);

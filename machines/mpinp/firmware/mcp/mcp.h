@@ -255,7 +255,6 @@ void pages_done(uint32_t request);
 void paged_begin(void);
 void paged_done(uint32_t request, uint32_t done); /* so many of its entries, of all */
 void paged_rung(void); /* the kernel has answered, or some process has stored to its doorbell */
-void tell_entries(uint32_t request); /* pages.c: its process is to name further pages after all */
 #else
 static inline void paged_begin(void) {}
 static inline void paged_rung(void) {}

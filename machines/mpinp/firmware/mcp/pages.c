@@ -152,19 +152,6 @@ uint32_t parts_valid(const struct transfer *transfer)
     return reach > transfer->offset ? (uint32_t)(reach - transfer->offset) / PART : 0;
 }
 
-/* The process hears of entries that are done. */
-#ifndef BY_THREAD
-static inline
-#endif
-    void
-    tell_entries(uint32_t request)
-{
-    struct chasqui_mpinp_event event = {.kind = CHASQUI_MPINP_ENTRY_DONE,
-                                        .name = (uint16_t)(request & 0xff),
-                                        .entry = transfer_of(request)->told};
-    host_event(request >> 8, &event);
-}
-
 /* When half of the ring is done, or nothing more can be. */
 void pages_done(uint32_t request)
 {
@@ -180,6 +167,8 @@ void pages_done(uint32_t request)
 #ifdef BY_THREAD
     paged_done(request, done);
 #else
-    tell_entries(request);
+    struct chasqui_mpinp_event event = {
+        .kind = CHASQUI_MPINP_ENTRY_DONE, .name = (uint16_t)(request & 0xff), .entry = done};
+    host_event(request >> 8, &event);
 #endif
 }

@@ -301,7 +301,7 @@ static bool entry(unsigned process, struct transfer *transfer, const struct chas
 /* Some message has met no receive. */
 static bool has_unclaimed(unsigned process)
 {
-    for (unsigned channel = process * ranks; channel < process * ranks + ranks_for(process); channel++)
+    for (unsigned channel = process * ranks; channel < (process + 1) * ranks; channel++)
         if (protocol.channels[channel].table_first != PROTOCOL_TABLE_SLOTS)
             return true;
     return false;

@@ -15,6 +15,8 @@ void open_channels(unsigned process)
     uint32_t node = (uint32_t)np_load(CHASQUI_NP_SETTING_NODE), here = process - first;
     bool is_by_node = np_load(CHASQUI_NP_SETTING_BY_NODE);
     uint32_t rank = is_by_node ? here * nodes + node : node * per_job + here;
+    for (uint32_t closed = 0; closed < ranks; closed++) /* No message is in it. */
+        protocol.channels[process * ranks + closed].table_first = PROTOCOL_TABLE_SLOTS;
     if (rank >= of_job || node >= nodes)
         return;
     processes[process].rank = (uint16_t)rank;

@@ -38,7 +38,10 @@ static void go_on_with(uint32_t request)
     if (!transfer->kind)
         return;
     if (valid == CHASQUI_MPINP_PAGED_REFUSED) {
-        tell_entries(request);
+        /* Its process hears of it after all. */
+        host_event(request >> 8, &(struct chasqui_mpinp_event){.kind = CHASQUI_MPINP_ENTRY_DONE,
+                                                               .name = (uint16_t)(request & 0xff),
+                                                               .entry = transfer->told});
         return;
     }
     transfer->awaits_entries = false;
