@@ -61,7 +61,7 @@ LIBRARY = {
 
 @pytest.mark.parametrize(("name", "per_node", "machine"), in_turn(LIBRARY, PER_NODE, VARIANTS))
 def test_the_guest_library_s_tests(
-    programs: Programs,  # noqa: F811
+    programs: Programs,
     tmp_path: Path,
     name: str,
     per_node: int,

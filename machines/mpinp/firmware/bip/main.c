@@ -108,15 +108,24 @@ static inline struct chasqui_envelope *envelope_of(struct buffer *buffer)
 /* Processes of a node are those of the first job, then those of the next, of each as many. A slot, and what comes to a ring, names them
  * among those of its own job, so that a process reaches no other job; heads on the wire among all. */
 #ifdef SEVERAL_JOBS
+#include "jobs.h"
+
 static uint32_t per_job; /* processes of a node */
-static uint16_t job_first[CHASQUI_NP_PROCESSES_MAX]; /* of a process: the first of its job */
+/* Of a process: the first of its job, and its number in the host's kernel, which counts those that there are. */
+static uint16_t job_first[CHASQUI_NP_PROCESSES_MAX], kernels[CHASQUI_NP_PROCESSES_MAX];
 
 static void jobs_begin(uint32_t process_count)
 {
-    per_job = (uint32_t)np_load(CHASQUI_NP_SETTING_PER_JOB);
-    for (uint32_t i = 0; i < process_count; i++)
-        job_first[i] = (uint16_t)(i - i % per_job);
+    uint16_t there = 0;
+    for (uint32_t i = 0; i < process_count; i++) {
+        struct place_of_job here = job_place(i);
+        per_job = here.per_job;
+        job_first[i] = (uint16_t)here.first;
+        kernels[i] = there;
+        there += here.is_there;
+    }
 }
+static inline uint32_t kernel_number(uint32_t process) { return kernels[process]; }
 static inline uint32_t processes_for(const struct card *card)
 {
     (void)card;
@@ -132,6 +141,7 @@ static inline void name_in_job(struct chasqui_mpinp_head *head)
 }
 #else
 static inline void jobs_begin(uint32_t process_count) { (void)process_count; }
+static inline uint32_t kernel_number(uint32_t process) { return process; }
 static inline uint32_t processes_for(const struct card *card) { return card->process_count; }
 static inline void name_among_all(struct chasqui_mpinp_head *head, uint32_t sender) { (void)head, (void)sender; }
 static inline void name_in_job(struct chasqui_mpinp_head *head) { (void)head; }

@@ -100,6 +100,7 @@ struct process {
     uint16_t rank;
 #ifdef SEVERAL_JOBS
     uint16_t job_ranks; /* of its job */
+    uint16_t kernels; /* its number in the host's kernel, which counts those that there are */
 #endif
     bool is_refused; /* it has done what it may not */
     bool listens; /* it wants UNCLAIMED */
@@ -192,7 +193,9 @@ char *buffer_run(unsigned *unit, uint32_t bytes, uint32_t *run);
 #ifdef SEVERAL_JOBS
 void open_channels(unsigned process); /* a channel for each rank of its job */
 static inline uint32_t ranks_for(unsigned process) { return processes[process].job_ranks; } /* that it may name */
+static inline uint32_t kernel_number(uint32_t process) { return processes[process].kernels; }
 #else
+static inline uint32_t kernel_number(uint32_t process) { return process; }
 static inline uint32_t ranks_for(unsigned process)
 {
     (void)process;
