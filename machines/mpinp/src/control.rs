@@ -164,7 +164,9 @@ impl Program {
             (np::SETTING_CHANNELS, control.channels),
             (np::SETTING_PER_JOB, placement.per_node().into()),
         ];
-        let ranks = placement.jobs().map(|job| (np::SETTING_JOB_RANKS + 8 * u64::from(job.0), placement.ranks(job).into()));
+        let ranks = placement
+            .jobs()
+            .map(|job| (np::SETTING_JOB_RANKS + 8 * u64::from(job.0), placement.ranks(job).into()));
         let settings = settings.into_iter().chain(ranks).collect();
         let collectives = control.collectives && !several_harts;
         let kept = if control.image.matches() { kept_each(shared, placement.processes()) } else { 0 };

@@ -100,14 +100,14 @@ static inline void collective_start(struct collective *collective)
     collective->is_told = false;
 }
 
-/* False: they are no ranks. */
 /* Ranks that its process may name. */
 #ifdef SEVERAL_JOBS
-#define RANKS_FOR(collective) ranks_for((unsigned)((collective)-collectives))
+#define RANKS_FOR(collective) ranks_for((unsigned)((collective) - collectives))
 #else
 #define RANKS_FOR(collective) ranks
 #endif
 
+/* False: they are no ranks. */
 static inline bool collective_find_tree(struct collective *collective, const struct chasqui_mpinp_request *request)
 {
     uint64_t tree = request->sequence | (uint64_t)request->offset << 32;
