@@ -32,7 +32,8 @@ def carry_out(
 ) -> str:
     """What it prints."""
     run = ["run", "-q", "--out", out, *MACHINE, "--set", "check.coherence=true", *sets]
-    done = command(*run, "--", str(program), *arguments, directory=place)
+    # A minute or so for each second of the machine's.
+    done = command(*run, "--", str(program), *arguments, directory=place, limit_s=1800)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
