@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Compiler
-from simulated import SWEEP, command, in_turn
+from simulated import SWEEP, command
 from test_determinism import check_same
 from test_mpinp_kept import counters
 from test_mpinp_mcp import INCLUDE, PLACE, SEED, shared
@@ -39,7 +39,7 @@ def carry_out(
 
 
 # A message that the page table reaches for, and one that it does not, beyond half of 60 MB.
-LENGTHS = {"short": ["500000", "4000000"]}
+LENGTHS = {"short": ["200000", "1500000"]}
 if SWEEP:
     LENGTHS["paper"] = ["70000000", "250000000"]
 
@@ -51,10 +51,10 @@ def test_what_is_beyond_reach_goes_on_while_its_process_computes(
     """Where progress is the user's it comes afterwards (test_mpinp_pages.py). What the thread takes
     from the program is the kernel's code, and what crosses the I/O bus."""
     program = compile_c("alone", (PLACE / "alone.c").read_text())
-    tables = {"short": (15400, 128), "paper": (65000, 15400)}[length]
+    tables = {"short": (512, 32), "paper": (65000, 15400)}[length]
     took = []
     for pages in tables:
-        words = ["-np", "2", *of_pages(pages)]
+        words = ["-np", "2", *of_pages(pages, 1 if length == "short" else 4)]
         found = carry_out(tmp_path, program, *LENGTHS[length], sets=words, out=f"{pages}")
         assert "it came meanwhile" in found
         (text,) = re.findall(r"computed for ([\d.]+) us", found)
@@ -71,9 +71,9 @@ def test_what_is_beyond_reach_goes_on_while_its_process_computes(
 
 # Ranks, ranks of a node and of a hart, page tables.
 PLACES = {
-    "apart": (["-np", "3"], 64, 1),
+    "apart": (["-np", "3"], 32, 1),
     "harts": (["-np", "4", *shared(2)], 64, 1),
-    "hart": (["-np", "4", "--ranks-per-node", "2"], 256, 4),
+    "hart": (["-np", "4", "--ranks-per-node", "2"], 64, 1),
     "four": (["-np", "4", *shared(4)], 128, 1),
 }
 
@@ -88,7 +88,8 @@ def test_data_lie_in_pages_in_any_way(compile_c: Compiler, tmp_path: Path, where
     assert counters(tmp_path / "out", 0, "interrupt")["interrupts"] > 0
 
 
-@pytest.mark.parametrize(("where", "number"), in_turn(PLACES, [1, 2] if SWEEP else [1]))
+@pytest.mark.parametrize("number", [1, 2] if SWEEP else [1])
+@pytest.mark.parametrize("where", PLACES if SWEEP else ["hart", "harts"])
 def test_messages_in_any_order(
     compile_c: Compiler, tmp_path: Path, where: str, number: int
 ) -> None:
@@ -97,7 +98,7 @@ def test_messages_in_any_order(
     program = compile_c("schedule", (PLACE / "schedule.c").read_text())
     words, pages, in_entry = PLACES[where]
     seed = SEED + 70 + number
-    arguments = [str(seed), "60" if SWEEP else "20", "50000"]
+    arguments = [str(seed), "60" if SWEEP else "40", "50000"]
     found = carry_out(tmp_path, program, *arguments, sets=[*words, *of_pages(pages, in_entry)])
     assert f"schedule, seed {seed}: PASSED" in found
     assert counters(tmp_path / "out", 0, "interrupt")["interrupts"] > 0
@@ -130,13 +131,14 @@ def test_a_forged_request_harms_its_own_process_alone(
 
 def test_results_do_not_depend_on_how_it_is_simulated(compile_c: Compiler, tmp_path: Path) -> None:
     program = compile_c("alone", (PLACE / "alone.c").read_text())
-    common = ["-np", "2", *MACHINE, *of_pages(128)]
+    common = ["-np", "2", *MACHINE, *of_pages(32, 1)]
     variations = {
         "two": ["--threads", "2"],
-        "windows": ["--set", "check.window=1 us"],
-        **({"spinning": ["--set", "check.spin_skip=false"]} if SWEEP else {}),
     }
-    check_same(tmp_path, common, [program, "300000", "500000"], variations)
+    if SWEEP:
+        variations["windows"] = ["--set", "check.window=1 us"]
+        variations["spinning"] = ["--set", "check.spin_skip=false"]
+    check_same(tmp_path, common, [program, "120000", "200000"], variations)
 
 
 def test_what_can_not_be_is_refused(tmp_path: Path, examples: Path) -> None:
