@@ -65,7 +65,7 @@ def test_what_is_beyond_reach_goes_on_while_its_process_computes(
     each_us = (took[1] - took[0]) / counts[1]
     print(f"{counts[1]} interrupts took {each_us:.1f} us each")
     if length == "short":
-        # A trap, two switches of threads, three accesses across the bus, sixteen pages in tables.
+        # A trap, two switches of threads, three accesses across the bus, a dozen pages in tables.
         assert 5 < each_us < 60
 
 
