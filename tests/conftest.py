@@ -40,6 +40,9 @@ NEEDS = {
         "long, and others like them are run: make sweep",
         bool(os.environ.get("CHASQUI_SWEEP")),
     ),
+    # Programs from elsewhere: docs/programs.md says how to get them.
+    "npb": ("CHASQUI_NPB names no folder NPB3.3-MPI", bool(os.environ.get("CHASQUI_NPB"))),
+    "osu": ("CHASQUI_OSU names no folder of OSU's", bool(os.environ.get("CHASQUI_OSU"))),
     "gdb": ("no gdb-multiarch", shutil.which("gdb-multiarch") is not None),
     # What reads exported traces.
     "otf2_print": ("no otf2-print", shutil.which("otf2-print") is not None),

@@ -95,10 +95,13 @@ CONTAINED = [
 
 
 # Variants of mpinp that have golden times and tests of their own (test_mpinp_kept.py,
-# test_mpinp_channels.py, test_mpinp_interrupt.py), or differ in values alone; the rest in a sweep.
+# test_mpinp_channels.py, test_mpinp_interrupt.py, test_mpinp_thread.py), or differ in values
+# alone; the rest in a sweep.
 SWEPT = [
     f"mpinp/{variant}"
-    for variant in ("pin-cache", "nic-tlb", "channel-cache", "cached", "interrupt")
+    for variant in (
+        *("pin-cache", "nic-tlb", "channel-cache", "cached", "interrupt", "progress-thread"),
+    )
 ]
 
 

@@ -48,6 +48,8 @@ def test_collectives_and_messages_in_any_order(
     the library's."""
     ranks, per_node = placement
     settings = [word for each in TINY[tiny] for word in ("--set", each)]
+    if per_node == 4:  # each needs 32 entries at least
+        settings = [word.replace("pages=64", "pages=128") for word in settings]
     words = ["-np", str(ranks), *MACHINE, *shared(per_node), *settings]
     seed, steps = SEED + ranks, 100 if SWEEP else 8
     program = ["--", str(mixture), str(seed), str(steps)]

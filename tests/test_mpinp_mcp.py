@@ -43,6 +43,10 @@ TINY = {
     "queue": ["mpinp.control.queue=16"],
     "usual": [],
 }
+# All of them at once, and a window of 32 such blocks. The firmware itself looks whether credit is
+# within its bounds (protocol/credit.c): if not, the machine is broken, and the run fails.
+TINY["all"] = [*TINY["slot"], *TINY["queue"], *TINY["page"]]
+TINY["all"] += ["mpinp.control.pio=8 B", "mpinp.shared.window=8 KiB"]
 
 
 @pytest.mark.parametrize(("per_node", "name"), in_turn([1, 2, 4], RUN if SWEEP else RUN[:-1]))
@@ -91,7 +95,7 @@ LATE = {
 
 
 @pytest.mark.parametrize(
-    ("what", "tiny"), in_turn(LATE, ["usual", "slot", "pages", "queue", "page"])
+    ("what", "tiny"), in_turn(LATE, ["usual", "slot", "pages", "queue", "page", "all"])
 )
 def test_late_receives_are_in_no_others_way(
     compile_c: Compiler, tmp_path: Path, what: str, tiny: str

@@ -10,7 +10,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_MPINP_INTERFACE 0x1e5e9575u /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_MPINP_INTERFACE 0x7c587ca0u /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 
@@ -138,6 +138,8 @@ _Static_assert(offsetof(struct chasqui_mpinp_tag, reserved) == 28, "chasqui_mpin
 #define CHASQUI_MPINP_INTERRUPT_CAUSE 0x0ull /* Offset of the interrupt's register: loaded, it has a bit for each process for which the card interrupts, and none from then */
 #define CHASQUI_MPINP_INTERRUPT_ASKED 0x8ull /* Offset of a word for each process, 32 bits: a process waits, INTERRUPT_ROOM and above it the wait's number, other than the */
 #define CHASQUI_MPINP_INTERRUPT_ROOM 0x1ull /* Of such a word: the process waits for room for requests, too. */
+#define CHASQUI_MPINP_PAGED 0x8ull /* Offset, in place of INTERRUPT_ASKED where a thread of the kernel makes progress, of a word for each name of each process, of */
+#define CHASQUI_MPINP_PAGED_REFUSED 0xffffffffull /* Of the upper half: its entries can name no more; the process is to be told (ENTRY_DONE). */
 #define CHASQUI_MPINP_REQUESTS 0x40ull /* Requests that the ring at the window's begin holds. The doorbell counts them. */
 #define CHASQUI_MPINP_WINDOW_REASON 0x800ull /* Offset in the window of a word for the records: a store to it counts a collective that the library does and why, REASON_. */
 #define CHASQUI_MPINP_WINDOW_DATA 0x1000ull /* Offset in the window of data that the process sends from there. */

@@ -67,7 +67,7 @@
 #define CHASQUI_NP_SETTING_NODES 0x138ull /* Loaded: nodes. */
 #define CHASQUI_NP_SETTING_PER_NODE 0x140ull /* Loaded: processes of a node, of all jobs, at most. */
 #define CHASQUI_NP_SETTING_CREDIT 0x148ull /* Loaded: messages that a process may have under way to another (SETTING_CREDIT of the host's software). */
-#define CHASQUI_NP_SETTING_RANKS 0x150ull /* Loaded: ranks of the job. */
+#define CHASQUI_NP_SETTING_RANKS 0x150ull /* Loaded: ranks of the job, of several of the largest. */
 #define CHASQUI_NP_SETTING_BY_NODE 0x158ull /* Loaded: 1, if its ranks are dealt out to nodes in turn. */
 #define CHASQUI_NP_SETTING_EAGER 0x160ull /* Loaded: longest message that is sent without credit [bytes]. */
 #define CHASQUI_NP_SETTING_SLOTS 0x168ull /* Loaded: slots of a channel's message table. */
@@ -82,6 +82,9 @@
 #define CHASQUI_NP_SETTING_TAGS 0x1b0ull /* Loaded: entries of the list of tags that each process may have. */
 #define CHASQUI_NP_SETTING_CHANNELS 0x1b8ull /* Loaded: send rings of the card, and message tables with receive buffers. */
 #define CHASQUI_NP_SETTING_INTERRUPT 0x1c0ull /* Loaded: address in the card's memory of the interrupt's words (INTERRUPT_ of the host's software). */
+#define CHASQUI_NP_SETTING_PER_JOB 0x1c8ull /* Loaded: processes of a node of one job, at most. */
+#define CHASQUI_NP_SETTING_JOB_RANKS 0x1d0ull /* Loaded: ranks of the first job; those of the others, up to JOBS_MAX, follow. */
+#define CHASQUI_NP_JOBS_MAX 0x8ull /* Jobs, at most. */
 #define CHASQUI_NP_COUNT_FOUND 0x10ull /* Of the mark PROTOCOL, behind kinds of collectives: a request's pages were pinned already. */
 #define CHASQUI_NP_COUNT_TLB_HIT 0x11ull /* ...: the TLB has an entry that is wanted. */
 #define CHASQUI_NP_COUNT_TLB_MISS 0x12ull /* ...: it has not. */

@@ -129,6 +129,8 @@ static int64_t pin_pages(struct pin *pin, uint32_t left)
     }
     if (pin->count > 0)
         entry_at(pin->last)->next = pin->first;
+    if (pin->count < needed)
+        pager_clear((uint32_t)(pin - pins));
     if (pin->count >= least)
         return 0;
     give_ring(pin);
@@ -157,16 +159,13 @@ static int64_t pin_memory(uint64_t argument)
 }
 
 /* Entries that are done with name what comes behind those that the ring has named. */
-static int64_t pin_more(uint64_t argument)
+static inline int64_t pin_next(struct chasqui_mpinp_pin *asked)
 {
-    struct chasqui_mpinp_pin asked;
-    if (copy_from_user(&asked, argument, sizeof asked))
-        return -EFAULT;
-    if (asked.name >= CHASQUI_MPINP_NAMES || !pins[asked.name].is_used || asked.left > pins[asked.name].valid)
+    if (asked->name >= CHASQUI_MPINP_NAMES || !pins[asked->name].is_used || asked->left > pins[asked->name].valid)
         return -EINVAL;
-    struct pin *pin = &pins[asked.name];
+    struct pin *pin = &pins[asked->name];
     uint32_t before = pin->valid;
-    while (pin->valid < asked.left + pin->count && pin->valid < entries_for(pin)) {
+    while (pin->valid < asked->left + pin->count && pin->valid < entries_for(pin)) {
         if (!entry_fill(pin, pin->next)) {
             if (pin->valid == before)
                 return -EFAULT;
@@ -174,7 +173,18 @@ static int64_t pin_more(uint64_t argument)
         }
         pin->next = entry_at(pin->next)->next;
     }
-    asked.valid = pin->valid;
+    asked->valid = pin->valid;
+    return 0;
+}
+
+static int64_t pin_more(uint64_t argument)
+{
+    struct chasqui_mpinp_pin asked;
+    if (copy_from_user(&asked, argument, sizeof asked))
+        return -EFAULT;
+    int64_t result = pin_next(&asked);
+    if (result)
+        return result;
     return copy_to_user(argument, &asked, sizeof asked) ? -EFAULT : 0;
 }
 
@@ -208,6 +218,7 @@ SELDOM static bool begin_process(void)
     uint32_t kept = (uint32_t)setting(CHASQUI_MPINP_SETTING_KEPT); /* cache.c */
     stock =
         (struct entries){.free = NONE, .count = (uint32_t)setting(CHASQUI_MPINP_SETTING_ENTRIES) - kept, .fresh = kept};
+    pager_begin();
     return true;
 }
 
@@ -224,6 +235,25 @@ static int64_t agent_control(uint64_t request, uint64_t argument)
     default: return wait_control(request, argument);
     }
 }
+
+#ifdef BY_THREAD
+
+bool agent_has_more(uint64_t process, uint32_t name)
+{
+    const struct pin *pin = &pins_of[process][name];
+    return pin->is_used && pin->count > 0 && pin->valid < entries_for(pin);
+}
+
+uint32_t agent_pin_more(uint32_t name, uint32_t done)
+{
+    struct chasqui_mpinp_pin asked = {.name = name, .left = done};
+    uint32_t before = pins[name].valid;
+    if (pin_next(&asked))
+        return CHASQUI_MPINP_PAGED_REFUSED;
+    return asked.valid > before ? asked.valid : 0;
+}
+
+#endif
 
 /* --- memory that the process gives up ----------------------------------------------------------------------- */
 

@@ -3,10 +3,10 @@
 use chasqui_abi::NiIdentification;
 use chasqui_config::{Bytes, Count, Flag};
 use chasqui_memory::PAGE_BYTES;
-use chasqui_placement::{JobId, MapBy, Placement};
+use chasqui_placement::{MapBy, Placement};
 use chasqui_record::Keep;
 
-use crate::layout::{Layout, entries_each, kept_each};
+use crate::layout::{Layout, Line, entries_each, kept_each};
 use crate::parameters::Shared;
 use crate::registers::SLOT_BYTES;
 use crate::{np_registers as np, registers, requests};
@@ -153,7 +153,7 @@ impl Program {
         };
         let settings = vec![
             (np::SETTING_CREDIT, credit),
-            (np::SETTING_RANKS, placement.ranks(JobId(0)).into()),
+            (np::SETTING_RANKS, placement.ranks_max().into()),
             (np::SETTING_BY_NODE, u64::from(placement.map_by() == MapBy::Node)),
             (np::SETTING_EAGER, control.eager.bytes()),
             (np::SETTING_SLOTS, control.slots),
@@ -162,7 +162,12 @@ impl Program {
             (np::SETTING_ENTRY_PAGES, shared.entry_pages),
             (np::SETTING_TLB, control.tlb),
             (np::SETTING_CHANNELS, control.channels),
+            (np::SETTING_PER_JOB, placement.per_node().into()),
         ];
+        let ranks = placement
+            .jobs()
+            .map(|job| (np::SETTING_JOB_RANKS + 8 * u64::from(job.0), placement.ranks(job).into()));
+        let settings = settings.into_iter().chain(ranks).collect();
         let collectives = control.collectives && !several_harts;
         let kept = if control.image.matches() { kept_each(shared, placement.processes()) } else { 0 };
         let polls = shared.interrupts().then_some(shared.polls);
@@ -242,6 +247,7 @@ impl Control {
     /// be.
     pub fn check(&self, placement: &Placement, shared: &Shared, kernel: bool) -> Result<(), String> {
         let (ranks, per_node) = (placement.ranks_max(), placement.processes());
+        self.check_jobs(placement.jobs().count(), shared)?;
         let entries = entries_each(shared, per_node);
         if self.has_pages(kernel) && !(ENTRIES_MIN..=ENTRIES_MAX).contains(&entries) {
             return Err(format!(
@@ -290,10 +296,35 @@ impl Control {
         Ok(())
     }
 
-    /// Name of the firmware's image.
-    pub fn firmware(&self, shared: &Shared) -> &'static str {
+    /// Whether it serves so many jobs.
+    ///
+    /// # Errors
+    /// It does not: in words.
+    fn check_jobs(&self, jobs: usize, shared: &Shared) -> Result<(), String> {
+        let several = match self.image {
+            Image::Mcp => shared.line() == Line::None,
+            Image::Bip => true,
+            Image::Channels | Image::Tags | Image::Slowdown => false,
+        };
+        if jobs > 1 && !several {
+            return Err(format!(
+                "{jobs} jobs: mpinp's firmware \"{}\" serves one job; \"{}\" and \"{}\" serve several, where processes poll and \
+                 progress is theirs (mpinp.shared.wait, mpinp.shared.progress)",
+                self.firmware(shared, 1),
+                Image::Mcp,
+                Image::Bip
+            ));
+        }
+        Ok(())
+    }
+
+    /// Name of the firmware's image for so many jobs.
+    pub fn firmware(&self, shared: &Shared, jobs: usize) -> &'static str {
         match self.image {
+            Image::Mcp if jobs > 1 => "mcp-jobs",
+            Image::Bip if jobs > 1 => "bip-jobs",
             Image::Mcp if shared.interrupts() => "mcp-interrupt",
+            Image::Mcp if shared.line() == Line::Pages => "mcp-thread",
             Image::Channels => "mcp-channels",
             other => other.word(),
         }
@@ -317,9 +348,17 @@ impl Control {
                 Image::Mcp
             )
         });
+        let thread = (shared.line() == Line::Pages && self.image != Image::Mcp).then(|| {
+            format!(
+                "mpinp.shared.progress = {}: the firmware {:?} asks no thread; mpinp.control.image = {} does",
+                shared.progress,
+                self.image.word(),
+                Image::Mcp
+            )
+        });
         let fragment = (!self.fragment.bytes().is_power_of_two())
             .then(|| format!("mpinp.control.fragment = {}: powers of two are allowed", self.fragment));
-        odd.into_iter().chain(vain).chain(silent).chain(fragment).collect()
+        odd.into_iter().chain(vain).chain(silent).chain(thread).chain(fragment).collect()
     }
 
     /// Whether the messages of its processes can be recorded: collectives between the cards are none.
@@ -469,7 +508,7 @@ mod tests {
         let names = [Image::Mcp, Image::Channels, Image::Bip].map(|image| (image, &polling));
         let names = [names.as_slice(), &[(Image::Mcp, &interrupt)]].concat();
         assert_eq!(
-            names.iter().map(|&(image, shared)| control(image).firmware(shared)).collect::<Vec<_>>(),
+            names.iter().map(|&(image, shared)| control(image).firmware(shared, 1)).collect::<Vec<_>>(),
             ["mcp", "mcp-channels", "bip", "mcp-interrupt"]
         );
         assert_eq!(control(Image::Mcp).mistakes(&interrupt), Vec::<String>::new());

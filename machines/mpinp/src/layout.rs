@@ -10,7 +10,7 @@ use chasqui_placement::ProcessId;
 
 use crate::parameters::Shared;
 use crate::registers::DOORBELL;
-use crate::requests::{INTERRUPT_ASKED, INTERRUPT_CAUSE, MpinpEntry, NAMES, WINDOW_REASON};
+use crate::requests::{INTERRUPT_ASKED, INTERRUPT_CAUSE, MpinpEntry, NAMES, PAGED, WINDOW_REASON};
 
 /// The firmware's stack, at the end of the card's memory.
 const STACK_BYTES: u64 = 2 * PAGE_BYTES;
@@ -36,8 +36,20 @@ pub(crate) struct PageTable {
     pub kept: u64,
     /// Slots of the card's TLB, which has such alone.
     pub tlb: u64,
-    /// The card interrupts the host.
-    pub interrupts: bool,
+    /// For what the card interrupts the host.
+    pub line: Line,
+}
+
+/// For what the card interrupts the host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// Never.
+    #[default]
+    None,
+    /// A process waits and has something.
+    Waits,
+    /// A thread of the kernel has pages to name.
+    Pages,
 }
 
 impl PageTable {
@@ -51,9 +63,13 @@ impl PageTable {
         if self.kept > 0 { (1 + self.tlb) * WORD } else { 0 }
     }
 
-    /// Bytes of the interrupt's words: its register's, and one for each process.
+    /// Bytes of the interrupt's words: its register's, and one for each process, or for each of its names.
     fn interrupt_bytes(self, processes: u32) -> u64 {
-        if self.interrupts { INTERRUPT_ASKED + u64::from(processes) * WORD } else { 0 }
+        match self.line {
+            Line::None => 0,
+            Line::Waits => INTERRUPT_ASKED + u64::from(processes) * WORD,
+            Line::Pages => PAGED + u64::from(processes) * NAMES * WORD,
+        }
     }
 
     /// All that the kernel stores there, one behind the other, whole pages [bytes].
@@ -129,13 +145,20 @@ impl Layout {
 
     /// Whether this word of the card's memory is the interrupt's register.
     pub fn is_cause(&self, address: u64) -> bool {
-        self.table.interrupts && address == self.interrupt() + INTERRUPT_CAUSE
+        self.table.line != Line::None && address == self.interrupt() + INTERRUPT_CAUSE
     }
 
     /// Whether this word of the card's memory says that a process waits.
     pub fn is_asked(&self, address: u64) -> bool {
         let end = self.interrupt() + self.table.interrupt_bytes(self.processes);
-        (self.interrupt() + INTERRUPT_ASKED..end).contains(&address)
+        self.table.line == Line::Waits && (self.interrupt() + INTERRUPT_ASKED..end).contains(&address)
+    }
+
+    /// The process for one of whose names this word of the card's memory says what entries have named.
+    fn paged_of(&self, address: u64) -> Option<ProcessId> {
+        let words = (self.table.line == Line::Pages).then(|| self.interrupt() + PAGED)?;
+        let number = address.checked_sub(words)? / (NAMES * WORD);
+        (number < u64::from(self.processes)).then_some(ProcessId(number as u32))
     }
 
     /// Physical addresses of what processes and their kernel store to.
@@ -180,7 +203,8 @@ impl Layout {
         })
     }
 
-    /// The processes whose doorbells are among the `bytes` from `address` on in the card's memory, a bit each.
+    /// The processes whose doorbells are among the `bytes` from `address` on in the card's memory, a bit each; a word of the
+    /// kernel's that says which pages entries name rings, too.
     pub fn doorbells_within(&self, address: u64, bytes: u64) -> u64 {
         let windows =
             (address..address + bytes).step_by(self.window_bytes as usize).chain([address + bytes - 1]);
@@ -191,6 +215,7 @@ impl Layout {
         windows
             .filter_map(|within| self.window_of(within))
             .filter(rings)
+            .chain(self.paged_of(address))
             .fold(0, |all, process| all | 1 << process.0)
     }
 }
@@ -202,7 +227,7 @@ mod tests {
     use super::*;
 
     fn table(kept: u64, tlb: u64) -> PageTable {
-        PageTable { entries: 10, kept, tlb, interrupts: false }
+        PageTable { entries: 10, kept, tlb, line: Line::None }
     }
 
     #[test]
@@ -216,12 +241,32 @@ mod tests {
         assert_eq!((tlb.stamps(), tlb.windows), (tlb.count() + 8, kept.windows));
         assert_eq!(of(table(5, 512)).windows, kept.windows - 0x1000);
         assert!(!plain.is_cause(plain.interrupt()) && !plain.is_asked(plain.interrupt() + INTERRUPT_ASKED));
-        let both = of(PageTable { interrupts: true, ..table(5, 4) });
+        let both = of(PageTable { line: Line::Waits, ..table(5, 4) });
         let at = both.stamps() + 4 * WORD;
         assert_eq!((both.interrupt(), both.windows), (at, kept.windows));
         let words = [at, at + 8, at + 32, at + 40];
         assert_eq!(words.map(|word| both.is_cause(word)), [true, false, false, false]);
         assert_eq!(words.map(|word| both.is_asked(word)), [false, true, true, false]);
+    }
+
+    #[test]
+    fn the_kernels_answers_ring() {
+        let with = |line| {
+            let table = PageTable { line, ..table(0, 0) };
+            Layout::new(2, (1 << 20, 0x10000), 0x4000, (0x1000_0000, 0x8000), table).unwrap()
+        };
+        let layout = with(Line::Pages);
+        let words = layout.interrupt() + PAGED;
+        assert!(layout.is_cause(layout.interrupt()) && !layout.is_asked(words));
+        let second = words + NAMES * WORD;
+        for (address, rings) in
+            [(words, 0b01), (second - 8, 0b01), (second, 0b10), (second + NAMES * WORD, 0), (words - 8, 0)]
+        {
+            assert_eq!(layout.doorbells_within(address, 8), rings, "{address:#x}");
+        }
+        assert!(second + NAMES * WORD <= layout.stored().end - DEVICE_BASE);
+        let waits = with(Line::Waits);
+        assert_eq!(waits.doorbells_within(waits.interrupt() + INTERRUPT_ASKED, 8), 0);
     }
 
     #[test]

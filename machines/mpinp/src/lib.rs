@@ -23,7 +23,7 @@ use chasqui_placement::Placement;
 
 use board::{Board, BoardPlan};
 use control::{Control, Program, Room};
-use layout::{Layout, PageTable, entries_each, kept_each};
+use layout::{Layout, Line, PageTable, entries_each, kept_each};
 use parameters::{Card, Io, Pci, PcieLink, Processor, Shared, Tags, Ways};
 
 /// A machine with such a card at each node.
@@ -103,8 +103,16 @@ impl Machine for MpinpMachine {
         resolved.read::<Shared>("mpinp.shared").processes as u32
     }
 
+    fn jobs_max(&self) -> usize {
+        np_registers::JOBS_MAX as usize
+    }
+
     fn kernel_image(&self, resolved: &Resolved) -> Option<&'static str> {
-        resolved.read::<Shared>("mpinp.shared").interrupts().then_some("interrupt")
+        match resolved.read::<Shared>("mpinp.shared").line() {
+            Line::None => None,
+            Line::Waits => Some("interrupt"),
+            Line::Pages => Some("thread"),
+        }
     }
 
     fn waits_by_polling(&self, resolved: &Resolved, _: usize) -> bool {
@@ -160,7 +168,7 @@ fn board(
             entries: entries_each(&shared, per_node),
             kept: if control.image.matches() { kept_each(&shared, per_node) } else { 0 },
             tlb: control.tlb,
-            interrupts: shared.interrupts(),
+            line: shared.line(),
         }
     } else {
         PageTable::default()
@@ -173,7 +181,7 @@ fn board(
         table,
     )?;
     let room = control.room(&shared, &layout, port.nodes(), placement.ranks_max());
-    let name = control.firmware(&shared);
+    let name = control.firmware(&shared, placement.jobs().count());
     let processor = network_processor(resolved, configuration, firmware, (&card, name, room))?;
     Ok(Board::new(BoardPlan {
         ways: Ways::read(resolved),

@@ -127,7 +127,7 @@ chasqui_abi::guest_constants! {
     pub const SETTING_PER_NODE: u64 = 0x140;
     /// Loaded: messages that a process may have under way to another (SETTING_CREDIT of the host's software).
     pub const SETTING_CREDIT: u64 = 0x148;
-    /// Loaded: ranks of the job.
+    /// Loaded: ranks of the job, of several of the largest.
     pub const SETTING_RANKS: u64 = 0x150;
     /// Loaded: 1, if its ranks are dealt out to nodes in turn.
     pub const SETTING_BY_NODE: u64 = 0x158;
@@ -157,6 +157,12 @@ chasqui_abi::guest_constants! {
     pub const SETTING_CHANNELS: u64 = 0x1b8;
     /// Loaded: address in the card's memory of the interrupt's words (INTERRUPT_ of the host's software).
     pub const SETTING_INTERRUPT: u64 = 0x1c0;
+    /// Loaded: processes of a node of one job, at most.
+    pub const SETTING_PER_JOB: u64 = 0x1c8;
+    /// Loaded: ranks of the first job; those of the others, up to JOBS_MAX, follow.
+    pub const SETTING_JOB_RANKS: u64 = 0x1d0;
+    /// Jobs, at most.
+    pub const JOBS_MAX: u64 = 8;
 
     /// Of the mark PROTOCOL, behind kinds of collectives: a request's pages were pinned already.
     pub const COUNT_FOUND: u64 = 16;

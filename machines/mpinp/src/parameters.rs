@@ -6,6 +6,8 @@ use chasqui_memory::{CacheParameters, PAGE_BYTES};
 use chasqui_network::Link;
 use chasqui_ni::{PcieOverhead, PcieSpec};
 
+use crate::layout::Line;
+
 chasqui_config::choice! {
     /// The way between card and host.
     pub enum Way {
@@ -233,6 +235,16 @@ chasqui_config::choice! {
     }
 }
 
+chasqui_config::choice! {
+    /// Who has further pages named for a transfer that is longer than its entries reach.
+    pub enum Progress {
+        /// Its process, in calls of MPI.
+        User = "user",
+        /// A thread of the kernel, which the card interrupts the process for.
+        Thread = "thread",
+    }
+}
+
 chasqui_config::parameters! {
     /// What the host's processes and the card share.
     pub struct Shared {
@@ -252,6 +264,8 @@ chasqui_config::parameters! {
         wait: Wait = "polling", source "specs/mpinp.md: the host polls";
         /// A process that sleeps has polled so many times in vain before; 0: it sleeps at once (`mpinp.shared.wait`).
         polls: Count = 50, range 0 ..= 1000000, source "ours: about as long as a sleep and an interrupt take";
+        /// Who has further pages named for a transfer that is longer than its process's share of the page table reaches (`mcp`).
+        progress: Progress = "user", source "MPI-NP, section 3.5: user-driven";
         /// Processes of a node, at most.
         processes: Count = 16, range 1 ..= 64, source "ours: a bit of a register for each doorbell";
     }
@@ -311,13 +325,29 @@ impl Shared {
         self.wait == Wait::Interrupt
     }
 
+    /// For what the card interrupts the host.
+    pub(crate) fn line(&self) -> Line {
+        match (self.wait, self.progress) {
+            (Wait::Interrupt, _) => Line::Waits,
+            (Wait::Polling, Progress::Thread) => Line::Pages,
+            (Wait::Polling, Progress::User) => Line::None,
+        }
+    }
+
     /// What does not fit, in words.
     pub fn mistakes(&self) -> Vec<String> {
         let (window, host) =
             (pages("mpinp.shared.window", self.window), pages("mpinp.shared.host", self.host));
         let entry = (!self.entry_pages.is_power_of_two())
             .then(|| format!("mpinp.shared.entry_pages = {}: 1, 2 and 4 are allowed", self.entry_pages));
-        window.into_iter().chain(host).chain(entry).collect()
+        let both = (self.interrupts() && self.progress == Progress::Thread).then(|| {
+            format!(
+                "mpinp.shared.progress = {}: where processes wait by interrupt (mpinp.shared.wait) {} is allowed",
+                self.progress,
+                Progress::User
+            )
+        });
+        window.into_iter().chain(host).chain(entry).chain(both).collect()
     }
 }
 

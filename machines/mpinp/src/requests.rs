@@ -46,6 +46,12 @@ chasqui_abi::guest_constants! {
     pub const INTERRUPT_ASKED: u64 = 8;
     /// Of such a word: the process waits for room for requests, too.
     pub const INTERRUPT_ROOM: u64 = 1;
+    /// Offset, in place of INTERRUPT_ASKED where a thread of the kernel makes progress, of a word for each name of each process, of
+    /// two halves. The card stores to the lower one how many entries of the name are done with, of all, and interrupts; the
+    /// kernel to the upper one how many have named pages, of all, which rings as a doorbell does.
+    pub const PAGED: u64 = 8;
+    /// Of the upper half: its entries can name no more; the process is to be told (ENTRY_DONE).
+    pub const PAGED_REFUSED: u64 = 0xffff_ffff;
 
     /// Requests that the ring at the window's begin holds. The doorbell counts them.
     pub const REQUESTS: u64 = 64;

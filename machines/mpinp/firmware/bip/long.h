@@ -117,7 +117,7 @@ static bool take_memory(uint32_t process, struct memory *memory, const struct ch
         return from->entry < entries;
     if (entries == 0)
         return false;
-    uint64_t known = pinned[process * CHASQUI_MPINP_NAMES + from->name];
+    uint64_t known = pinned[kernel_number(process) * CHASQUI_MPINP_NAMES + from->name];
     memory->entry = 0;
     memory->offset = known % PAGE;
     memory->pages[0] = (uint32_t)((known & ~CHASQUI_MPINP_PINNED_WRITE) / PAGE);
@@ -132,7 +132,7 @@ static enum place find(uint32_t process, struct memory *memory, bool is_written,
         return NOWHERE;
     if (number != memory->entry) {
         entry_for = memory;
-        entry_owner = process + 1;
+        entry_owner = kernel_number(process) + 1;
         entry_is_written = is_written;
         np_store(CHASQUI_NP_HOST_ADDRESS,
                  table + (memory->entry == NONE ? memory->first : memory->next) * sizeof entry);
@@ -383,6 +383,7 @@ static void long_end(struct buffer *buffer, struct landing *landing, struct peer
         peer->credited = buffer->head.credit;
     peer->arrived++;
     end->head = buffer->head;
+    name_in_job(&end->head);
     end->head.bytes = 0;
     if (!landing || landing->memory.moved != landing->memory.bytes)
         end->head.counts &= UINT16_MAX; /* of no receive */

@@ -105,6 +105,48 @@ static inline struct chasqui_envelope *envelope_of(struct buffer *buffer)
     return (void *)(buffer->data + (buffer->head.bytes + 7u & ~7u));
 }
 
+/* Processes of a node are those of the first job, then those of the next, of each as many. A slot, and what comes to a ring, names them
+ * among those of its own job, so that a process reaches no other job; heads on the wire among all. */
+#ifdef SEVERAL_JOBS
+#include "jobs.h"
+
+static uint32_t per_job; /* processes of a node */
+/* Of a process: the first of its job, and its number in the host's kernel, which counts those that there are. */
+static uint16_t job_first[CHASQUI_NP_PROCESSES_MAX], kernels[CHASQUI_NP_PROCESSES_MAX];
+
+static void jobs_begin(uint32_t process_count)
+{
+    uint16_t there = 0;
+    for (uint32_t i = 0; i < process_count; i++) {
+        struct place_of_job here = job_place(i);
+        per_job = here.per_job;
+        job_first[i] = (uint16_t)here.first;
+        kernels[i] = there;
+        there += here.is_there;
+    }
+}
+static inline uint32_t kernel_number(uint32_t process) { return kernels[process]; }
+static inline uint32_t processes_for(const struct card *card)
+{
+    (void)card;
+    return per_job;
+}
+static inline void name_among_all(struct chasqui_mpinp_head *head, uint32_t sender)
+{
+    head->process = (uint16_t)(head->process + job_first[sender]);
+}
+static inline void name_in_job(struct chasqui_mpinp_head *head)
+{
+    head->process = (uint16_t)(head->process - job_first[head->to]);
+}
+#else
+static inline void jobs_begin(uint32_t process_count) { (void)process_count; }
+static inline uint32_t kernel_number(uint32_t process) { return process; }
+static inline uint32_t processes_for(const struct card *card) { return card->process_count; }
+static inline void name_among_all(struct chasqui_mpinp_head *head, uint32_t sender) { (void)head, (void)sender; }
+static inline void name_in_job(struct chasqui_mpinp_head *head) { (void)head; }
+#endif
+
 #ifdef TAGS
 #include "tags/list.h"
 #else
@@ -199,8 +241,10 @@ static ALWAYS void send_head(struct card *card, struct process *process, bool is
         return;
     }
     uint64_t why = CHASQUI_NP_FAULT_SLOT;
-    if (slot.node < card->nodes && slot.process < card->process_count && slot.bytes <= CHASQUI_MPINP_SLOT_DATA_BYTES)
+    if (slot.node < card->nodes && slot.process < processes_for(card) && slot.bytes <= CHASQUI_MPINP_SLOT_DATA_BYTES) {
+        name_among_all(&slot, card->sender);
         why = account(card, &process->peers[slot.node * card->per_node + slot.process], &slot);
+    }
     if (is_long && !why && slot.counts & CHASQUI_MPINP_SLOT_PUTS) {
         if (!long_put(card->sender, card->node, slot))
             return refuse(card->sender, CHASQUI_NP_FAULT_REQUEST);
@@ -293,6 +337,7 @@ static ALWAYS void move_message(struct card *card, bool is_long)
     uint64_t data = from.bytes + 7u & ~7u;
     struct chasqui_mpinp_end *end = (void *)envelope_of(buffer);
     end->head = from;
+    name_in_job(&end->head);
     end->number = ++process->arrived;
     end->sent = process->told = process->sent;
     tags_found(card, end);
@@ -361,6 +406,7 @@ static void begin(struct card *card)
         peers = (void *)long_begin((char *)(peers + card->nodes * card->per_node), i);
     }
     long_settings(card->process_count);
+    jobs_begin(card->process_count);
     tags_begin();
     give_place(card);
 }

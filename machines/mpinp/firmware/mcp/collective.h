@@ -100,6 +100,13 @@ static inline void collective_start(struct collective *collective)
     collective->is_told = false;
 }
 
+/* Ranks that its process may name. */
+#ifdef SEVERAL_JOBS
+#define RANKS_FOR(collective) ranks_for((unsigned)((collective) - collectives))
+#else
+#define RANKS_FOR(collective) ranks
+#endif
+
 /* False: they are no ranks. */
 static inline bool collective_find_tree(struct collective *collective, const struct chasqui_mpinp_request *request)
 {
@@ -110,11 +117,11 @@ static inline bool collective_find_tree(struct collective *collective, const str
         tree >>= 8;
         if ((uint8_t)tree == CHASQUI_MPINP_NO_PROCESS)
             break;
-        if ((uint8_t)tree >= ranks)
+        if ((uint8_t)tree >= RANKS_FOR(collective))
             return false;
         collective->below[collective->below_count++] = (uint8_t)tree;
     }
-    return collective->above < ranks || collective->above == CHASQUI_MPINP_NO_PROCESS;
+    return collective->above < RANKS_FOR(collective) || collective->above == CHASQUI_MPINP_NO_PROCESS;
 }
 
 static inline void collective_add(struct collective *collective, const struct contribution *other)

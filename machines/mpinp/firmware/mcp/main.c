@@ -15,7 +15,11 @@ struct stored stored[TABLES][PROTOCOL_TABLE_SLOTS];
 
 extern char _end[]; /* of the image */
 
-static uint32_t per_node, job_nodes;
+static uint32_t per_node;
+
+#ifndef SEVERAL_JOBS
+
+static uint32_t job_nodes;
 static bool is_by_node;
 
 static uint32_t node_of(uint32_t rank) { return is_by_node ? rank % job_nodes : rank / per_node; }
@@ -37,6 +41,8 @@ static void open_channels(unsigned process)
                                        .rank = (uint16_t)peer};
     }
 }
+
+#endif
 
 #ifdef PROTOCOL_CACHE
 
@@ -65,8 +71,10 @@ static void begin(void)
     process_count = (uint32_t)np_load(CHASQUI_NP_SETTING_PROCESSES);
     ranks = (uint32_t)np_load(CHASQUI_NP_SETTING_RANKS);
     per_node = (uint32_t)np_load(CHASQUI_NP_SETTING_PER_NODE);
+#ifndef SEVERAL_JOBS
     is_by_node = np_load(CHASQUI_NP_SETTING_BY_NODE);
     job_nodes = (ranks + per_node - 1) / per_node;
+#endif
     check(process_count <= PROTOCOL_PROCESSES && per_node * ranks <= PROTOCOL_CHANNELS);
     char *heap = (char *)(((uintptr_t)_end + 63) & ~(uintptr_t)63);
     processes = (struct process *)(void *)heap;
@@ -91,6 +99,7 @@ static void begin(void)
     }
     in_begin();
     interrupt_begin();
+    paged_begin();
 }
 
 /* Engines first: what the next header leads to takes long. */
@@ -135,8 +144,10 @@ void _start(void)
             host_done();
         if (event & CHASQUI_NP_EVENT_SENT)
             out_sent();
-        if (event & CHASQUI_NP_EVENT_DOORBELL)
+        if (event & CHASQUI_NP_EVENT_DOORBELL) {
             requests_rung();
+            paged_rung();
+        }
         go_on();
         take_requests();
     }

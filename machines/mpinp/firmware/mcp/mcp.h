@@ -98,6 +98,10 @@ struct process {
     volatile char *window;
     uint64_t host; /* physical address of its memory on the host */
     uint16_t rank;
+#ifdef SEVERAL_JOBS
+    uint16_t job_ranks; /* of its job */
+    uint16_t kernels; /* its number in the host's kernel, which counts those that there are */
+#endif
     bool is_refused; /* it has done what it may not */
     bool listens; /* it wants UNCLAIMED */
     bool has_missed; /* a message came while it did not */
@@ -184,6 +188,21 @@ void buffer_give(unsigned table, unsigned first, uint32_t bytes);
 /* The longest run of memory from `unit` on, at most `bytes`; `unit` is that behind it. */
 char *buffer_run(unsigned *unit, uint32_t bytes, uint32_t *run);
 
+/* --- jobs/jobs.c: processes of several jobs (SEVERAL_JOBS) --- */
+
+#ifdef SEVERAL_JOBS
+void open_channels(unsigned process); /* a channel for each rank of its job */
+static inline uint32_t ranks_for(unsigned process) { return processes[process].job_ranks; } /* that it may name */
+static inline uint32_t kernel_number(uint32_t process) { return processes[process].kernels; }
+#else
+static inline uint32_t kernel_number(uint32_t process) { return process; }
+static inline uint32_t ranks_for(unsigned process)
+{
+    (void)process;
+    return ranks;
+}
+#endif
+
 /* --- requests.c --- */
 
 /* A receive has met message `sequence` of its channel, for the records. */
@@ -232,6 +251,17 @@ void pages_came(void);
 uint32_t parts_valid(const struct transfer *transfer);
 /* So many parts are done, of a message that is longer than its entries reach: the host hears of entries that are done. */
 void pages_done(uint32_t request);
+
+/* --- thread/: where a thread of the host's kernel names further pages (BY_THREAD) --- */
+
+#ifdef BY_THREAD
+void paged_begin(void);
+void paged_done(uint32_t request, uint32_t done); /* so many of its entries, of all */
+void paged_rung(void); /* the kernel has answered, or some process has stored to its doorbell */
+#else
+static inline void paged_begin(void) {}
+static inline void paged_rung(void) {}
+#endif
 
 /* --- tlb.c: entries that are here --- */
 

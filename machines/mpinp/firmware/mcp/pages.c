@@ -30,7 +30,7 @@ char *pages_begin(char *heap)
 /* The card's word for the name says where the data are, and that it may write there. */
 static bool take_page(unsigned process, struct transfer *transfer, const struct chasqui_mpinp_request *request)
 {
-    uint64_t word = pinned[process * NAMES + request->name];
+    uint64_t word = pinned[kernel_number(process) * NAMES + request->name];
     bool is_written = request->kind != CHASQUI_MPINP_SEND;
     transfer->offset = word % PAGE;
     transfer->entry = 0;
@@ -69,7 +69,7 @@ static inline bool use_entry(uint32_t request, uint32_t number, const struct cha
 {
     struct transfer *transfer = transfer_of(request);
     bool is_written = transfer->kind != CHASQUI_MPINP_SEND;
-    if (entry->owner != (request >> 8) + 1 || entry->next >= entries ||
+    if (entry->owner != kernel_number(request >> 8) + 1 || entry->next >= entries ||
         (is_written && !(entry->flags & CHASQUI_MPINP_ENTRY_WRITE))) {
         go_nowhere(request, transfer);
         return false;
@@ -164,7 +164,11 @@ void pages_done(uint32_t request)
         return;
     transfer->awaits_entries = true;
     transfer->told = done;
+#ifdef BY_THREAD
+    paged_done(request, done);
+#else
     struct chasqui_mpinp_event event = {
         .kind = CHASQUI_MPINP_ENTRY_DONE, .name = (uint16_t)(request & 0xff), .entry = done};
     host_event(request >> 8, &event);
+#endif
 }

@@ -50,15 +50,15 @@ bool window_read(unsigned process, const struct chasqui_mpinp_request *request, 
     return true;
 }
 
-static uint32_t places_of(const struct chasqui_mpinp_request *request)
+static uint32_t places_of(unsigned process, const struct chasqui_mpinp_request *request)
 {
-    return request->rank == CHASQUI_MPINP_ANY_SOURCE ? ranks : 1;
+    return request->rank == CHASQUI_MPINP_ANY_SOURCE ? ranks_for(process) : 1;
 }
 
 static bool is_receive_allowed(unsigned process, const struct chasqui_mpinp_request *request)
 {
     const struct process *of = &processes[process];
-    return (request->rank < ranks || request->rank == CHASQUI_MPINP_ANY_SOURCE) &&
+    return (request->rank < ranks_for(process) || request->rank == CHASQUI_MPINP_ANY_SOURCE) &&
            of->receives < CHASQUI_MPINP_RECEIVES;
 }
 
@@ -114,7 +114,7 @@ static inline bool post_to_ring(unsigned channel, const struct protocol_send *se
 
 static bool post_send(unsigned process, struct transfer *transfer, const struct chasqui_mpinp_request *request)
 {
-    if (transfer->kind || request->rank >= ranks || !fill_transfer(process, transfer, request))
+    if (transfer->kind || request->rank >= ranks_for(process) || !fill_transfer(process, transfer, request))
         return false;
     transfer->channel = (uint16_t)(process * ranks + request->rank);
     transfer->source = processes[process].rank;
@@ -133,11 +133,11 @@ _Static_assert((int)SEND_IS_SYNCHRONOUS == (int)CHASQUI_MPINP_SYNCHRONOUS &&
 static bool post_receive(unsigned process, struct transfer *transfer, const struct chasqui_mpinp_request *request)
 {
     if (transfer->kind || !is_receive_allowed(process, request) ||
-        processes[process].places + places_of(request) > CHASQUI_MPINP_PLACES ||
+        processes[process].places + places_of(process, request) > CHASQUI_MPINP_PLACES ||
         !fill_transfer(process, transfer, request))
         return false;
     struct protocol_receive_request receive = receive_request(process, request);
-    transfer->places = (uint16_t)places_of(request);
+    transfer->places = (uint16_t)places_of(process, request);
     processes[process].receives++;
     processes[process].places += transfer->places;
     return protocol_post_receive(&protocol, &receive, &transfer->number);
@@ -186,7 +186,7 @@ static SELDOM void end_showing(struct process *process)
 static bool probe(unsigned process, const struct chasqui_mpinp_request *request)
 {
     struct process *of = &processes[process];
-    if (request->rank >= ranks && request->rank != CHASQUI_MPINP_ANY_SOURCE)
+    if (request->rank >= ranks_for(process) && request->rank != CHASQUI_MPINP_ANY_SOURCE)
         return false;
     struct protocol_receive_request receive = receive_request(process, request);
     struct protocol_status status;
@@ -229,7 +229,7 @@ static bool claim(unsigned process, struct transfer *transfer, const struct chas
 /* The first in the channel's table is what a receive of its context and tag would get. */
 static bool drain(unsigned process, struct transfer *transfer, struct chasqui_mpinp_request *request)
 {
-    if (request->rank >= ranks)
+    if (request->rank >= ranks_for(process))
         return false;
     unsigned number = process * ranks + request->rank;
     const struct protocol_channel *channel = &protocol.channels[number];
@@ -322,7 +322,7 @@ static bool listen(unsigned process, const struct chasqui_mpinp_request *request
 
 static bool press(unsigned process, const struct chasqui_mpinp_request *request)
 {
-    if (request->rank >= ranks)
+    if (request->rank >= ranks_for(process))
         return false;
     unsigned channel = process * ranks + request->rank;
     out_put(channel, WIRE_PRESS, NONE)->header.message = protocol.channels[channel].newest;
@@ -332,7 +332,7 @@ static bool press(unsigned process, const struct chasqui_mpinp_request *request)
 /* One without an answer each way: so the other process's events have room. */
 static bool note(unsigned process, const struct chasqui_mpinp_request *request)
 {
-    if (request->rank >= ranks)
+    if (request->rank >= ranks_for(process))
         return false;
     unsigned channel = process * ranks + request->rank;
     bool *may = request->flags == CHASQUI_MPINP_NOTE_ANSWER ? &peers[channel].owes_answer : &peers[channel].is_noted;

@@ -346,8 +346,8 @@ static bool has_place(struct collective *collective, uint32_t count)
 {
     uint32_t below = collective->below_count;
     collective->count = (uint8_t)count;
-    return count > 0 && count <= ranks && count <= 1u << below && (below == 0 || count > 1u << (below - 1)) &&
-           count * block_bytes(collective) <= CHASQUI_MPINP_BLOCKS_BYTES;
+    return count > 0 && count <= RANKS_FOR(collective) && count <= 1u << below &&
+           (below == 0 || count > 1u << (below - 1)) && count * block_bytes(collective) <= CHASQUI_MPINP_BLOCKS_BYTES;
 }
 
 static bool begin_reduce(uint32_t process, const struct chasqui_mpinp_request *request)

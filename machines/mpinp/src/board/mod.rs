@@ -36,7 +36,7 @@ use chasqui_placement::ProcessId;
 use chasqui_record::Profile;
 
 use crate::control::Program;
-use crate::layout::Layout;
+use crate::layout::{Layout, Line};
 use crate::parameters::{Card, Tags, Ways};
 use crate::{np_registers as np, registers, requests};
 use events::{BoardEvent, Unit};
@@ -168,7 +168,7 @@ impl Board {
         program.settings.push((np::SETTING_TAGS, tags.as_ref().map_or(0, Tagged::entries)));
         Board {
             host: HostSide {
-                interrupt: layout.table.interrupts.then(Interrupt::default),
+                interrupt: (layout.table.line != Line::None).then(Interrupt::default),
                 ..HostSide::new(&ways, &card, line_bytes)
             },
             local: Local::new(processor, clock),
