@@ -23,22 +23,36 @@ use chasqui_placement::NodeId;
 
 use chip::{ChipPlan, Spes};
 use fabric::Fabric;
-use parameters::{Chip, ChipUnit, SPES_MAX};
+use parameters::{Chip, ChipUnit, MpiUnit, SPES_MAX};
 use wire::Wire;
 
 /// What the SPEs are called.
 const NAMES: [&str; SPES_MAX] = ["spe0", "spe1", "spe2", "spe3", "spe4", "spe5", "spe6", "spe7"];
 
-/// The machine: one chip, one node.
-pub struct CellMachine;
+/// A machine of this kind: one chip, one node.
+pub struct CellMachine {
+    name: &'static str,
+    file: &'static str,
+}
+
+/// Cell.
+pub const CELL: CellMachine = CellMachine { name: "cell", file: include_str!("../machine.toml") };
+
+/// The same organisation with values of today.
+pub const CELL_MODERN: CellMachine =
+    CellMachine { name: "cell-modern", file: include_str!("../modern.toml") };
 
 impl Machine for CellMachine {
     fn name(&self) -> &'static str {
-        "cell"
+        self.name
+    }
+
+    fn folder(&self) -> &'static str {
+        CELL.name
     }
 
     fn file(&self) -> &'static str {
-        include_str!("../machine.toml")
+        self.file
     }
 
     fn schema(&self) -> Schema {
@@ -47,6 +61,7 @@ impl Machine for CellMachine {
             .with::<CoreParameters>("cell.spe")
             .with::<ElementParameters>("cell.element")
             .with::<EibParameters>("cell.eib")
+            .with::<MpiUnit>("cell.mpi")
             .with_part("", chasqui_node::schema())
     }
 
@@ -91,7 +106,11 @@ impl Machine for CellMachine {
     }
 
     fn mechanisms(&self) -> &'static [&'static str] {
-        &["slot", "put"]
+        &["slot", "put", "mailbox", "get", "main-memory"]
+    }
+
+    fn kernel_image(&self, resolved: &Resolved) -> Option<&'static str> {
+        (!Chip::read(resolved).mpi.is_plain()).then_some("ways")
     }
 
     /// A ring of slots, and of copies.
@@ -104,14 +123,15 @@ impl Machine for CellMachine {
         let chip = Chip::read(resolved);
         let profiled = work.jobs[0].watch.profile;
         let map = CoreMap::new(DEVICE_BASE, chip.element.store.bytes(), chip.spes());
-        let wire = Wire::new(map, chip.spes(), configuration.dram.size.bytes());
+        let messages_bytes = chip.mpi.memory_bytes(chip.spes());
+        let wire = Wire::new(map, chip.spes(), configuration.dram.size.bytes() + messages_bytes);
         let spes = spes(&configuration, &chip, wire.clone(), profiled)?;
         let system = Box::new(Fabric::new(&configuration, &chip, wire));
         let plan = NodePlan {
             configuration: &configuration,
             number: NodeId(0),
             ni: Box::new(spes),
-            ni_memory_bytes: 0,
+            ni_memory_bytes: messages_bytes,
             free_calls: false,
             first_port: 0,
         };
@@ -154,6 +174,8 @@ fn spes(node: &NodeConfiguration, chip: &Chip, wire: Wire, profiled: bool) -> Re
         store_bytes,
         clock: chip.eib.clock().edge(1),
         soft_tlb: chip.element.mfc.translation == TableSearch::Kernel,
+        mpi: chip.mpi.clone(),
+        messages: node.dram.size.bytes(),
     }))
 }
 
@@ -163,7 +185,7 @@ mod tests {
 
     #[test]
     fn declarations_are_right() {
-        assert_eq!(CellMachine.schema().mistakes(), Vec::<String>::new());
+        assert_eq!(CELL.schema().mistakes(), Vec::<String>::new());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::mem::offset_of;
 
 use chasqui_abi::{Envelope, mark};
 use chasqui_counters::counters;
-use chasqui_element::{LocalStore, Transfer, channel};
+use chasqui_element::{LocalStore, Transfer, TransferKind, channel, opcode};
 use chasqui_engine::Time;
 use chasqui_hart::supervisor::cause::USER_CALL;
 use chasqui_memory::{PAGE_BYTES, pte};
@@ -36,18 +36,43 @@ pub struct Rank {
     pub statistics: RankStatistics,
     /// Pages of the local store that are mapped.
     mapped: Vec<u64>,
-    /// Address in the local store of the next command.
+    /// Address in the local store of the next command, and its length.
     local: u32,
-    /// The message that the first command after so many accesses to channels carries, and those that are under way, by the address in the local store that they
-    /// leave from.
+    bytes: u32,
+    /// The message that the first command after so many accesses to channels carries, and what carries those that are under way.
     carries: Option<(MessageId, u64)>,
-    under_way: Vec<(MessageId, u32)>,
+    under_way: Vec<Carrier>,
     process: u32,
     /// Why it has stopped: `scause` and `stval`.
     trap: (u64, u64),
     /// Virtual address of the page that is mapped next.
     page: u64,
     is_mapped: bool,
+}
+
+/// A command that carries a message.
+#[derive(Clone, Copy, Debug)]
+struct Carrier {
+    id: MessageId,
+    /// The message leaves this local store; or comes into it, by the receiver's command.
+    leaves: bool,
+    /// Address in the local store, and length. A message that leaves is in the first of the command's transfers, its slot's first line.
+    local: u32,
+    bytes: u32,
+}
+
+impl Carrier {
+    fn has(&self, transfer: &Transfer) -> bool {
+        if self.leaves {
+            return !transfer.kind.is_read() && self.local == transfer.local;
+        }
+        transfer.kind == TransferKind::Get && (self.local..self.local + self.bytes).contains(&transfer.local)
+    }
+
+    /// That is the last of it.
+    fn ends_with(&self, transfer: &Transfer) -> bool {
+        self.leaves || transfer.local + transfer.bytes >= self.local + self.bytes
+    }
 }
 
 impl Rank {
@@ -80,9 +105,11 @@ impl Rank {
     pub fn stored(&mut self, (number, value): (u64, u32), access: u64) -> Option<MessageId> {
         match number {
             channel::MFC_LSA => self.local = value,
+            channel::MFC_SIZE => self.bytes = value,
             channel::MFC_CMD => {
                 let (id, _) = self.carries.take_if(|(_, before)| *before < access)?;
-                self.under_way.push((id, self.local));
+                let leaves = value & 0xffff != opcode::GET;
+                self.under_way.push(Carrier { id, leaves, local: self.local, bytes: self.bytes });
                 return Some(id);
             }
             _ => {}
@@ -146,14 +173,17 @@ impl Rank {
     }
 
     /// What the transfer carries has landed.
-    pub fn landed(&mut self, id: MessageId) {
-        self.under_way.retain(|(other, _)| *other != id);
+    pub fn landed(&mut self, transfer: &Transfer) {
+        if let Some(which) = self.under_way.iter().position(|carrier| carrier.has(transfer))
+            && self.under_way[which].ends_with(transfer)
+        {
+            self.under_way.remove(which);
+        }
     }
 
     /// The message that the transfer carries.
     pub fn carried(&self, transfer: &Transfer) -> Option<MessageId> {
-        let found = self.under_way.iter().find(|(_, local)| *local == transfer.local);
-        found.map(|(id, _)| *id).filter(|_| !transfer.kind.is_read())
+        self.under_way.iter().find(|carrier| carrier.has(transfer)).map(|carrier| carrier.id)
     }
 }
 
