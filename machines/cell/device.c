@@ -249,19 +249,30 @@ static void depart(struct peer *peer, const struct chasqui_envelope *envelope, c
     staged_next = (staged_next + 1) % STAGED;
 }
 
+/* What begins a message says how that goes. Behind MARK_READY it is of this message; before, as what was measured has it, one
+ * that has waited for room may go without. */
+static inline void name_way(const struct chasqui_envelope *envelope)
+{
+    if (envelope->kind == CHASQUI_PACKET_READY_TO_SEND)
+        CHQ_MARK_NAME(CHASQUI_MARK_PROTOCOL, (uint64_t)BY_LONG);
+    else if (envelope->kind < CHASQUI_PACKET_READY_TO_SEND)
+        CHQ_MARK_NAME(CHASQUI_MARK_PROTOCOL, (uint64_t)BY_SLOT);
+}
+
 static bool cell_send(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
     struct peer *peer = &peers[envelope->destination];
     if (!has_room(envelope->destination))
         return false;
     char *at = stage(peer, envelope, bytes);
-    /* What begins a message says how that goes. */
-    if (envelope->kind == CHASQUI_PACKET_READY_TO_SEND)
-        CHQ_MARK_NAME(CHASQUI_MARK_PROTOCOL, (uint64_t)BY_LONG);
-    else if (envelope->kind < CHASQUI_PACKET_READY_TO_SEND)
-        CHQ_MARK_NAME(CHASQUI_MARK_PROTOCOL, (uint64_t)BY_SLOT);
+#ifndef CELL_WAYS
+    name_way(envelope);
+#endif
     memcpy(at, payload, bytes);
     MARK_READY(envelope);
+#ifdef CELL_WAYS
+    name_way(envelope);
+#endif
     depart(peer, envelope, at + bytes, staged_next);
     return true;
 }

@@ -22,7 +22,7 @@ struct quad {
 
 /* In the area, at the same place on every SPE. */
 struct ways {
-    struct quad returned[BUFFERS]; /* by own buffer: how often it has been given back; a receiver puts that */
+    struct quad returned[BUFFERS]; /* by own buffer: the use of it that is over; a receiver puts that */
     struct quad give;              /* what is put there */
     struct quad word[8];           /* by peer, on its way; the last of four: as the mailbox's register stands */
 };
@@ -68,11 +68,12 @@ _Static_assert(offsetof(struct chasqui_envelope, context) == 2, "begin of an env
 /* Of a message in main memory: in its slot. */
 struct place {
     uint32_t offset, buffer;
+    uint32_t use; /* of the buffer, from 1 on: what its return says */
 };
 
 static bool by_mailbox, by_get, by_memory;
 static struct peer memory; /* its `store`: the buffers */
-static uint32_t given[BUFFERS], given_back[PEERS_MAX][BUFFERS];
+static uint32_t given[BUFFERS]; /* how often */
 static uint32_t held_of[PEERS_MAX]; /* buffers that hold what no receive has met */
 static struct {
     struct place place;
@@ -114,12 +115,12 @@ static bool send_word(const struct chasqui_envelope *envelope, const void *paylo
         return false;
     uint16_t data = 0;
     memcpy(&data, payload, bytes);
-    CHQ_MARK_NAME(CHASQUI_MARK_PROTOCOL, (uint64_t)BY_MAILBOX);
     words->mailed = ++peer->sent;
     peer->told = peer->taken;
     area->ways.word[destination].words[3] = own | (uint32_t)bytes << 3 | (peer->sent & 7) << 5 |
                                             (peer->taken & 15) << 8 | more << 12 | (uint32_t)data << 16;
     MARK_READY(envelope);
+    CHQ_MARK_NAME(CHASQUI_MARK_PROTOCOL, (uint64_t)BY_MAILBOX);
     MARK_CARRY(envelope);
     command(in_area(&area->ways.word[destination].words[3]),
             peer->signal - CHASQUI_CELL_PROBLEM_SIG_NOTIFY_1 + CHASQUI_CELL_PROBLEM_IN_MBOX, sizeof(uint32_t), TAG_WORD,
@@ -260,7 +261,8 @@ static bool send_by_memory(const struct chasqui_envelope *envelope, const char *
         return false;
     given[buffer]++;
     struct place place = {
-        (uint32_t)((own * BUFFERS + buffer) * CHASQUI_CELL_BUFFER_STRIDE + (uint64_t)payload % QUAD), buffer};
+        (uint32_t)((own * BUFFERS + buffer) * CHASQUI_CELL_BUFFER_STRIDE + (uint64_t)payload % QUAD), buffer,
+        given[buffer]};
     const volatile char *data = payload;
     for (size_t done = 0; done < bytes;) {
         size_t part = within_page((uint64_t)payload + done, bytes - done);
@@ -271,19 +273,19 @@ static bool send_by_memory(const struct chasqui_envelope *envelope, const char *
     }
     finish(TAG_LONG);
     char *at = stage(peer, envelope, bytes | IN_MEMORY);
-    CHQ_MARK_NAME(CHASQUI_MARK_PROTOCOL, (uint64_t)BY_MEMORY);
     memcpy(at, &place, sizeof place);
     MARK_READY(envelope);
+    CHQ_MARK_NAME(CHASQUI_MARK_PROTOCOL, (uint64_t)BY_MEMORY);
     depart(peer, envelope, at + sizeof place, staged_next);
     return true;
 }
 
 /* The sender may use the buffer again. */
-static void give_back(uint32_t source, uint32_t buffer)
+static void give_back(uint32_t source, uint32_t buffer, uint32_t use)
 {
     struct peer *peer = &peers[source];
     finish(TAG_CREDIT);
-    area->ways.give.words[0] = ++given_back[source][buffer];
+    area->ways.give.words[0] = use;
     command(in_area(&area->ways.give), peer->store + in_area(&area->ways.returned[buffer]), QUAD, TAG_CREDIT,
             CHASQUI_CELL_MFC_PUT);
     signal(peer, TAG_CREDIT);
@@ -299,7 +301,7 @@ static bool ways_hold(const void *payload, uint64_t held[MPI_HELD_WORDS])
     held_of[arriving.source]++;
     held[0] = arriving.source;
     held[1] = arriving.place.offset;
-    held[2] = arriving.place.buffer;
+    held[2] = arriving.place.buffer | (uint64_t)arriving.place.use << 32;
     arriving.is_held = true;
     return true;
 }
@@ -313,20 +315,21 @@ static const void *ways_resume(const uint64_t held[MPI_HELD_WORDS])
 static void ways_drop(const uint64_t held[MPI_HELD_WORDS])
 {
     held_of[held[0]]--;
-    give_back((uint32_t)held[0], (uint32_t)held[2]);
+    give_back((uint32_t)held[0], (uint32_t)held[2], (uint32_t)(held[2] >> 32));
 }
 
 static void arrived_in_memory(const struct chasqui_envelope *envelope, const char *payload, size_t bytes)
 {
-    memcpy(&arriving.place, payload, sizeof arriving.place);
-    uint32_t buffer = arriving.place.buffer;
+    struct place place;
+    memcpy(&place, payload, sizeof place);
+    arriving.place = place;
     arriving.source = envelope->source;
     arriving.is_here = true;
     arriving.is_held = false;
     mpi_arrived(envelope, NULL, bytes);
     arriving.is_here = false;
     if (!arriving.is_held)
-        give_back(envelope->source, buffer);
+        give_back(envelope->source, place.buffer, place.use);
 }
 
 /* --- the device ---------------------------------------------------------------------------------------------- */
