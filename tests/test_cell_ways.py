@@ -1,5 +1,5 @@
-"""The machine cell with other ways of messages: by mailbox, by get, through main memory. Right data,
-in order; the way in the record; the same bits however it is executed.
+"""The machine cell with other ways of messages: by mailbox, by get, through main memory. Right
+data, in order; the way in the record; the same bits however it is executed.
 
 Use this when machines/cell/ways, or what of machines/cell/device.c it uses, changes.
 """

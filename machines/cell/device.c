@@ -123,38 +123,41 @@ static void signal(const struct peer *peer, uint32_t tag)
 /* The thread goes on on an SPE: all that a function keeps is kept here, on its stack. Returns the SPE, there; or here what was
  * wrong, negative. */
 long cell_move(long ni_fd, struct chasqui_cell_move *move) __asm__(MOVE);
-__asm__(
-    ".section " MOVE_SECTION ", \"ax\"\n"
-    ".globl " MOVE "\n"
-    ".type " MOVE ", @function\n" MOVE ":\n"
-    "    addi sp, sp, -224\n"
-    "    sd ra, 0(sp)\n"
-    ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11\n"
-    "    sd s\\n, 8 + 8 * \\n(sp)\n"
-    "    fsd fs\\n, 104 + 8 * \\n(sp)\n"
-    ".endr\n"
-    "    frcsr t0\n"
-    "    sd t0, 200(sp)\n"
-    "    lla t0, 1f\n"
-    "    sd t0, 0(a1)\n"
-    "    sd sp, 8(a1)\n"
-    "    sd gp, 16(a1)\n"
-    "    sd tp, 24(a1)\n"
-    "    mv a2, a1\n"
-    "    li a1, 0x710d\n"
-    "    li a7, 29\n"
-    "    ecall\n"
-    "1:  ld ra, 0(sp)\n"
-    ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11\n"
-    "    ld s\\n, 8 + 8 * \\n(sp)\n"
-    "    fld fs\\n, 104 + 8 * \\n(sp)\n"
-    ".endr\n"
-    "    ld t0, 200(sp)\n"
-    "    fscsr t0\n"
-    "    addi sp, sp, 224\n"
-    "    ret\n"
-    ".size " MOVE ", . - " MOVE "\n"
-    ".text\n");
+__asm__(".section " MOVE_SECTION
+        ", \"ax\"\n"
+        ".globl " MOVE
+        "\n"
+        ".type " MOVE ", @function\n" MOVE
+        ":\n"
+        "    addi sp, sp, -224\n"
+        "    sd ra, 0(sp)\n"
+        ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11\n"
+        "    sd s\\n, 8 + 8 * \\n(sp)\n"
+        "    fsd fs\\n, 104 + 8 * \\n(sp)\n"
+        ".endr\n"
+        "    frcsr t0\n"
+        "    sd t0, 200(sp)\n"
+        "    lla t0, 1f\n"
+        "    sd t0, 0(a1)\n"
+        "    sd sp, 8(a1)\n"
+        "    sd gp, 16(a1)\n"
+        "    sd tp, 24(a1)\n"
+        "    mv a2, a1\n"
+        "    li a1, 0x710d\n"
+        "    li a7, 29\n"
+        "    ecall\n"
+        "1:  ld ra, 0(sp)\n"
+        ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11\n"
+        "    ld s\\n, 8 + 8 * \\n(sp)\n"
+        "    fld fs\\n, 104 + 8 * \\n(sp)\n"
+        ".endr\n"
+        "    ld t0, 200(sp)\n"
+        "    fscsr t0\n"
+        "    addi sp, sp, 224\n"
+        "    ret\n"
+        ".size " MOVE ", . - " MOVE
+        "\n"
+        ".text\n");
 _Static_assert(CHASQUI_CELL_CONTROL_MOVE == 0x710d && offsetof(struct chasqui_cell_move, pc) == 0 &&
                    offsetof(struct chasqui_cell_move, stack_pointer) == 8 &&
                    offsetof(struct chasqui_cell_move, global_pointer) == 16 &&

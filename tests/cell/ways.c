@@ -7,7 +7,10 @@ enum { ROUNDS = 60, LONGEST = 5, HELD = 7, LONG = 1900, LAST = 99 };
 
 static unsigned char data[HELD][LONG + 8], got[LONG + 8];
 
-static unsigned char value(int from, int to, int round, int at) { return (unsigned char)(31 * from + 7 * to + 3 * round + at); }
+static unsigned char value(int from, int to, int round, int at)
+{
+    return (unsigned char)(31 * from + 7 * to + 3 * round + at);
+}
 
 /* Lengths around what fits into a word; runs of one tag; peers in turn, near and far; now and then a long one between. */
 static int short_ones(int rank, int ranks)

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 QUESTION = """\
-How long does a message take between ranks on two scratchpad cores of a chip of today (cell-modern), \
-and how much moves in a stream, beside Cell? Measured as in cell/mpi: half of a round trip, the \
-least of many; and messages one after the other with an answer behind the last."""
+How long does a message take between ranks on two scratchpad cores of a chip of today \
+(cell-modern), and how much moves in a stream, beside Cell? Measured as in cell/mpi: half of a \
+round trip, the least of many; and messages one after the other with an answer behind the last."""
 
 MACHINES = ("cell", "cell-modern")
 SIZES = (0, 8, 464, 465, 4096, 32768)
@@ -81,8 +81,8 @@ def draw(figure: Figure, found: Sequence[Row]) -> None:
     _cell.curves(
         axes,
         {
-            machine: [(max(row.bytes, 1), row.latency_ns) for row in found if row.machine == machine]
-            for machine in dict.fromkeys(row.machine for row in found)
+            name: [(max(row.bytes, 1), row.latency_ns) for row in found if row.machine == name]
+            for name in dict.fromkeys(row.machine for row in found)
         },
     )
     axes.set(xscale="log", yscale="log", xlabel="bytes", title="half of a round trip [ns]")

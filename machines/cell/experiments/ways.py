@@ -25,7 +25,7 @@ TRIES = 4
 TRIPS, STREAM = 8, 16
 SHORT = (0, 2)
 LONG = (465, 1024, 4096, 16384, 32768)
-# By way: what is set, and lengths; the first of them, that is the default, is measured beside the others.
+# By way: what is set, and lengths. The default is measured beside the others.
 WAYS: dict[str, tuple[list[str], tuple[int, ...]]] = {
     "default": ([], (*SHORT, *LONG)),
     "mailbox": (["cell.mpi.mailbox=true"], SHORT),

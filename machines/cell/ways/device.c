@@ -23,8 +23,8 @@ struct quad {
 /* In the area, at the same place on every SPE. */
 struct ways {
     struct quad returned[BUFFERS]; /* by own buffer: the use of it that is over; a receiver puts that */
-    struct quad give;              /* what is put there */
-    struct quad word[8];           /* by peer, on its way; the last of four: as the mailbox's register stands */
+    struct quad give; /* what is put there */
+    struct quad word[8]; /* by peer, on its way; the last of four: as the mailbox's register stands */
 };
 
 /* What a word leaves out, since it is as in the message before. */
@@ -38,7 +38,7 @@ struct said {
 struct words {
     struct said out, in;
     uint32_t mailed; /* number of the latest message to it that went by mailbox */
-    uint32_t word;   /* that has come from it, and waits for those before it */
+    uint32_t word; /* that has come from it, and waits for those before it */
     bool is_near, has_word;
 };
 
@@ -56,13 +56,14 @@ enum {
     BY_GET = 4,
     BY_MEMORY = 5,
     TAG_WORD = TAG_CREDIT + 1,
-    GET_DONE = 0xff,     /* kind of an envelope: the data of `sender` have been got */
+    GET_DONE = 0xff, /* kind of an envelope: the data of `sender` have been got */
     IN_MEMORY = 1 << 15, /* of a head's bytes */
     EVENTS = CHASQUI_CELL_EVENT_SIGNAL_1 | CHASQUI_CELL_EVENT_IN_MBOX,
 };
 _Static_assert(CHASQUI_CELL_PROBLEM_IN_MBOX % QUAD == 12, "where the mailbox's word stands");
 _Static_assert(CHASQUI_CELL_BUFFER_BYTES < IN_MEMORY && CHASQUI_CELL_BUFFER_STRIDE % QUAD == 0, "lengths in a head");
-_Static_assert(CHASQUI_CELL_BUFFER_STRIDE >= CHASQUI_CELL_BUFFER_BYTES + QUAD, "a message begins anywhere in a quadword");
+_Static_assert(CHASQUI_CELL_BUFFER_STRIDE >= CHASQUI_CELL_BUFFER_BYTES + QUAD,
+               "a message begins anywhere in a quadword");
 _Static_assert(offsetof(struct chasqui_envelope, context) == 2, "begin of an envelope");
 
 /* Of a message in main memory: in its slot. */
@@ -168,7 +169,8 @@ static void get_within(uint64_t from, char *to, uint32_t local, size_t bytes, co
         } else {
             char *copy = area->staged[staged_next].bytes;
             part = (uint32_t)(bytes < SLOT_BYTES - shift ? bytes : SLOT_BYTES - shift);
-            command(in_area(copy), from - shift, (shift + part + QUAD - 1) / QUAD * QUAD, TAG_LONG, CHASQUI_CELL_MFC_GET);
+            command(in_area(copy), from - shift, (shift + part + QUAD - 1) / QUAD * QUAD, TAG_LONG,
+                    CHASQUI_CELL_MFC_GET);
             finish(TAG_LONG);
             memcpy(to, copy + shift, part);
         }
@@ -240,10 +242,8 @@ static bool get_long(const struct chasqui_envelope *clear, const void *payload)
     fin->bytes = clear->bytes;
     fin->receiver = clear->receiver;
     get(peer->store, area->others, (uint64_t)sent.buffer, (void *)(uintptr_t)to, clear->bytes, fin);
-    struct chasqui_envelope done = {.kind = GET_DONE,
-                                    .source = (uint16_t)own,
-                                    .destination = clear->destination,
-                                    .sender = clear->sender};
+    struct chasqui_envelope done = {
+        .kind = GET_DONE, .source = (uint16_t)own, .destination = clear->destination, .sender = clear->sender};
     char *at = stage(peer, &done, 0);
     depart(peer, &done, at, staged_next);
     return true;
@@ -260,9 +260,8 @@ static bool send_by_memory(const struct chasqui_envelope *envelope, const char *
     if (buffer == BUFFERS)
         return false;
     given[buffer]++;
-    struct place place = {
-        (uint32_t)((own * BUFFERS + buffer) * CHASQUI_CELL_BUFFER_STRIDE + (uint64_t)payload % QUAD), buffer,
-        given[buffer]};
+    struct place place = {(uint32_t)((own * BUFFERS + buffer) * CHASQUI_CELL_BUFFER_STRIDE + (uint64_t)payload % QUAD),
+                          buffer, given[buffer]};
     const volatile char *data = payload;
     for (size_t done = 0; done < bytes;) {
         size_t part = within_page((uint64_t)payload + done, bytes - done);
@@ -342,7 +341,8 @@ static bool ways_open(const struct chasqui_ni_identification *ni, int ni_fd)
     by_memory = way == CHASQUI_CELL_LONG_MEMORY;
     by_long = by_get ? BY_GET : BY_PUT;
     if (by_memory) {
-        memory.store = (uint64_t)chq_platform_map(ni_fd, (1 + spes) * CHASQUI_NI_REGION_STRIDE, ni->regions[spes].bytes);
+        memory.store =
+            (uint64_t)chq_platform_map(ni_fd, (1 + spes) * CHASQUI_NI_REGION_STRIDE, ni->regions[spes].bytes);
         if (!memory.store)
             return false;
     }
