@@ -10,6 +10,9 @@ use chasqui_node::NodeConfiguration;
 
 use crate::registers;
 
+/// Words that are on their way to a mailbox at most (ways/device.c).
+const WORDS_MAX: u64 = 4;
+
 /// SPEs that a chip has at most.
 pub const SPES_MAX: usize = 8;
 
@@ -142,6 +145,14 @@ impl Chip {
         }
         if !node.software.kernel {
             found.push("node.software.kernel: SPEs are a kernel's to give; true is needed".into());
+        }
+        // The peers next to a rank, two on either side, may each have a word in its mailbox.
+        if self.mpi.mailbox && self.element.inbound < WORDS_MAX {
+            found.push(format!(
+                "cell.mpi.mailbox: {WORDS_MAX} peers have a word each on its way to a mailbox of {} entries \
+                 (cell.element.inbound)",
+                self.element.inbound
+            ));
         }
         if node.node.harts > 2 {
             found.push("node.harts: the PPE has two threads at most".into());
