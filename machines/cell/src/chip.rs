@@ -78,6 +78,8 @@ pub struct ChipPlan {
     pub soft_tlb: bool,
     /// How messages go.
     pub mpi: MpiUnit,
+    /// Programs of the node's processes, by their numbers, which name the addresses of ranks in profiles.
+    pub programs: Vec<Arc<Elf>>,
     /// Physical address of the main memory that is for messages.
     pub messages: u64,
 }
@@ -339,7 +341,8 @@ impl Spes {
             let text = rank::does_not_fit(spe, value, self.plan.store_bytes);
             return c.fault(ProcessId(rank.process() as u32), text);
         }
-        rank.stores((at, value), &mut self.plan.processors[spe], c.now);
+        let ChipPlan { processors, programs, .. } = &mut self.plan;
+        rank.stores((at, value), &mut processors[spe], programs, c.now);
     }
 
     /// The program has stopped for the kernel.

@@ -11,15 +11,18 @@ mod rank;
 pub mod registers;
 mod wire;
 
+use std::sync::Arc;
+
 use chasqui_config::{Resolved, Schema};
 use chasqui_element::{CoreMap, Cores, EibParameters, Element, ElementParameters, LocalStore, TableSearch};
 use chasqui_engine::{Engine, Lookahead, Time};
 use chasqui_hart::CoreParameters;
-use chasqui_machine::{Built, Machine, NodePlan, Workload, build_node_on};
+use chasqui_linux::Elf;
+use chasqui_machine::{Built, Job, Machine, NodePlan, Workload, build_node_on};
 use chasqui_memory::{DEVICE_BASE, L2Parameters, PortKind, PortParameters};
 use chasqui_ni::{FirmwareProcessor, ProcessorSpec};
 use chasqui_node::NodeConfiguration;
-use chasqui_placement::NodeId;
+use chasqui_placement::{JobId, NodeId, Rank};
 
 use chip::{ChipPlan, Spes};
 use fabric::Fabric;
@@ -122,10 +125,11 @@ impl Machine for CellMachine {
         let configuration = NodeConfiguration::read(resolved);
         let chip = Chip::read(resolved);
         let profiled = work.jobs[0].watch.profile;
+        let programs = work.alone().filter(|_| profiled).map(|job| programs(work, job)).unwrap_or_default();
         let map = CoreMap::new(DEVICE_BASE, chip.element.store.bytes(), chip.spes());
         let messages_bytes = chip.mpi.memory_bytes(chip.spes());
         let wire = Wire::new(map, chip.spes(), configuration.dram.size.bytes() + messages_bytes);
-        let spes = spes(&configuration, &chip, wire.clone(), profiled)?;
+        let spes = spes(&configuration, &chip, wire.clone(), profiled.then_some(programs))?;
         let system = Box::new(Fabric::new(&configuration, &chip, wire));
         let plan = NodePlan {
             configuration: &configuration,
@@ -142,11 +146,22 @@ impl Machine for CellMachine {
     }
 }
 
-/// The SPEs of a chip; their cycles are counted if `profiled`.
+/// The programs of a job on one node, by their processes' numbers.
+fn programs(work: &Workload, job: &Job) -> Vec<Arc<Elf>> {
+    let ranks = work.placement.ranks(JobId(0));
+    (0..ranks).map(|rank| job.program(Rank(rank)).elf.clone()).collect()
+}
+
+/// The SPEs of a chip; their cycles are counted if there are programs, of the node's processes, which name what ranks execute.
 ///
 /// # Errors
 /// The host has no memory for the local stores.
-fn spes(node: &NodeConfiguration, chip: &Chip, wire: Wire, profiled: bool) -> Result<Spes, String> {
+fn spes(
+    node: &NodeConfiguration,
+    chip: &Chip,
+    wire: Wire,
+    profiled: Option<Vec<Arc<Elf>>>,
+) -> Result<Spes, String> {
     let store_bytes = chip.element.store.bytes();
     let port = PortParameters { l2: L2Parameters::default(), ..node.port(PortKind::Scratchpad) };
     let processor = |name: &&'static str| {
@@ -158,7 +173,7 @@ fn spes(node: &NodeConfiguration, chip: &Chip, wire: Wire, profiled: bool) -> Re
             clock: chip.spe.clock(),
             timebase_hz: chip.element.timebase.hz(),
             execution: node.checks.execution(),
-            profiled: profiled.then_some(0),
+            profiled: profiled.as_ref().map(|_| 0),
             keeps_marks: false,
         };
         Ok(FirmwareProcessor::stopped(spec, LocalStore::new(store_bytes, chip.snoop())?))
@@ -175,6 +190,7 @@ fn spes(node: &NodeConfiguration, chip: &Chip, wire: Wire, profiled: bool) -> Re
         clock: chip.eib.clock().edge(1),
         soft_tlb: chip.element.mfc.translation == TableSearch::Kernel,
         mpi: chip.mpi.clone(),
+        programs: profiled.unwrap_or_default(),
         messages: node.dram.size.bytes(),
     }))
 }
