@@ -103,6 +103,11 @@ impl Machine for CellMachine {
         )
     }
 
+    /// Ranks are on SPEs.
+    fn profiles_beside_harts(&self) -> bool {
+        true
+    }
+
     /// They wait for a signal.
     fn waits_by_polling(&self, _: &Resolved, _: usize) -> bool {
         false
@@ -140,10 +145,22 @@ impl Machine for CellMachine {
             first_port: 0,
         };
         let mut engine = Engine::new(Lookahead::new(vec![vec![Time::NEVER]]));
-        let node = build_node_on(plan, work, system)?;
+        let quiet = unwatched(work, configuration.harts());
+        let node = build_node_on(plan, quiet.as_ref().unwrap_or(work), system)?;
         let nodes = vec![engine.add(0, Box::new(node))];
         Ok(Built { engine, nodes })
     }
+}
+
+/// The same, where processes share harts and cycles are counted: not those of the harts, of which it is not known whose they are.
+fn unwatched(work: &Workload, harts: usize) -> Option<Workload> {
+    let watched = work.jobs.iter().any(|job| job.watch.profile);
+    let is_shared = work.placement.processes() as usize > harts;
+    (watched && is_shared).then(|| {
+        let mut jobs = work.jobs.clone();
+        jobs.iter_mut().for_each(|job| job.watch.profile = false);
+        Workload { jobs, placement: work.placement.clone(), shared_bytes: work.shared_bytes }
+    })
 }
 
 /// The programs of a job on one node, by their processes' numbers.
