@@ -66,7 +66,7 @@ def test_data_are_right_and_in_order_and_the_way_is_in_the_record(
     said = run(tmp_path / "out", programs["ways"], [setting], ranks)
     assert said == f"ways: right on {ranks} ranks\n"
     used = mechanisms(tmp_path / "out")
-    # None of the long ones is put, where they fit; a word is for those whose receiver knows the rest.
+    # None of the long ones is put, where they fit; words are for whose receiver knows the rest.
     expected = {"slot", mechanism} | ({"put"} if way == "mailbox" else set())
     assert set(used) == expected
     assert used[mechanism] > ranks * 5
