@@ -61,9 +61,9 @@ VALUES = [f"netcache-modern/{variant}" for variant in ("dram", "dtct", "ldtct")]
 VALUES += ["mpinp-modern/dpu"]  # test_mpinp_modern.py runs it
 
 
-# Machines whose ranks have little room, and programs of another kind: test_cell.py and
-# test_cell_mpi.py.
-APART = ("cell",)
+# Machines whose ranks have little room, and programs of another kind: test_cell.py,
+# test_cell_mpi.py and test_cell_modern.py.
+APART = ("cell", "cell-modern")
 
 
 def every_machine() -> list[str]:

@@ -190,6 +190,26 @@ def test_mechanisms_are_in_the_record(programs: dict[str, Path], tmp_path: Path)
     assert used["slot"] + used["put"] == summary["messages"]
 
 
+def test_profiles_see_ranks_and_change_nothing(programs: dict[str, Path], tmp_path: Path) -> None:
+    """Functions of the program and the library on each SPE, and what the kernel is waited for."""
+    for to, more in (("plain", []), ("profiled", ["--profile"])):
+        status, _, err = start(tmp_path, programs["heat"], *more, ranks=3, to=to)
+        assert status == 0, err
+    for file in ("messages.parquet", "stats.json"):
+        plain, profiled = ((tmp_path / to / file).read_bytes() for to in ("plain", "profiled"))
+        assert plain == profiled, file
+    lines = (tmp_path / "profiled" / "profile.folded").read_text().splitlines()
+    for spe in range(3):
+        of_it = [line for line in lines if f"spe{spe}" in line]
+        for function in ("main", "PMPI_", "cell_send", "[software]"):
+            assert any(function in line for line in of_it), (spe, function)
+        cycles = sum(int(line.rsplit(" ", 1)[1]) for line in of_it)
+        statistics = json.loads((tmp_path / "profiled" / "stats.json").read_text())
+        core = statistics["node00000"]["ni"][f"spe{spe}"]["core"]
+        # All that it executes, and waits for.
+        assert cycles > core["instructions"]["value"] > 0
+
+
 @pytest.mark.parametrize(
     ("what", "status", "text"),
     [

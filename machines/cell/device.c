@@ -10,7 +10,9 @@
  *
  * Behind each message a bit goes to the receiver's signal register, which collects them, a bit a peer: polling is one load of a
  * channel, and who waits reads the register, which costs nothing while there is nothing. What a receiver has taken from its
- * slots it says in each message, and by a line of its own when half of the slots have been taken since. */
+ * slots it says in each message, and by a line of its own when half of the slots have been taken since.
+ *
+ * Other ways of messages are a device of their own, ways/device.c, which is this one (CELL_WAYS) and more. */
 #include "mpi/device.h"
 #include "mpi/runtime/mark.h"
 #include "mpi/runtime/platform.h"
@@ -29,6 +31,12 @@ enum {
     BY_SLOT = 1,
     BY_PUT = 2 /* in the record; Machine::mechanisms has the names */
 };
+#ifndef CELL_WAYS
+#define DEVICE mpi_device_cell
+#define BY_LONG BY_PUT /* after a rendezvous */
+#define MOVE "cell_move"
+#define MOVE_SECTION ".text.cell_move"
+#endif
 
 /* Of a message, in its slot; the envelope follows, without the names of requests if there are none. */
 struct head {
@@ -55,6 +63,9 @@ struct area {
     uint32_t signal[4];     /* the last is this rank's bit: at the place in a quadword of signal registers */
     struct slot staged[STAGED] __attribute__((aligned(LINE)));
     volatile uint64_t others[PAGE / 2 / sizeof(uint64_t)] __attribute__((aligned(LINE))); /* a peer's list */
+#ifdef CELL_WAYS
+    struct ways ways;
+#endif
     struct slot in[][SLOTS]; /* by sender */
 };
 _Static_assert(CHASQUI_CELL_PROBLEM_SIG_NOTIFY_1 % QUAD == 12, "where the signal's word stands");
@@ -63,11 +74,14 @@ static struct peer {
     uint64_t store, signal; /* effective addresses of its local store, and its signal register */
     uint32_t sent, freed;   /* messages to it, and how many of them it has taken */
     uint32_t taken, told;   /* messages from it, and how many of them it knows were taken */
+#ifdef CELL_WAYS
+    struct words words;
+#endif
 } peers[PEERS_MAX];
 
 static struct area *area;
 static uint32_t ranks, own, pages_here, staged_next, staged_used, pending;
-extern struct mpi_device mpi_device_cell;
+extern struct mpi_device DEVICE;
 
 /* --- the MFC ----------------------------------------------------------------------------------------------- */
 
@@ -108,40 +122,42 @@ static void signal(const struct peer *peer, uint32_t tag)
 
 /* The thread goes on on an SPE: all that a function keeps is kept here, on its stack. Returns the SPE, there; or here what was
  * wrong, negative. */
-long cell_move(long ni_fd, struct chasqui_cell_move *move);
-__asm__(
-    ".section .text.cell_move, \"ax\"\n"
-    ".globl cell_move\n"
-    ".type cell_move, @function\n"
-    "cell_move:\n"
-    "    addi sp, sp, -224\n"
-    "    sd ra, 0(sp)\n"
-    ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11\n"
-    "    sd s\\n, 8 + 8 * \\n(sp)\n"
-    "    fsd fs\\n, 104 + 8 * \\n(sp)\n"
-    ".endr\n"
-    "    frcsr t0\n"
-    "    sd t0, 200(sp)\n"
-    "    lla t0, 1f\n"
-    "    sd t0, 0(a1)\n"
-    "    sd sp, 8(a1)\n"
-    "    sd gp, 16(a1)\n"
-    "    sd tp, 24(a1)\n"
-    "    mv a2, a1\n"
-    "    li a1, 0x710d\n"
-    "    li a7, 29\n"
-    "    ecall\n"
-    "1:  ld ra, 0(sp)\n"
-    ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11\n"
-    "    ld s\\n, 8 + 8 * \\n(sp)\n"
-    "    fld fs\\n, 104 + 8 * \\n(sp)\n"
-    ".endr\n"
-    "    ld t0, 200(sp)\n"
-    "    fscsr t0\n"
-    "    addi sp, sp, 224\n"
-    "    ret\n"
-    ".size cell_move, . - cell_move\n"
-    ".text\n");
+long cell_move(long ni_fd, struct chasqui_cell_move *move) __asm__(MOVE);
+__asm__(".section " MOVE_SECTION
+        ", \"ax\"\n"
+        ".globl " MOVE
+        "\n"
+        ".type " MOVE ", @function\n" MOVE
+        ":\n"
+        "    addi sp, sp, -224\n"
+        "    sd ra, 0(sp)\n"
+        ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11\n"
+        "    sd s\\n, 8 + 8 * \\n(sp)\n"
+        "    fsd fs\\n, 104 + 8 * \\n(sp)\n"
+        ".endr\n"
+        "    frcsr t0\n"
+        "    sd t0, 200(sp)\n"
+        "    lla t0, 1f\n"
+        "    sd t0, 0(a1)\n"
+        "    sd sp, 8(a1)\n"
+        "    sd gp, 16(a1)\n"
+        "    sd tp, 24(a1)\n"
+        "    mv a2, a1\n"
+        "    li a1, 0x710d\n"
+        "    li a7, 29\n"
+        "    ecall\n"
+        "1:  ld ra, 0(sp)\n"
+        ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11\n"
+        "    ld s\\n, 8 + 8 * \\n(sp)\n"
+        "    fld fs\\n, 104 + 8 * \\n(sp)\n"
+        ".endr\n"
+        "    ld t0, 200(sp)\n"
+        "    fscsr t0\n"
+        "    addi sp, sp, 224\n"
+        "    ret\n"
+        ".size " MOVE ", . - " MOVE
+        "\n"
+        ".text\n");
 _Static_assert(CHASQUI_CELL_CONTROL_MOVE == 0x710d && offsetof(struct chasqui_cell_move, pc) == 0 &&
                    offsetof(struct chasqui_cell_move, stack_pointer) == 8 &&
                    offsetof(struct chasqui_cell_move, global_pointer) == 16 &&
@@ -176,7 +192,7 @@ static bool cell_open(const struct chasqui_ni_identification *ni, int ni_fd)
         return false;
     area->signal[3] = 1u << own;
     struct chasqui_cell_move move = {.area = (uint64_t)area, .area_bytes = bytes, .data_end = (uint64_t)_end};
-    mpi_device_cell.eager_bytes_max = EAGER_MAX;
+    DEVICE.eager_bytes_max = EAGER_MAX;
     if (cell_move(ni_fd, &move) >= 0)
         return true;
     chq_platform_write(2, text, sizeof text - 1);
@@ -236,19 +252,30 @@ static void depart(struct peer *peer, const struct chasqui_envelope *envelope, c
     staged_next = (staged_next + 1) % STAGED;
 }
 
+/* What begins a message says how that goes. Behind MARK_READY it is of this message; before, as what was measured has it, one
+ * that has waited for room may go without. */
+static inline void name_way(const struct chasqui_envelope *envelope)
+{
+    if (envelope->kind == CHASQUI_PACKET_READY_TO_SEND)
+        CHQ_MARK_NAME(CHASQUI_MARK_PROTOCOL, (uint64_t)BY_LONG);
+    else if (envelope->kind < CHASQUI_PACKET_READY_TO_SEND)
+        CHQ_MARK_NAME(CHASQUI_MARK_PROTOCOL, (uint64_t)BY_SLOT);
+}
+
 static bool cell_send(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
     struct peer *peer = &peers[envelope->destination];
     if (!has_room(envelope->destination))
         return false;
     char *at = stage(peer, envelope, bytes);
-    /* What begins a message says how that goes. */
-    if (envelope->kind == CHASQUI_PACKET_READY_TO_SEND)
-        CHQ_MARK_NAME(CHASQUI_MARK_PROTOCOL, (uint64_t)BY_PUT);
-    else if (envelope->kind < CHASQUI_PACKET_READY_TO_SEND)
-        CHQ_MARK_NAME(CHASQUI_MARK_PROTOCOL, (uint64_t)BY_SLOT);
+#ifndef CELL_WAYS
+    name_way(envelope);
+#endif
     memcpy(at, payload, bytes);
     MARK_READY(envelope);
+#ifdef CELL_WAYS
+    name_way(envelope);
+#endif
     depart(peer, envelope, at + bytes, staged_next);
     return true;
 }
@@ -349,6 +376,7 @@ static void tell(struct peer *peer)
     signal(peer, TAG_CREDIT);
 }
 
+#ifndef CELL_WAYS
 static void take_from(uint32_t source)
 {
     struct peer *peer = &peers[source];
@@ -405,3 +433,4 @@ struct mpi_device mpi_device_cell = {
     .expose = cell_expose,
     .conceal = cell_conceal,
 };
+#endif

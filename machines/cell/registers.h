@@ -10,11 +10,12 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_CELL_INTERFACE 0xba78f514u /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_CELL_INTERFACE 0x9effd54cu /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 
 #define CHASQUI_CELL_DEVICE 0xbull /* Number of the device, by which the kernel's driver knows it. */
+#define CHASQUI_CELL_WAYS_DEVICE 0xdull /* Number of the device to the MPI library, where messages may go other ways than by slot and put (ways/device.c). */
 #define CHASQUI_CELL_SETTING_SPES 0x0ull /* Setting: SPEs. */
 #define CHASQUI_CELL_SETTING_STORE_BYTES 0x1ull /* Setting: bytes of a local store. */
 #define CHASQUI_CELL_SETTING_STRIDE 0x2ull /* Setting: bytes from one SPE to the next, seen from the device's begin. Its local store comes first, then its areas. */
@@ -22,6 +23,14 @@
 #define CHASQUI_CELL_SETTING_PRIVILEGED 0x4ull /* Setting: offset of the second privileged area. */
 #define CHASQUI_CELL_SETTING_HYPERVISOR 0x5ull /* Setting: offset of the first privileged area. */
 #define CHASQUI_CELL_SETTING_SOFT_TLB 0x6ull /* Setting: 1: the kernel gives the MFCs all translations. */
+#define CHASQUI_CELL_SETTING_MAILBOX 0x7ull /* Setting: 1: the shortest messages go by mailbox. */
+#define CHASQUI_CELL_SETTING_LONG 0x8ull /* Setting: how longer messages go, LONG_. */
+#define CHASQUI_CELL_LONG_PUT 0x0ull /* Of SETTING_LONG: the sender puts them to where the receive wants them. */
+#define CHASQUI_CELL_LONG_GET 0x1ull /* Of SETTING_LONG: the receiver gets them. */
+#define CHASQUI_CELL_LONG_MEMORY 0x2ull /* Of SETTING_LONG: through buffers in main memory, if they fit. The region behind those of the SPEs has the buffers, by sender. */
+#define CHASQUI_CELL_BUFFERS 0x4ull /* Buffers in main memory that each sender has. */
+#define CHASQUI_CELL_BUFFER_BYTES 0x4000ull /* Longest message that goes through one [bytes]. */
+#define CHASQUI_CELL_BUFFER_STRIDE 0x4080ull /* From one buffer to the next [bytes]: a message begins at the place in a quadword at which the sender has it. */
 #define CHASQUI_CELL_CHIP 0x10000000ull /* Of the device: registers of the chip's own, for the kernel, of 64 bits. */
 #define CHASQUI_CELL_CHIP_REPORT 0x0ull /* Stored: a process ends with what is wrong with this SPE. The process's number is in the upper 32 bits. */
 #define CHASQUI_CELL_CHIP_IMAGE 0x8ull /* Stored: virtual address of the image that the next SPE has, for whoever looks at what it does. */

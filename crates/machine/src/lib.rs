@@ -192,6 +192,11 @@ pub trait Machine: Sync {
         let _ = (resolved, jobs);
         true
     }
+    /// Programs of processes that share harts execute on processors of their own, whose cycles are counted (`--profile`); those
+    /// of the harts then are not.
+    fn profiles_beside_harts(&self) -> bool {
+        false
+    }
     /// Whether one rank can be simulated alone on it, driven by a recording.
     ///
     /// # Errors

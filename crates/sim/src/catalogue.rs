@@ -2,7 +2,7 @@
 
 use chasqui_config::{ConfigError, Resolved, Schema};
 use chasqui_machine::{Machine, with_library};
-use machine_cell::CellMachine;
+use machine_cell::{CELL, CELL_MODERN};
 use machine_flash::FlashMachine;
 use machine_loggp::LoggpMachine;
 use machine_mpinp::{MPINP, MPINP_MODERN};
@@ -20,7 +20,8 @@ pub const CATALOGUE: Catalogue = Catalogue(&[
     &NETCACHE_MODERN,
     &MPINP,
     &MPINP_MODERN,
-    &CellMachine,
+    &CELL,
+    &CELL_MODERN,
     &FlashMachine,
 ]);
 
@@ -189,7 +190,7 @@ mod tests {
     /// Machines of today: each value that their files and parts set has a source, or a range that experiments vary.
     #[test]
     fn values_of_modern_machines_have_a_source_or_a_range() {
-        for name in ["voyager-modern", "netcache-modern", "mpinp-modern"] {
+        for name in ["voyager-modern", "netcache-modern", "mpinp-modern", "cell-modern"] {
             let resolved = chasqui_config::resolve(&CATALOGUE, name, &[]).unwrap_or_else(|e| panic!("{e}"));
             let files = [name, "sapphire-rapids", "infiniband-ndr"];
             let own =

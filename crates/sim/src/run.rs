@@ -317,7 +317,7 @@ fn check_harts(request: &Request, machine: &dyn Machine, resolved: &Resolved) ->
     }
     let options = &request.options;
     let watched = [
-        ("--profile", options.profile),
+        ("--profile", options.profile && !machine.profiles_beside_harts()),
         ("--trace-instructions", options.trace_instructions.is_some()),
         ("--fast-forward", options.fast_forward),
         ("--access-times", options.access_times),

@@ -15,6 +15,11 @@ enum {
     STOPS = CHASQUI_CELL_HYPERVISOR_STOPPED | CHASQUI_CELL_HYPERVISOR_HALTED,
 };
 
+/* Images of the kernel differ in the device (ways/image.h). */
+#ifndef CELL_DEVICE
+#define CELL_DEVICE CHASQUI_CELL_DEVICE
+#endif
+
 struct spe spes[SPES_MAX];
 static struct queue waiters, server;
 
@@ -396,7 +401,7 @@ static bool spe_outlives(void)
 
 static bool spe_start(void)
 {
-    if (boot.ni.device != CHASQUI_CELL_DEVICE)
+    if (boot.ni.device != CELL_DEVICE)
         return false;
     thread_create(serve, 0);
     return true;

@@ -22,6 +22,7 @@ use chasqui_ni::{
 use chasqui_placement::ProcessId;
 use chasqui_record::{Profile, Stage};
 
+use crate::parameters::MpiUnit;
 use crate::rank::{self, Rank};
 use crate::registers::{self, HEADER};
 use crate::wire::{ChipEvent, Wire, name_of, slot_of, spe_of, tag};
@@ -75,6 +76,12 @@ pub struct ChipPlan {
     pub clock: Time,
     /// The kernel gives the MFCs all translations.
     pub soft_tlb: bool,
+    /// How messages go.
+    pub mpi: MpiUnit,
+    /// Programs of the node's processes, by their numbers, which name the addresses of ranks in profiles.
+    pub programs: Vec<Arc<Elf>>,
+    /// Physical address of the main memory that is for messages.
+    pub messages: u64,
 }
 
 /// The SPEs.
@@ -334,7 +341,8 @@ impl Spes {
             let text = rank::does_not_fit(spe, value, self.plan.store_bytes);
             return c.fault(ProcessId(rank.process() as u32), text);
         }
-        rank.stores((at, value), &mut self.plan.processors[spe], c.now);
+        let ChipPlan { processors, programs, .. } = &mut self.plan;
+        rank.stores((at, value), &mut processors[spe], programs, c.now);
     }
 
     /// The program has stopped for the kernel.
@@ -358,7 +366,7 @@ impl Spes {
         let rank = &mut self.spes[spe].rank;
         let Some(id) = rank.carried(transfer) else { return };
         if stage == Stage::Land {
-            rank.landed(id);
+            rank.landed(transfer);
         }
         c.recorders[rank.process()].stamp(id, stage, c.now.0);
     }
@@ -478,7 +486,8 @@ fn fault_text(fault: MfcFault, processor: &FirmwareProcessor<LocalStore>, spe: u
 impl NetworkInterface for Spes {
     fn identify(&self, page: &mut NiIdentification) {
         let map = self.plan.wire.map;
-        page.device = registers::DEVICE as u32;
+        let mpi = &self.plan.mpi;
+        page.device = if mpi.is_plain() { registers::DEVICE } else { registers::WAYS_DEVICE } as u32;
         page.interface = HEADER.interface();
         let offset = |area| map.area(0, area) - map.store(0);
         for (number, value) in [
@@ -489,19 +498,23 @@ impl NetworkInterface for Spes {
             (registers::SETTING_PRIVILEGED, offset(Area::Privileged)),
             (registers::SETTING_HYPERVISOR, offset(Area::Hypervisor)),
             (registers::SETTING_SOFT_TLB, u64::from(self.plan.soft_tlb)),
+            (registers::SETTING_MAILBOX, u64::from(mpi.mailbox)),
+            (registers::SETTING_LONG, mpi.long.setting()),
         ] {
             page.settings[number as usize] = value;
         }
     }
 
-    /// A window for each SPE: its local store, and problem state behind it.
+    /// A window for each SPE: its local store, and problem state behind it; then the buffers in main memory, if there are any.
     fn regions(&self, _: ProcessId) -> Vec<Region> {
         let map = self.plan.wire.map;
         let window = |spe| {
             let physical = map.store(spe);
             Region { physical, bytes: map.area(spe, Area::Problem) + Area::Problem.bytes() - physical }
         };
-        (0..self.spes.len()).map(window).collect()
+        let bytes = self.plan.mpi.memory_bytes(self.spes.len());
+        let buffers = (bytes > 0).then_some(Region { physical: self.plan.messages, bytes });
+        (0..self.spes.len()).map(window).chain(buffers).collect()
     }
 
     fn read(&mut self, c: &mut Context<'_, '_>, address: u64, bytes: u32) -> Reply {

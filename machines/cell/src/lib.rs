@@ -11,34 +11,51 @@ mod rank;
 pub mod registers;
 mod wire;
 
+use std::sync::Arc;
+
 use chasqui_config::{Resolved, Schema};
 use chasqui_element::{CoreMap, Cores, EibParameters, Element, ElementParameters, LocalStore, TableSearch};
 use chasqui_engine::{Engine, Lookahead, Time};
 use chasqui_hart::CoreParameters;
-use chasqui_machine::{Built, Machine, NodePlan, Workload, build_node_on};
+use chasqui_linux::Elf;
+use chasqui_machine::{Built, Job, Machine, NodePlan, Workload, build_node_on};
 use chasqui_memory::{DEVICE_BASE, L2Parameters, PortKind, PortParameters};
 use chasqui_ni::{FirmwareProcessor, ProcessorSpec};
 use chasqui_node::NodeConfiguration;
-use chasqui_placement::NodeId;
+use chasqui_placement::{JobId, NodeId, Rank};
 
 use chip::{ChipPlan, Spes};
 use fabric::Fabric;
-use parameters::{Chip, ChipUnit, SPES_MAX};
+use parameters::{Chip, ChipUnit, MpiUnit, SPES_MAX};
 use wire::Wire;
 
 /// What the SPEs are called.
 const NAMES: [&str; SPES_MAX] = ["spe0", "spe1", "spe2", "spe3", "spe4", "spe5", "spe6", "spe7"];
 
-/// The machine: one chip, one node.
-pub struct CellMachine;
+/// A machine of this kind: one chip, one node.
+pub struct CellMachine {
+    name: &'static str,
+    file: &'static str,
+}
+
+/// Cell.
+pub const CELL: CellMachine = CellMachine { name: "cell", file: include_str!("../machine.toml") };
+
+/// The same organisation with values of today.
+pub const CELL_MODERN: CellMachine =
+    CellMachine { name: "cell-modern", file: include_str!("../modern.toml") };
 
 impl Machine for CellMachine {
     fn name(&self) -> &'static str {
-        "cell"
+        self.name
+    }
+
+    fn folder(&self) -> &'static str {
+        CELL.name
     }
 
     fn file(&self) -> &'static str {
-        include_str!("../machine.toml")
+        self.file
     }
 
     fn schema(&self) -> Schema {
@@ -47,6 +64,7 @@ impl Machine for CellMachine {
             .with::<CoreParameters>("cell.spe")
             .with::<ElementParameters>("cell.element")
             .with::<EibParameters>("cell.eib")
+            .with::<MpiUnit>("cell.mpi")
             .with_part("", chasqui_node::schema())
     }
 
@@ -85,13 +103,22 @@ impl Machine for CellMachine {
         )
     }
 
+    /// Ranks are on SPEs.
+    fn profiles_beside_harts(&self) -> bool {
+        true
+    }
+
     /// They wait for a signal.
     fn waits_by_polling(&self, _: &Resolved, _: usize) -> bool {
         false
     }
 
     fn mechanisms(&self) -> &'static [&'static str] {
-        &["slot", "put"]
+        &["slot", "put", "mailbox", "get", "main-memory"]
+    }
+
+    fn kernel_image(&self, resolved: &Resolved) -> Option<&'static str> {
+        (!Chip::read(resolved).mpi.is_plain()).then_some("ways")
     }
 
     /// A ring of slots, and of copies.
@@ -103,30 +130,55 @@ impl Machine for CellMachine {
         let configuration = NodeConfiguration::read(resolved);
         let chip = Chip::read(resolved);
         let profiled = work.jobs[0].watch.profile;
+        let programs = work.alone().filter(|_| profiled).map(|job| programs(work, job)).unwrap_or_default();
         let map = CoreMap::new(DEVICE_BASE, chip.element.store.bytes(), chip.spes());
-        let wire = Wire::new(map, chip.spes(), configuration.dram.size.bytes());
-        let spes = spes(&configuration, &chip, wire.clone(), profiled)?;
+        let messages_bytes = chip.mpi.memory_bytes(chip.spes());
+        let wire = Wire::new(map, chip.spes(), configuration.dram.size.bytes() + messages_bytes);
+        let spes = spes(&configuration, &chip, wire.clone(), profiled.then_some(programs))?;
         let system = Box::new(Fabric::new(&configuration, &chip, wire));
         let plan = NodePlan {
             configuration: &configuration,
             number: NodeId(0),
             ni: Box::new(spes),
-            ni_memory_bytes: 0,
+            ni_memory_bytes: messages_bytes,
             free_calls: false,
             first_port: 0,
         };
         let mut engine = Engine::new(Lookahead::new(vec![vec![Time::NEVER]]));
-        let node = build_node_on(plan, work, system)?;
+        let quiet = unwatched(work, configuration.harts());
+        let node = build_node_on(plan, quiet.as_ref().unwrap_or(work), system)?;
         let nodes = vec![engine.add(0, Box::new(node))];
         Ok(Built { engine, nodes })
     }
 }
 
-/// The SPEs of a chip; their cycles are counted if `profiled`.
+/// The same, where processes share harts and cycles are counted: not those of the harts, of which it is not known whose they are.
+fn unwatched(work: &Workload, harts: usize) -> Option<Workload> {
+    let watched = work.jobs.iter().any(|job| job.watch.profile);
+    let is_shared = work.placement.processes() as usize > harts;
+    (watched && is_shared).then(|| {
+        let mut jobs = work.jobs.clone();
+        jobs.iter_mut().for_each(|job| job.watch.profile = false);
+        Workload { jobs, placement: work.placement.clone(), shared_bytes: work.shared_bytes }
+    })
+}
+
+/// The programs of a job on one node, by their processes' numbers.
+fn programs(work: &Workload, job: &Job) -> Vec<Arc<Elf>> {
+    let ranks = work.placement.ranks(JobId(0));
+    (0..ranks).map(|rank| job.program(Rank(rank)).elf.clone()).collect()
+}
+
+/// The SPEs of a chip; their cycles are counted if there are programs, of the node's processes, which name what ranks execute.
 ///
 /// # Errors
 /// The host has no memory for the local stores.
-fn spes(node: &NodeConfiguration, chip: &Chip, wire: Wire, profiled: bool) -> Result<Spes, String> {
+fn spes(
+    node: &NodeConfiguration,
+    chip: &Chip,
+    wire: Wire,
+    profiled: Option<Vec<Arc<Elf>>>,
+) -> Result<Spes, String> {
     let store_bytes = chip.element.store.bytes();
     let port = PortParameters { l2: L2Parameters::default(), ..node.port(PortKind::Scratchpad) };
     let processor = |name: &&'static str| {
@@ -138,7 +190,7 @@ fn spes(node: &NodeConfiguration, chip: &Chip, wire: Wire, profiled: bool) -> Re
             clock: chip.spe.clock(),
             timebase_hz: chip.element.timebase.hz(),
             execution: node.checks.execution(),
-            profiled: profiled.then_some(0),
+            profiled: profiled.as_ref().map(|_| 0),
             keeps_marks: false,
         };
         Ok(FirmwareProcessor::stopped(spec, LocalStore::new(store_bytes, chip.snoop())?))
@@ -154,6 +206,9 @@ fn spes(node: &NodeConfiguration, chip: &Chip, wire: Wire, profiled: bool) -> Re
         store_bytes,
         clock: chip.eib.clock().edge(1),
         soft_tlb: chip.element.mfc.translation == TableSearch::Kernel,
+        mpi: chip.mpi.clone(),
+        programs: profiled.unwrap_or_default(),
+        messages: node.dram.size.bytes(),
     }))
 }
 
@@ -163,7 +218,7 @@ mod tests {
 
     #[test]
     fn declarations_are_right() {
-        assert_eq!(CellMachine.schema().mistakes(), Vec::<String>::new());
+        assert_eq!(CELL.schema().mistakes(), Vec::<String>::new());
     }
 
     #[test]

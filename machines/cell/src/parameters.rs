@@ -8,6 +8,11 @@ use chasqui_memory::{DramParameters, PAGE_BYTES};
 use chasqui_ni::FIRMWARE_MEMORY;
 use chasqui_node::NodeConfiguration;
 
+use crate::registers;
+
+/// Words that are on their way to a mailbox at most (ways/device.c).
+const WORDS_MAX: u64 = 4;
+
 /// SPEs that a chip has at most.
 pub const SPES_MAX: usize = 8;
 
@@ -23,6 +28,52 @@ chasqui_config::parameters! {
     }
 }
 
+chasqui_config::choice! {
+    /// How messages go between ranks on SPEs that are too long for a slot.
+    pub enum LongWay {
+        /// The sender's MFC puts them to where the receive wants them, after a rendezvous.
+        Put = "put",
+        /// The receiver's MFC gets them from where the sender has them, after the sender's announcement.
+        Get = "get",
+        /// The sender puts them into a buffer in main memory, the receiver gets them from there; without a rendezvous. What is too long for a buffer is put.
+        Memory = "memory",
+    }
+}
+
+chasqui_config::parameters! {
+    /// How the MPI library's messages go.
+    pub struct MpiUnit {
+        /// Messages of up to two bytes go as a word into the receiver's mailbox, if the receiver knows their tag and communicator from the message before.
+        mailbox: bool = false, source "ours: Khunjush, 8.5, leaves the choice of a mechanism by size to future work";
+        /// Messages that are too long for a slot.
+        long: LongWay = "put", source "ours: the same";
+    }
+}
+
+impl LongWay {
+    /// What the device's setting says.
+    pub fn setting(self) -> u64 {
+        match self {
+            LongWay::Put => registers::LONG_PUT,
+            LongWay::Get => registers::LONG_GET,
+            LongWay::Memory => registers::LONG_MEMORY,
+        }
+    }
+}
+
+impl MpiUnit {
+    /// By slot and put alone.
+    pub fn is_plain(&self) -> bool {
+        !self.mailbox && self.long == LongWay::Put
+    }
+
+    /// Main memory that is for messages, of so many SPEs [bytes].
+    pub fn memory_bytes(&self, spes: usize) -> u64 {
+        let each = registers::BUFFERS * registers::BUFFER_STRIDE;
+        if self.long == LongWay::Memory { (spes as u64 * each).next_multiple_of(PAGE_BYTES) } else { 0 }
+    }
+}
+
 /// What the chip is made of.
 #[derive(Clone, Debug)]
 pub struct Chip {
@@ -34,6 +85,8 @@ pub struct Chip {
     pub element: ElementParameters,
     /// The interconnect.
     pub eib: EibParameters,
+    /// How messages go.
+    pub mpi: MpiUnit,
 }
 
 impl Chip {
@@ -44,6 +97,7 @@ impl Chip {
             spe: resolved.read("cell.spe"),
             element: resolved.read("cell.element"),
             eib: resolved.read("cell.eib"),
+            mpi: resolved.read("cell.mpi"),
         }
     }
 
@@ -91,6 +145,14 @@ impl Chip {
         }
         if !node.software.kernel {
             found.push("node.software.kernel: SPEs are a kernel's to give; true is needed".into());
+        }
+        // The peers next to a rank, two on either side, may each have a word in its mailbox.
+        if self.mpi.mailbox && self.element.inbound < WORDS_MAX {
+            found.push(format!(
+                "cell.mpi.mailbox: {WORDS_MAX} peers have a word each on its way to a mailbox of {} entries \
+                 (cell.element.inbound)",
+                self.element.inbound
+            ));
         }
         if node.node.harts > 2 {
             found.push("node.harts: the PPE has two threads at most".into());

@@ -7,6 +7,8 @@ use chasqui_element::{channel, event, hypervisor, opcode, privileged, problem};
 chasqui_abi::guest_constants! {
     /// Number of the device, by which the kernel's driver knows it.
     pub const DEVICE: u64 = 11;
+    /// Number of the device to the MPI library, where messages may go other ways than by slot and put (ways/device.c).
+    pub const WAYS_DEVICE: u64 = 13;
     /// Setting: SPEs.
     pub const SETTING_SPES: u64 = 0;
     /// Setting: bytes of a local store.
@@ -21,6 +23,23 @@ chasqui_abi::guest_constants! {
     pub const SETTING_HYPERVISOR: u64 = 5;
     /// Setting: 1: the kernel gives the MFCs all translations.
     pub const SETTING_SOFT_TLB: u64 = 6;
+    /// Setting: 1: the shortest messages go by mailbox.
+    pub const SETTING_MAILBOX: u64 = 7;
+    /// Setting: how longer messages go, LONG_.
+    pub const SETTING_LONG: u64 = 8;
+
+    /// Of SETTING_LONG: the sender puts them to where the receive wants them.
+    pub const LONG_PUT: u64 = 0;
+    /// Of SETTING_LONG: the receiver gets them.
+    pub const LONG_GET: u64 = 1;
+    /// Of SETTING_LONG: through buffers in main memory, if they fit. The region behind those of the SPEs has the buffers, by sender.
+    pub const LONG_MEMORY: u64 = 2;
+    /// Buffers in main memory that each sender has.
+    pub const BUFFERS: u64 = 4;
+    /// Longest message that goes through one [bytes].
+    pub const BUFFER_BYTES: u64 = 0x4000;
+    /// From one buffer to the next [bytes]: a message begins at the place in a quadword at which the sender has it.
+    pub const BUFFER_STRIDE: u64 = 0x4080;
 
     /// Of the device: registers of the chip's own, for the kernel, of 64 bits.
     pub const CHIP: u64 = 0x1000_0000;

@@ -21,7 +21,7 @@ use chasqui_linux::Elf;
 use chasqui_memory::{
     DEVICE_BASE, FlatMemory, PAGE_BYTES, Port, PortKind, PortParameters, Request, Slot, Stall, pte,
 };
-use chasqui_record::{Profile, Profiled, REQUEST_BYTES, Site};
+use chasqui_record::{Cause, Profile, Profiled, REQUEST_BYTES, Site};
 use chasqui_watch::{Symbols, Watch};
 
 use crate::Context;
@@ -242,6 +242,8 @@ pub struct FirmwareProcessor<M = PrivateMemory> {
     trap: Option<(Time, Trap, bool)>,
     /// The marks of such a program.
     rank_marks: Vec<RankMark>,
+    /// What names its addresses, until it begins.
+    names: Option<Arc<Elf>>,
 }
 
 impl<M: LocalMemory> FirmwareProcessor<M> {
@@ -284,6 +286,7 @@ impl<M: LocalMemory> FirmwareProcessor<M> {
             serves_traps: false,
             trap: None,
             rank_marks: vec![],
+            names: None,
             spec,
         }
     }
@@ -310,10 +313,12 @@ impl<M: LocalMemory> FirmwareProcessor<M> {
     }
 
     /// What it executes from now on is a program of which system software serves system calls, pages that are not there, and
-    /// other exceptions: it stops for each. It is about to begin, with all registers 0.
-    pub fn serve_traps(&mut self, now: Time) {
+    /// other exceptions: it stops for each. It is about to begin, with all registers 0. `program` names its addresses, if its
+    /// cycles are counted.
+    pub fn serve_traps(&mut self, now: Time, program: Option<Arc<Elf>>) {
         self.begin(now, 0, None);
         self.serves_traps = true;
+        self.names = program;
         self.trap = Some((now, Trap::Begin, true));
     }
 
@@ -347,6 +352,14 @@ impl<M: LocalMemory> FirmwareProcessor<M> {
         if let Some((since, ..)) = self.trap.take() {
             self.statistics.held_ps += now.0.saturating_sub(since.0);
             self.hart.cycle = self.hart.cycle.max(self.hart.cycle_at(now));
+            if let (Some(node), Some(program)) = (self.spec.profiled, self.names.take()) {
+                let whose = Profiled::Firmware { node, name: self.spec.name };
+                let mut watch = Watch::profiling(whose, Symbols::new(program, None));
+                watch.begin(&self.hart);
+                self.watch = Some(watch);
+            } else if let Some(watch) = &mut self.watch {
+                watch.pass(&self.hart, Cause::Software);
+            }
         }
     }
 
