@@ -181,15 +181,32 @@ int main(int argc, char **argv)
 """
 
 
-@pytest.mark.parametrize("options", [[], ["--set", "check.spin_skip=false"]], ids=str)
+@pytest.mark.parametrize(
+    "options", [[], ["--set", "check.spin_skip=false"], ["--set", "check.coherence=true"]], ids=str
+)
 def test_one_thread_alone_sees_its_flag(
     chasqui: Run, compile_c: Compiler, options: list[str]
 ) -> None:
-    """Before, a processor that no other was beside slept through it: a deadlock."""
+    """Before, a processor that no other was beside slept through it: a deadlock. The coherence
+    checker asks for a fence before the command alone: registers may be set while data that were
+    stored before are still on their way to memory."""
     program = compile_c("alone", ALONE, "-O2")
     for size in ("64", "16384"):
         status, said = run(chasqui, program, [*flash(2), *options, "--out", size], size)
         assert status == 0, said
+
+
+def test_a_command_without_its_fence_is_found(chasqui: Run, compile_c: Compiler) -> None:
+    header = (ROOT / "guest" / "include" / "chasqui" / "block_transfer.h").read_text()
+    fence = '    __asm__ volatile("fence rw, o" ::: "memory");\n'
+    assert header.count(fence) == 1
+    without = header.replace(fence, "").replace("../../../", f"{ROOT}/")
+    source = ALONE.replace('#include "chasqui/block_transfer.h"', without)
+    program = compile_c("unfenced", source, "-O2")
+    words = [*flash(2), "--set", "check.coherence=true"]
+    status, said = run(chasqui, program, words, "64")
+    assert status == 128 + 7
+    assert "fence" in said
 
 
 AGAIN = r"""

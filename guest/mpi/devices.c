@@ -15,7 +15,8 @@
     DEVICE(tags)            \
     DEVICE(wake)            \
     DEVICE(cell)            \
-    DEVICE(flash)
+    DEVICE(flash)           \
+    DEVICE(transfer)
 #endif
 
 #define DECLARE(name) extern struct mpi_device mpi_device_##name;

@@ -263,6 +263,11 @@ impl Host for World {
         is_there.then_some(address)
     }
 
+    /// Jobs of two processes.
+    fn is_of_one_job(&self, a: u32, b: u32) -> bool {
+        a / 2 == b / 2
+    }
+
     fn read(&self, address: u64, bytes: &mut [u8]) {
         let line = address / self.line * self.line;
         let owned = self.processors.iter().position(|p| p.cache.get(&line) == Some(&Copy::Owned));

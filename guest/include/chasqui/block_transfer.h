@@ -77,7 +77,7 @@ static inline bool chasqui_transfer_open(void)
     void *page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, file, 0);
     const struct chasqui_ni_identification *ni = page;
     if (page != MAP_FAILED && ni->magic == CHASQUI_NI_MAGIC && ni->version == CHASQUI_ABI_VERSION &&
-        ni->device == CHASQUI_FLASH_DEVICE && ni->interface == CHASQUI_FLASH_INTERFACE) {
+        (ni->device == CHASQUI_FLASH_DEVICE || ni->device == CHASQUI_FLASH_TRANSFER_DEVICE) && ni->interface == CHASQUI_FLASH_INTERFACE) {
         void *registers = mmap(NULL, ni->regions[CHASQUI_FLASH_REGION_REGISTERS].bytes, PROT_READ | PROT_WRITE,
                                MAP_SHARED, file, (CHASQUI_FLASH_REGION_REGISTERS + 1) * CHASQUI_NI_REGION_STRIDE);
         if (registers != MAP_FAILED)
@@ -143,6 +143,44 @@ static inline void chasqui_transfer_join(const struct chasqui_transfer *transfer
     chasqui_transfer_describe(transfer);
     chasqui_transfer_set(CHASQUI_FLASH_TRANSFER_GROUP, transfer->group);
     chasqui_transfer_command(CHASQUI_FLASH_TRANSFER_JOIN | (transfer->flag_adds ? CHASQUI_FLASH_TRANSFER_ADD : 0));
+}
+
+/* What became of this processor's latest command. */
+static inline uint64_t chasqui_transfer_answer(void)
+{
+    __asm__ volatile("fence o, i" ::: "memory");
+    return chasqui_transfer_registers[CHASQUI_FLASH_TRANSFER_ANSWER / sizeof(uint64_t)];
+}
+
+/* Other processes of the job may send into `bytes` bytes from `landing` on: the number of that right, which they must be told.
+ * 0: the controller has no room for another. Pages that are not there when they are sent to are no place to send to. */
+static inline uint64_t chasqui_transfer_grant(void *landing, size_t bytes)
+{
+    chasqui_transfer_set(CHASQUI_FLASH_TRANSFER_DESTINATION, (uintptr_t)landing);
+    chasqui_transfer_set(CHASQUI_FLASH_TRANSFER_BYTES, bytes);
+    chasqui_transfer_command(CHASQUI_FLASH_TRANSFER_GRANT);
+    return chasqui_transfer_answer();
+}
+
+/* Takes it back. Transfers that have begun end. */
+static inline void chasqui_transfer_revoke(uint64_t right)
+{
+    chasqui_transfer_set(CHASQUI_FLASH_TRANSFER_RIGHT, right);
+    chasqui_transfer_command(CHASQUI_FLASH_TRANSFER_REVOKE);
+}
+
+/* `bytes` from `source`, at this node, to `destination`, at another, where that is this process's, with `right` 0, or another's
+ * who has given that right; then `*flag` is 1. False: it can't be, and nothing happens. */
+static inline bool chasqui_transfer_try(uint64_t right, void *destination, const void *source, size_t bytes,
+                                        volatile uint64_t *flag)
+{
+    chasqui_transfer_set(CHASQUI_FLASH_TRANSFER_SOURCE, (uintptr_t)source);
+    chasqui_transfer_set(CHASQUI_FLASH_TRANSFER_DESTINATION, (uintptr_t)destination);
+    chasqui_transfer_set(CHASQUI_FLASH_TRANSFER_BYTES, bytes);
+    chasqui_transfer_set(CHASQUI_FLASH_TRANSFER_FLAG, (uintptr_t)flag);
+    chasqui_transfer_set(CHASQUI_FLASH_TRANSFER_RIGHT, right);
+    chasqui_transfer_command(CHASQUI_FLASH_TRANSFER_SEND | CHASQUI_FLASH_TRANSFER_TRY);
+    return chasqui_transfer_answer() != 0;
 }
 
 /* `bytes` from `source`, at this node, to `destination`, at another; then `*flag` is 1. */

@@ -126,7 +126,7 @@ impl Protocol {
             }
             there.room[channel] -= 1;
             self.controllers[node].outputs[channel].pop_front();
-            let way = self.times.between(node, to, has_data);
+            let way = self.way_of(node, to, has_data, now);
             host.schedule(now + way, Step::Arrive(id));
         }
         // What waited for the way out to be empty.

@@ -24,8 +24,9 @@ pub(super) fn all_written<H: Host>(protocol: &mut Protocol, host: &mut H, id: u3
     if home == from {
         return flag_comes(protocol, host, id, now);
     }
-    let way = protocol.times.construct + protocol.times.between_with(from, home, FLAG_BYTES);
-    host.schedule(now + way, Step::Transfer(TransferStep::Flag(id)));
+    let made = now + protocol.times.construct;
+    let way = protocol.way(from, home, FLAG_BYTES, made);
+    host.schedule(made + way, Step::Transfer(TransferStep::Flag(id)));
 }
 
 /// Physical address of a transfer's flag. `None`: its page is not there any more.

@@ -268,7 +268,7 @@ fn leave_with<H: Host>(protocol: &mut Protocol, host: &mut H, node: usize, place
     statistics.push_ps += push.0;
     statistics.push_waits_ps += (now - packet.since).0;
     host.schedule(now + push, Step::Transfer(TransferStep::Pushed(node)));
-    let way = protocol.times.between_with(node, to, bytes);
+    let way = protocol.way(node, to, bytes, now);
     host.schedule(now + way, Step::Transfer(TransferStep::Arrive(id)));
     match cast {
         None => count(protocol, host, (of, bytes), Counts::Sent, now),
