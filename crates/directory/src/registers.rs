@@ -22,13 +22,11 @@ chasqui_abi::guest_constants! {
     pub const TRANSFER_FLAG_VALUE: u64 = 0x40;
     /// Of a broadcast: its number, below TRANSFER_GROUPS.
     pub const TRANSFER_GROUP: u64 = 0x48;
-    /// Number of a right to send into memory of another process of the job, which TRANSFER_DESTINATION is then an address of; or
-    /// of that which TRANSFER_REVOKE takes back. At first 0: the destination is the process's own.
+    /// Number of the right by which TRANSFER_DESTINATION is another process's address, or which is taken back. At first 0: none.
     pub const TRANSFER_RIGHT: u64 = 0x50;
     /// Stored: the command begins; the value is one of the kinds below, with options.
     pub const TRANSFER_START: u64 = 0x58;
-    /// Loaded: what became of the latest command. Of TRANSFER_GRANT the right's number, 0: there is no room for another. With
-    /// TRANSFER_TRY 1, 0: it can't be carried out.
+    /// Loaded: what became of the latest command. Of TRANSFER_GRANT the right's number, 0: no room; with TRANSFER_TRY 1, 0: no.
     pub const TRANSFER_ANSWER: u64 = 0x60;
     /// Length of the registers [bytes].
     pub const TRANSFER_REGISTERS: u64 = 0x68;
@@ -39,8 +37,7 @@ chasqui_abi::guest_constants! {
     pub const TRANSFER_RECEIVE: u64 = 2;
     /// A kind: data of the broadcast TRANSFER_GROUP that come here go to TRANSFER_DESTINATION, and on to the next node.
     pub const TRANSFER_JOIN: u64 = 3;
-    /// A kind: other processes of the job may send into TRANSFER_BYTES bytes of this process's memory from TRANSFER_DESTINATION
-    /// on. TRANSFER_ANSWER is the right's number.
+    /// A kind: other processes of the job may send into TRANSFER_BYTES bytes from TRANSFER_DESTINATION on, by TRANSFER_ANSWER.
     pub const TRANSFER_GRANT: u64 = 4;
     /// A kind: TRANSFER_RIGHT, which this process has given, is taken back; transfers that have begun end.
     pub const TRANSFER_REVOKE: u64 = 5;

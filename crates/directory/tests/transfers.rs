@@ -12,8 +12,8 @@ use chasqui_random::{Random, share};
 use crate::rig::{World, parameters};
 
 /// Each node's memory [bytes].
-const EACH: u64 = 1 << 14;
-const CYCLE: u64 = 10_000;
+pub const EACH: u64 = 1 << 14;
+pub const CYCLE: u64 = 10_000;
 
 fn world(nodes: usize, line: u64) -> World {
     let mut world = World::new(nodes);
@@ -26,24 +26,24 @@ fn memory(bytes: u64) -> Vec<u8> {
     (0..bytes).map(|at| (at ^ at >> 7 ^ at >> 13) as u8).collect()
 }
 
-fn system(nodes: usize, line: u64, parameters: &DirectoryParameters) -> (World, Protocol, Times) {
+pub fn system(nodes: usize, line: u64, parameters: &DirectoryParameters) -> (World, Protocol, Times) {
     let times = Times::new(parameters, nodes, line);
     let room = parameters.controller.buffer as usize;
     (world(nodes, line), Protocol::new(times, nodes, room), times)
 }
 
-fn sends(source: u64, destination: u64, bytes: u64) -> Command {
+pub fn sends(source: u64, destination: u64, bytes: u64) -> Command {
     Command { source, destination, bytes, start: TRANSFER_SEND, ..Command::default() }
 }
 
 /// Everything happens; when it was over.
-fn rest(world: &mut World, protocol: &mut Protocol) -> Time {
+pub fn rest(world: &mut World, protocol: &mut Protocol) -> Time {
     while world.step(protocol) {}
     assert_eq!(world.wrong, None);
     world.now
 }
 
-fn time(world: &mut World, protocol: &mut Protocol, node: usize, command: Command) -> u64 {
+pub fn time(world: &mut World, protocol: &mut Protocol, node: usize, command: Command) -> u64 {
     let start = rest(world, protocol);
     protocol.transfer(world, (node, 0), command, start);
     while protocol.transfers() > 0 {
