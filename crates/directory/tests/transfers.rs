@@ -3,7 +3,7 @@
 use chasqui_coherence::CacheState;
 use chasqui_directory::registers::{
     TRANSFER_ADD, TRANSFER_COLUMN, TRANSFER_JOIN, TRANSFER_RECEIVE, TRANSFER_ROW, TRANSFER_SEND,
-    TRANSFER_START, TRANSFER_TRANSPOSE,
+    TRANSFER_START, TRANSFER_TRANSPOSE, TRANSFER_TRY,
 };
 use chasqui_directory::{Command, Counts, DirectoryParameters, Mesh, Protocol, Times, Want};
 use chasqui_engine::Time;
@@ -216,7 +216,7 @@ fn what_is_wrong_is_refused_with_its_address() {
         (flag(0x4004), "the flag at 0x4004 is not aligned to 8"),
         (flag(0x3000), "there is no page at 0x3000, of the flag, that the process may write"),
         (sends(u64::MAX - 6, EACH, 32), "the piece at 0xfffffffffffffff9 goes past the end of addresses"),
-        (Command { start: 5, ..sends(0, EACH, 8) }, "0x5 is no command of this controller"),
+        (Command { start: 6, ..sends(0, EACH, 8) }, "0x6 is no command of this controller"),
         (
             Command { count: 2, destination_stride: 8, ..sends(0, EACH, 16) },
             "16 bytes at every 8 from 0x4000 on lie over each other",
@@ -680,12 +680,18 @@ fn any_command_ends() {
                 _ => random.below(80),
             };
             let (source, destination) = (random.below(3) * EACH, (1 + random.below(3)) * EACH + 0x2000);
-            let start = 1 + random.below(3);
+            let start = 1 + random.below(5);
             let mut command =
                 Command { source, destination, group: random.below(2), start, ..shape(&mut random) };
             if command.columns > 0 || random.once_in(8) {
-                command.start |=
-                    random.pick(&[TRANSFER_TRANSPOSE, TRANSFER_ROW, TRANSFER_COLUMN, TRANSFER_ADD, 1 << 40]);
+                command.start |= random.pick(&[
+                    TRANSFER_TRANSPOSE,
+                    TRANSFER_ROW,
+                    TRANSFER_COLUMN,
+                    TRANSFER_ADD,
+                    TRANSFER_TRY,
+                    1 << 40,
+                ]);
             }
             // Some of it is anything.
             for _ in 0..random.below(3) {

@@ -286,7 +286,7 @@ impl Protocol {
         now: Time,
     ) -> u64 {
         let granted = grant(self, (node, owner), &command);
-        let mut wrong = |host: &mut H, wrong: String| {
+        let wrong = |host: &mut H, wrong: String| {
             host.fault((node, owner), format!("block transfer: {wrong}"), now);
             0
         };
