@@ -171,6 +171,7 @@ int main(int argc, char **argv)
         return 2;
     for (size_t i = 0; i < sizeof from; i++)
         from[i] = (char)(i * 7), to[i] = 1;
+    from[0] = 0, to[0] = 1; /* misses, under way when the registers are set */
     chasqui_transfer_send(to, from, (size_t)atol(argv[argc - 1]), flags);
     chasqui_transfer_wait(flags, 1);
     for (long i = 0; i < atol(argv[argc - 1]); i++)

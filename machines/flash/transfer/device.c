@@ -17,10 +17,10 @@
 #include "mpi/runtime/memory.h"
 #include "mpi/runtime/process.h"
 
-enum { EAGER_MAX = 1024 };  /* As on the other device. */
-enum { SEPARATE = 128 };    /* At least a line of any cache [bytes]. */
-enum { MOVING_MAX = 16 };   /* Transfers under way. */
-enum { BY_TRANSFER = 1 };   /* In the record; Machine::mechanisms has the names. */
+enum { EAGER_MAX = 1024 }; /* As on the other device. */
+enum { SEPARATE = 128 }; /* At least a line of any cache [bytes]. */
+enum { MOVING_MAX = 16 }; /* Transfers under way. */
+enum { BY_TRANSFER = 1 }; /* In the record; Machine::mechanisms has the names. */
 enum { ADDRESS_BITS = 39 }; /* Of what a receiver answers; above them the right's number. */
 
 /* A transfer. */
@@ -58,8 +58,9 @@ static bool is_in_place;
 static bool transfer_open(const struct chasqui_ni_identification *ni, int ni_fd)
 {
     mpi_device_transfer.eager_bytes_max = EAGER_MAX;
-    chasqui_transfer_registers = chq_platform_map(ni_fd, (CHASQUI_FLASH_REGION_REGISTERS + 1) * CHASQUI_NI_REGION_STRIDE,
-                                                  ni->regions[CHASQUI_FLASH_REGION_REGISTERS].bytes);
+    chasqui_transfer_registers =
+        chq_platform_map(ni_fd, (CHASQUI_FLASH_REGION_REGISTERS + 1) * CHASQUI_NI_REGION_STRIDE,
+                         ni->regions[CHASQUI_FLASH_REGION_REGISTERS].bytes);
     /* Where this process's thread is. */
     uintptr_t place = (uintptr_t)chq_malloc((MOVING_MAX + 1) * sizeof *moving);
     moving = (struct moving *)((place + SEPARATE - 1) / SEPARATE * SEPARATE);
