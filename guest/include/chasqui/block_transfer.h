@@ -76,9 +76,9 @@ static inline bool chasqui_transfer_open(void)
         return false;
     void *page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, file, 0);
     const struct chasqui_ni_identification *ni = page;
+    /* Devices of this machine have the last numbers; the interface is this machine's alone. */
     if (page != MAP_FAILED && ni->magic == CHASQUI_NI_MAGIC && ni->version == CHASQUI_ABI_VERSION &&
-        (ni->device == CHASQUI_FLASH_DEVICE || ni->device == CHASQUI_FLASH_TRANSFER_DEVICE) &&
-        ni->interface == CHASQUI_FLASH_INTERFACE) {
+        ni->device >= CHASQUI_FLASH_DEVICE && ni->interface == CHASQUI_FLASH_INTERFACE) {
         void *registers = mmap(NULL, ni->regions[CHASQUI_FLASH_REGION_REGISTERS].bytes, PROT_READ | PROT_WRITE,
                                MAP_SHARED, file, (CHASQUI_FLASH_REGION_REGISTERS + 1) * CHASQUI_NI_REGION_STRIDE);
         if (registers != MAP_FAILED)

@@ -23,12 +23,12 @@ enum { MOVING_MAX = 16 }; /* Transfers under way. */
 enum { BY_TRANSFER = 1 }; /* In the record; Machine::mechanisms has the names. */
 enum { ADDRESS_BITS = 39 }; /* Of what a receiver answers; above them the right's number. */
 
-/* A transfer. */
+/* A transfer. All of it is on one line where lines have 64 bytes: a process that waits polls those under way, and what it misses goes
+ * before their data. */
 struct moving {
     _Alignas(SEPARATE) volatile uint64_t flag;
+    struct moving *next; /* Of those under way, or free. */
     struct chasqui_envelope fin; /* What is delivered behind it. */
-    uint64_t sender;
-    bool is_used;
     bool is_told; /* The library knows that the buffer may be used again. */
 };
 
@@ -48,8 +48,7 @@ struct windowed {
 
 extern struct mpi_device mpi_device_transfer;
 
-static struct moving *moving; /* MOVING_MAX of them. */
-static uint32_t under_way;
+static struct moving *under_way, *unused;
 static struct exposure *exposures;
 static struct windowed *windowed;
 static bool (*put_by_window)(const struct chasqui_envelope *fin, const void *from, uint64_t to, size_t bytes);
@@ -62,10 +61,12 @@ static bool transfer_open(const struct chasqui_ni_identification *ni, int ni_fd)
         chq_platform_map(ni_fd, (CHASQUI_FLASH_REGION_REGISTERS + 1) * CHASQUI_NI_REGION_STRIDE,
                          ni->regions[CHASQUI_FLASH_REGION_REGISTERS].bytes);
     /* Where this process's thread is. */
-    uintptr_t place = (uintptr_t)chq_malloc((MOVING_MAX + 1) * sizeof *moving);
-    moving = (struct moving *)((place + SEPARATE - 1) / SEPARATE * SEPARATE);
-    for (struct moving *each = moving; each < moving + MOVING_MAX; each++)
-        each->is_used = false;
+    uintptr_t place = (uintptr_t)chq_malloc((MOVING_MAX + 1) * sizeof(struct moving));
+    struct moving *all = (struct moving *)((place + SEPARATE - 1) / SEPARATE * SEPARATE);
+    for (struct moving *each = all; each < all + MOVING_MAX; each++) {
+        each->next = unused;
+        unused = each;
+    }
     return chasqui_transfer_registers != NULL;
 }
 
@@ -135,47 +136,43 @@ static bool put_windowed(const struct chasqui_envelope *fin, const void *from, u
     return true;
 }
 
-static struct moving *free_moving(void)
-{
-    struct moving *at = moving;
-    while (at < moving + MOVING_MAX && at->is_used)
-        at++;
-    return at < moving + MOVING_MAX ? at : NULL;
-}
-
 static bool put(const struct chasqui_envelope *fin, const void *from, uint64_t to, size_t bytes)
 {
     uint64_t right = to >> ADDRESS_BITS, address = to & ((1ull << ADDRESS_BITS) - 1);
     if (!right || *find_windowed(fin))
         return put_windowed(fin, from, address, bytes);
-    struct moving *transfer = free_moving();
+    struct moving *transfer = unused;
     if (!transfer)
         return false;
     transfer->flag = 0;
     if (!chasqui_transfer_try(right, (void *)(uintptr_t)address, from, bytes, &transfer->flag))
         return put_windowed(fin, from, address, bytes);
     transfer->fin = *fin;
-    transfer->sender = fin->sender;
     transfer->is_told = false;
-    transfer->is_used = true;
-    under_way++;
+    unused = transfer->next;
+    transfer->next = under_way;
+    under_way = transfer;
     return true;
 }
 
-/* It is at its end, if the receiver can be told. */
+/* Where it has come to its end the library is told, and the receiver, if there is room. */
 static void look_at(struct moving *transfer)
 {
     if (!chasqui_transfer_done(&transfer->flag, 1))
         return;
     if (!transfer->is_told) {
         transfer->is_told = true;
-        mpi_put_done(transfer->sender);
+        mpi_put_done(transfer->fin.sender);
     }
     if (!chq.send(&transfer->fin, NULL, 0))
         return;
     CHQ_MARK_NAME(CHASQUI_MARK_PROTOCOL, (uint64_t)BY_TRANSFER);
-    transfer->is_used = false;
-    under_way--;
+    struct moving **link = &under_way;
+    while (*link != transfer)
+        link = &(*link)->next;
+    *link = transfer->next;
+    transfer->next = unused;
+    unused = transfer;
 }
 
 static void transfer_poll(void)
@@ -189,9 +186,10 @@ static void transfer_poll(void)
             chq.device->conceal = conceal;
         }
     }
-    for (struct moving *each = moving; under_way > 0 && each < moving + MOVING_MAX; each++)
-        if (each->is_used)
-            look_at(each);
+    for (struct moving *each = under_way, *next; each; each = next) {
+        next = each->next;
+        look_at(each);
+    }
 }
 
 struct mpi_device mpi_device_transfer = {
