@@ -16,8 +16,8 @@ carries one message at a time, and so do the way out of a node and the way in. W
 
 COLUMNS = _flash.SETTING_COLUMNS
 SETTINGS: dict[str, tuple[str, ...]] = {
-    "without": (),
-    "with contention": ("flash.mesh.contention=true",),
+    "no contention": (),
+    "contention": ("flash.mesh.contention=true",),
 }
 # With 64 processors.
 LARGE = (

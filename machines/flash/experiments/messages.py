@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 QUESTION = """\
 How long does a message between neighbours take, and how much moves in a stream of them, by \
 length: by MPI over loads and stores (flash), by MPI whose long messages the controllers move \
-(flash/block-transfer), and by a block transfer itself, whose data lie ready? Half of a round \
-trip, the least of many; and messages one after the other with an answer behind the last."""
+(flash/block-transfer; also with caches of 8 ways), and by a block transfer itself, whose data lie \
+ready? Half of a round trip, the least of many; and messages one after the other with an answer \
+behind the last."""
 
 SIZES = (8, 64, 256, 1024, 2048, 4096, 16384, 65536)
 SIZES_QUICK = (64, 4096)
@@ -25,11 +26,13 @@ TRIES = 3
 # Of messages.c.
 TRIPS, STREAM = 8, 16
 LOAD_STORE, TRANSFERS, ALONE = "MPI, load-store", "MPI, block transfer", "block transfer"
-# By what messages go: the machine, how many ranks, the program's word.
-WAYS: dict[str, tuple[str, int, str]] = {
-    LOAD_STORE: ("flash", 2, "mpi"),
-    TRANSFERS: ("flash/block-transfer", 2, "mpi"),
-    ALONE: ("flash", 1, "transfer"),
+EIGHT_WAYS = f"{TRANSFERS}, 8 ways"  # of the caches: no conflicts
+# By what messages go: the machine, how many ranks, the program's word, what is set.
+WAYS: dict[str, tuple[str, int, str, tuple[str, ...]]] = {
+    LOAD_STORE: ("flash", 2, "mpi", ()),
+    TRANSFERS: ("flash/block-transfer", 2, "mpi", ()),
+    EIGHT_WAYS: ("flash/block-transfer", 2, "mpi", ("node.l1d.ways=8",)),
+    ALONE: ("flash", 1, "transfer", ()),
 }
 
 
@@ -51,9 +54,9 @@ def runs(quick: bool) -> list[Run]:
     return [
         Run(
             name_of(way, size), machine, ranks, "messages",
-            arguments=[word, str(size), str(TRIES)], sets=["flash.nodes=2"],
+            arguments=[word, str(size), str(TRIES)], sets=["flash.nodes=2", *sets],
         )
-        for way, (machine, ranks, word) in WAYS.items()
+        for way, (machine, ranks, word, sets) in WAYS.items()
         for size in (SIZES_QUICK if quick else SIZES)
     ]  # fmt: skip
 
