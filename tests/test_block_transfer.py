@@ -202,12 +202,14 @@ def test_one_thread_alone_sees_its_flag(
 
 
 def test_a_command_without_its_fence_is_found(chasqui: Run, compile_c: Compiler) -> None:
+    include = '#include "../../../machines/flash/commands.h"\n'
     header = (ROOT / "guest" / "include" / "chasqui" / "block_transfer.h").read_text()
+    commands = (ROOT / "machines" / "flash" / "commands.h").read_text()
     fence = '    __asm__ volatile("fence rw, o" ::: "memory");\n'
-    assert header.count(fence) == 1
-    without = header.replace(fence, fence.replace("fence rw, o", ""))
-    without = without.replace("../../../", f"{ROOT}/")
-    source = ALONE.replace('#include "chasqui/block_transfer.h"', without)
+    assert header.count(include) == commands.count(fence) == 1
+    commands = commands.replace(fence, fence.replace("fence rw, o", ""))
+    commands = commands.replace('"registers.h"', f'"{ROOT}/machines/flash/registers.h"')
+    source = ALONE.replace('#include "chasqui/block_transfer.h"', header.replace(include, commands))
     program = compile_c("unfenced", source, "-O2")
     words = [*flash(2), "--set", "check.coherence=true"]
     status, said = run(chasqui, program, words, "64")

@@ -11,7 +11,7 @@
  * data comes after a poll, so then these three are put in the place of the channel's.
  *
  * Rule: a put that has begun by the window ends there. */
-#include "chasqui/block_transfer.h"
+#include "../commands.h"
 #include "mpi/device.h"
 #include "mpi/runtime/mark.h"
 #include "mpi/runtime/memory.h"
