@@ -59,30 +59,29 @@ fn path(times: &Times, from: usize, to: usize) -> Vec<(usize, usize)> {
     links
 }
 
-impl Protocol {
-    /// A message with so many bytes of data leaves one controller for another at `at`: how long it travels.
-    pub(super) fn way(&mut self, from: usize, to: usize, bytes: u64, at: Time) -> Time {
-        if from == to {
-            return Time::ZERO;
-        }
-        let alone = self.times.between_with(from, to, bytes);
-        let Some(links) = &mut self.links else { return alone };
-        let (wire, began) = (self.times.wire(bytes), at + self.times.queue);
-        let mut head = links.take(from, OUT, began, wire);
-        for (node, port) in path(&self.times, from, to) {
-            head = links.take(node, port, head, wire) + self.times.hop();
-        }
-        head = links.take(to, IN, head, wire);
-        let way = head + wire + self.times.queue - at;
-        self.statistics[from].network_waits_ps += (way - alone).0;
-        way
+/// A message with so many bytes of data leaves one controller for another at `at`: how long it travels.
+pub(super) fn way(protocol: &mut Protocol, (from, to): (usize, usize), bytes: u64, at: Time) -> Time {
+    if from == to {
+        return Time::ZERO;
     }
+    let times = protocol.times;
+    let alone = times.between_with(from, to, bytes);
+    let Some(links) = &mut protocol.links else { return alone };
+    let (wire, began) = (times.wire(bytes), at + times.queue);
+    let mut head = links.take(from, OUT, began, wire);
+    for (node, port) in path(&times, from, to) {
+        head = links.take(node, port, head, wire) + times.hop();
+    }
+    head = links.take(to, IN, head, wire);
+    let way = head + wire + times.queue - at;
+    protocol.statistics[from].network_waits_ps += (way - alone).0;
+    way
+}
 
-    /// The same, of a message with a line or without data.
-    pub(super) fn way_of(&mut self, from: usize, to: usize, has_data: bool, at: Time) -> Time {
-        let bytes = if has_data { self.times.line_bytes } else { 0 };
-        self.way(from, to, bytes, at)
-    }
+/// The same, of a message with a line or without data.
+pub(super) fn way_of(protocol: &mut Protocol, ends: (usize, usize), has_data: bool, at: Time) -> Time {
+    let bytes = if has_data { protocol.times.line_bytes } else { 0 };
+    way(protocol, ends, bytes, at)
 }
 
 #[cfg(test)]

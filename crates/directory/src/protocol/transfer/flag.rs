@@ -5,6 +5,7 @@
 
 use chasqui_engine::Time;
 
+use super::super::links::way;
 use super::super::{Host, Protocol, Step};
 use super::line::{FLAG, ask};
 use super::{TransferStep, end, fail};
@@ -25,7 +26,7 @@ pub(super) fn all_written<H: Host>(protocol: &mut Protocol, host: &mut H, id: u3
         return flag_comes(protocol, host, id, now);
     }
     let made = now + protocol.times.construct;
-    let way = protocol.way(from, home, FLAG_BYTES, made);
+    let way = way(protocol, (from, home), FLAG_BYTES, made);
     host.schedule(made + way, Step::Transfer(TransferStep::Flag(id)));
 }
 

@@ -24,6 +24,7 @@ use chasqui_coherence::CacheState;
 use chasqui_engine::Time;
 
 use super::access::Access;
+use super::links::way;
 use super::{Host, Protocol, Step};
 use crate::registers::{TRANSFER_JOIN, TRANSFER_KIND, TRANSFER_SEND, TRANSFER_TRY};
 use cast::Cast;
@@ -320,7 +321,7 @@ impl Protocol {
             prepare(self, host, id, now);
         } else {
             let made = now + self.times.construct;
-            let way = self.way(node, ends.source, 0, made);
+            let way = way(self, (node, ends.source), 0, made);
             host.schedule(made + way, Step::Transfer(TransferStep::Requested(id)));
         }
         1
