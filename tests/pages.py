@@ -210,9 +210,11 @@ RESULTS = ("run_time_ns", "network_replacements", "predictions")
 # of mechanisms.c: tests compile it without lines of sources, and then its code is another, whose
 # times are up to 0.4 % less.)
 ALIKE = {
+    "flash/contention": ("results",),
     "flash/fft": ("results",),
     "flash/latency": ("results",),
     "flash/lu": ("results",),
+    "flash/messages": ("results",),
     "flash/ocean": ("results",),
     "flash/processor": ("results",),
     "flash/radix": ("results",),

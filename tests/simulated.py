@@ -88,7 +88,9 @@ def machines() -> list[str]:
 
 # What runs in them also runs in another variant, which is enough for sweeps over many options.
 # VIA's have a driver and a device of their own, and shorter sweeps in test_via.py and test_mvia.py.
+# Of flash whose controllers move messages: test_flash_mpi.py.
 CONTAINED = [
+    "flash/block-transfer",
     "netcache/processver", "netcache/dmaver1", "netcache/dtct", "netcache/via", "netcache/mvia",
     "netcache-modern/stash",
 ]  # fmt: skip

@@ -167,13 +167,18 @@ static uint64_t flags[512] __attribute__((aligned(4096)));
 int main(int argc, char **argv)
 {
     unsigned long mask = 2;
+    const long bytes = atol(argv[argc - 1]);
     if (!chasqui_transfer_open() || syscall(SYS_mbind, to, sizeof to, 2, &mask, 65, 0))
         return 2;
     for (size_t i = 0; i < sizeof from; i++)
         from[i] = (char)(i * 7), to[i] = 1;
-    chasqui_transfer_send(to, from, (size_t)atol(argv[argc - 1]), flags);
+    *(volatile uint64_t *)flags = 0;
+    /* Misses, some of them still under way when the registers are set. */
+    for (int at = 0; at < 512; at += 64)
+        *(volatile char *)(from + at) = (char)(at * 7);
+    chasqui_transfer_send(to, from, (size_t)bytes, flags);
     chasqui_transfer_wait(flags, 1);
-    for (long i = 0; i < atol(argv[argc - 1]); i++)
+    for (long i = 0; i < bytes; i++)
         if (to[i] != from[i])
             return 3;
     return 0;
@@ -181,15 +186,35 @@ int main(int argc, char **argv)
 """
 
 
-@pytest.mark.parametrize("options", [[], ["--set", "check.spin_skip=false"]], ids=str)
+@pytest.mark.parametrize(
+    "options", [[], ["--set", "check.spin_skip=false"], ["--set", "check.coherence=true"]], ids=str
+)
 def test_one_thread_alone_sees_its_flag(
     chasqui: Run, compile_c: Compiler, options: list[str]
 ) -> None:
-    """Before, a processor that no other was beside slept through it: a deadlock."""
+    """Before, a processor that no other was beside slept through it: a deadlock. The coherence
+    checker asks for a fence before the command alone: registers may be set while data that were
+    stored before are still on their way to memory."""
     program = compile_c("alone", ALONE, "-O2")
     for size in ("64", "16384"):
         status, said = run(chasqui, program, [*flash(2), *options, "--out", size], size)
         assert status == 0, said
+
+
+def test_a_command_without_its_fence_is_found(chasqui: Run, compile_c: Compiler) -> None:
+    include = '#include "../../../machines/flash/commands.h"\n'
+    header = (ROOT / "guest" / "include" / "chasqui" / "block_transfer.h").read_text()
+    commands = (ROOT / "machines" / "flash" / "commands.h").read_text()
+    fence = '    __asm__ volatile("fence rw, o" ::: "memory");\n'
+    assert header.count(include) == commands.count(fence) == 1
+    commands = commands.replace(fence, fence.replace("fence rw, o", ""))
+    commands = commands.replace('"registers.h"', f'"{ROOT}/machines/flash/registers.h"')
+    source = ALONE.replace('#include "chasqui/block_transfer.h"', header.replace(include, commands))
+    program = compile_c("unfenced", source, "-O2")
+    words = [*flash(2), "--set", "check.coherence=true"]
+    status, said = run(chasqui, program, words, "64")
+    assert status == 128 + 7
+    assert "fence" in said
 
 
 AGAIN = r"""

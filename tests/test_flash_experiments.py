@@ -222,3 +222,39 @@ def test_relative_times_are_of_the_same_machine() -> None:
     none, one, _ = (_flash.Point("lu", name, 64, 4) for name in _flash.VARIANTS["lu"])
     assert _flash.base_ns(one, {none: 200, one: 100}) == 200
     assert Fraction(100, _flash.base_ns(one, {none: 200, one: 100})) == Fraction(1, 2)
+
+
+def test_messages_wait_on_the_mesh_with_contention_alone(done: Mapping[str, running.Done]) -> None:
+    outputs = outputs_of(done["flash/contention"])
+    waits = {
+        name: sum(output.counters("directory.network_waits_ps")) for name, output in outputs.items()
+    }
+    print(waits)
+    contended = [name for name in waits if ", contention" in name]
+    assert len(waits) == 2 * len(contended) > 0
+    assert all((waits[name] > 0) == (name in contended) for name in waits)
+    without, contention = done["flash/contention"].report.tables[0].records()
+    assert 1 < contention["run_time_ns"] / without["run_time_ns"] < 1.1
+
+
+def test_long_messages_gain_by_block_transfer(done: Mapping[str, running.Done]) -> None:
+    from chasqui.machines.flash.experiments import messages
+
+    rows = {
+        (row["way"], row["bytes"]): row for row in done["flash/messages"].report.tables[0].records()
+    }
+    short, long = messages.SIZES_QUICK
+    ways = [way for way, (_, ranks, *_) in messages.WAYS.items() if ranks == 2]
+    for way in ways:
+        assert rows[way, short]["mechanism"] == "shared memory"
+        is_moved = way != messages.LOAD_STORE
+        mechanism = "block-transfer" if is_moved else "shared memory"
+        assert rows[way, long]["mechanism"] == mechanism
+        gain = rows[messages.LOAD_STORE, long]["latency_ns"] / rows[way, long]["latency_ns"]
+        assert (gain > 1.5) == is_moved
+        # Nothing is as fast as the lines, 25 cycles each.
+        assert rows[way, long]["latency_ns"] > rows[messages.ALONE, long]["latency_ns"]
+    alone = rows[messages.ALONE, long]["latency_ns"] - rows[messages.ALONE, short]["latency_ns"]
+    lines = (long - short) // _flash.LINE
+    print(f"a line takes {float(alone / lines)} ns")
+    assert abs(alone / lines - 25 * _flash.TICK_NS) < 5

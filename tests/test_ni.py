@@ -28,7 +28,7 @@ ENDS = {0, 124, 125, 128 + 7, 128 + 11}
 
 # Of which a process maps nothing, since the kernel has the NI; flash has registers of controllers,
 # of which any access that is none of a command is a fault (crates/directory/tests/transfers.rs).
-NOT_MAPPED = ("netcache/tcp", "netcache/mvia", "flash/table")
+NOT_MAPPED = ("netcache/tcp", "netcache/mvia", "flash/table", "flash/block-transfer")
 SERVED = [*NONE_RESIDENT, "--set", "voyager.sp.system=true"]
 FEW = ["--set", "voyager.queues.basic=3", "--set", "voyager.queues.resident_basic=1"]
 NETWORK = "node.l1d.line={0}", "node.l1i.line={0}", "node.l2.line={0}"

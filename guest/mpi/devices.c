@@ -16,7 +16,8 @@
     DEVICE(wake)            \
     DEVICE(cell)            \
     DEVICE(flash)           \
-    DEVICE(ways)
+    DEVICE(ways)            \
+    DEVICE(transfer)
 #endif
 
 #define DECLARE(name) extern struct mpi_device mpi_device_##name;

@@ -10,7 +10,7 @@ use chasqui_node::{Client, DeviceAccess, Effect, MemorySystem, NodeConfiguration
 
 use crate::parameters::DirectoryParameters;
 use crate::protocol::{Access, Command, Host, Protocol, Step, Ticket, Want};
-use crate::registers::{TRANSFER_REGISTERS, TRANSFER_START};
+use crate::registers::{TRANSFER_ANSWER, TRANSFER_REGISTERS, TRANSFER_START};
 use crate::times::Times;
 
 /// An event that is no step of the protocol's: an access to a device, or one that needs no line, is over.
@@ -28,6 +28,8 @@ pub struct DirectorySystem {
     cycle: Time,
     /// Registers of each node's controller; none: accesses to devices go to these.
     registers: Vec<Command>,
+    /// What became of the latest command, of each.
+    answers: Vec<u64>,
 }
 
 impl DirectorySystem {
@@ -42,6 +44,7 @@ impl DirectorySystem {
             reservation_cycles: c.order.reservation.cycles(),
             cycle: c.clock().edge(1),
             registers: vec![],
+            answers: vec![],
         }
     }
 
@@ -49,7 +52,8 @@ impl DirectorySystem {
     /// ([`crate::registers`]).
     #[must_use]
     pub fn with_registers(self) -> DirectorySystem {
-        DirectorySystem { registers: vec![Command::default(); self.protocol.nodes()], ..self }
+        let nodes = self.protocol.nodes();
+        DirectorySystem { registers: vec![Command::default(); nodes], answers: vec![0; nodes], ..self }
     }
 
     fn nodes<'a, 'b, 'c>(&self, parts: &'a mut Parts, out: &'b mut Outbox<'c>) -> Nodes<'a, 'b, 'c> {
@@ -129,12 +133,15 @@ impl Nodes<'_, '_, '_> {
     fn register(
         &mut self,
         node: usize,
-        registers: &mut Command,
+        (registers, answer): (&mut Command, u64),
         access: DeviceAccess,
         now: Time,
     ) -> (u64, Option<Command>) {
         let DeviceAccess { address, bytes, value } = access;
         let is_start = address == TRANSFER_START && value.is_some();
+        if bytes == 8 && address == TRANSFER_ANSWER && value.is_none() {
+            return (answer, None);
+        }
         if bytes != 8 || address >= TRANSFER_REGISTERS || !is_start && registers.register(address).is_none() {
             let owner = self.parts.process_of(node);
             let what = format!(
@@ -192,6 +199,10 @@ impl Host for Nodes<'_, '_, '_> {
 
     fn physical(&self, owner: u32, address: u64, writes: bool) -> Option<u64> {
         self.parts.physical(owner as usize, address, writes)
+    }
+
+    fn is_of_one_job(&self, a: u32, b: u32) -> bool {
+        self.parts.are_of_one_job(a as usize, b as usize)
     }
 
     fn read(&self, address: u64, bytes: &mut [u8]) {
@@ -259,12 +270,13 @@ impl MemorySystem for DirectorySystem {
                     let access = nodes.parts.device_access(index, slot);
                     match access.filter(|_| !self.registers.is_empty()) {
                         Some(access) => {
-                            let registers = &mut self.registers[index];
+                            let registers = (&mut self.registers[index], self.answers[index]);
                             let (value, command) = nodes.register(index, registers, access, now);
                             nodes.answered(index, slot, value, now);
                             if let Some(command) = command {
                                 let owner = nodes.parts.process_of(index) as u32;
-                                self.protocol.transfer(&mut nodes, (index, owner), command, now);
+                                let who = (index, owner);
+                                self.answers[index] = self.protocol.transfer(&mut nodes, who, command, now);
                             }
                         }
                         None => nodes.over(index, slot, now),

@@ -27,7 +27,7 @@ chasqui_config::parameters! {
 }
 
 chasqui_config::parameters! {
-    /// The mesh between the controllers. Messages take their time on it; they do not wait for each other there.
+    /// The mesh between the controllers.
     pub struct MeshUnit {
         /// Columns. 0: the rows are the greatest divisor of the nodes that is no greater than their root.
         columns: Count = 0, range 0 ..= 64, source "assumption";
@@ -39,6 +39,9 @@ chasqui_config::parameters! {
         width: Bytes = "2 B", range "1 B" ..= "256 B", source "assumption";
         /// Header of a message.
         header: Bytes = "32 B", range "1 B" ..= "256 B", source "assumption";
+        /// Messages wait for each other where they leave a node, on its links, and where they come in. Else they take their time
+        /// on the mesh as if each were alone.
+        contention: Flag = false, source "assumption";
     }
 }
 
@@ -55,7 +58,7 @@ chasqui_config::parameters! {
 }
 
 /// All of them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct DirectoryParameters {
     /// `controller`
     pub controller: ControllerUnit,

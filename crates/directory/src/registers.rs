@@ -22,10 +22,14 @@ chasqui_abi::guest_constants! {
     pub const TRANSFER_FLAG_VALUE: u64 = 0x40;
     /// Of a broadcast: its number, below TRANSFER_GROUPS.
     pub const TRANSFER_GROUP: u64 = 0x48;
+    /// Number of the right by which TRANSFER_DESTINATION is another process's address, or which is taken back. At first 0: none.
+    pub const TRANSFER_RIGHT: u64 = 0x50;
     /// Stored: the command begins; the value is one of the kinds below, with options.
-    pub const TRANSFER_START: u64 = 0x50;
+    pub const TRANSFER_START: u64 = 0x58;
+    /// Loaded: what became of the latest command. Of TRANSFER_GRANT the right's number, 0: no room; with TRANSFER_TRY 1, 0: no.
+    pub const TRANSFER_ANSWER: u64 = 0x60;
     /// Length of the registers [bytes].
-    pub const TRANSFER_REGISTERS: u64 = 0x58;
+    pub const TRANSFER_REGISTERS: u64 = 0x68;
 
     /// A kind: data go from this node to another.
     pub const TRANSFER_SEND: u64 = 1;
@@ -33,6 +37,10 @@ chasqui_abi::guest_constants! {
     pub const TRANSFER_RECEIVE: u64 = 2;
     /// A kind: data of the broadcast TRANSFER_GROUP that come here go to TRANSFER_DESTINATION, and on to the next node.
     pub const TRANSFER_JOIN: u64 = 3;
+    /// A kind: other processes of the job may send into TRANSFER_BYTES bytes from TRANSFER_DESTINATION on, by TRANSFER_ANSWER.
+    pub const TRANSFER_GRANT: u64 = 4;
+    /// A kind: TRANSFER_RIGHT, which this process has given, is taken back; transfers that have begun end.
+    pub const TRANSFER_REVOKE: u64 = 5;
     /// Bits of a kind.
     pub const TRANSFER_KIND: u64 = 0xf;
     /// Option: the flag is not set to TRANSFER_FLAG_VALUE, this is added to it.
@@ -43,6 +51,12 @@ chasqui_abi::guest_constants! {
     pub const TRANSFER_ROW: u64 = 0x40;
     /// Option: to all other nodes of its column. With TRANSFER_ROW to both.
     pub const TRANSFER_COLUMN: u64 = 0x80;
+    /// Option: if the command can't be carried out, that is no fault; nothing is moved, no flag set, and TRANSFER_ANSWER is 0.
+    pub const TRANSFER_TRY: u64 = 0x100;
+    /// Rights that a controller has room for.
+    pub const TRANSFER_GRANTS: u64 = 64;
+    /// Numbers of rights are from 1 on, below this.
+    pub const TRANSFER_RIGHTS: u64 = 1 << 24;
     /// Numbers of broadcasts.
     pub const TRANSFER_GROUPS: u64 = 1024;
 }

@@ -1,5 +1,7 @@
 //! Parameters as times, and distances on the mesh.
 
+use std::cmp::Ordering;
+
 use chasqui_engine::{Clock, Time};
 
 use crate::parameters::DirectoryParameters;
@@ -27,6 +29,18 @@ impl Mesh {
             false => (row, (column + 1) % self.columns),
         };
         (row * self.columns + column, if is_by_column { row == 0 } else { column == 0 })
+    }
+
+    /// From `node` one link on towards another, along its row first: which of its links, and where that leads. `None`: it is there.
+    pub fn step(&self, node: usize, to: usize) -> Option<(usize, usize)> {
+        let (row, column) = (|n: usize| n / self.columns, |n: usize| n % self.columns);
+        Some(match (column(node).cmp(&column(to)), row(node).cmp(&row(to))) {
+            (Ordering::Less, _) => (0, node + 1),
+            (Ordering::Greater, _) => (1, node - 1),
+            (Ordering::Equal, Ordering::Less) => (2, node + self.columns),
+            (Ordering::Equal, Ordering::Greater) => (3, node - self.columns),
+            (Ordering::Equal, Ordering::Equal) => return None,
+        })
     }
 
     /// Links between two nodes.
@@ -68,6 +82,8 @@ pub struct Times {
     pub line_bytes: u64,
     /// Of block transfers.
     pub transfer: TransferTimes,
+    /// Messages wait for each other on the mesh.
+    pub contention: bool,
     /// A message without data, and one with a line, on a link.
     wires: [Time; 2],
     link: Clock,
@@ -100,6 +116,7 @@ impl Times {
                 lines: parameters.transfer.lines as usize,
                 coherent: parameters.transfer.coherent,
             },
+            contention: mesh.contention,
             wires: [wire(0), wire(line_bytes)],
             link,
             header_bytes: mesh.header.bytes(),
@@ -112,6 +129,21 @@ impl Times {
     /// On the network from one node to another, from the first byte's start to the last one's arrival.
     pub fn network(&self, from: usize, to: usize, has_data: bool) -> Time {
         Time(self.hop.0 * self.mesh.hops(from, to)) + self.wires[usize::from(has_data)]
+    }
+
+    /// As [`Mesh::step`].
+    pub fn step(&self, node: usize, to: usize) -> Option<(usize, usize)> {
+        self.mesh.step(node, to)
+    }
+
+    /// As [`Mesh::hops`].
+    pub fn hops(&self, a: usize, b: usize) -> u64 {
+        self.mesh.hops(a, b)
+    }
+
+    /// From a router to the next.
+    pub fn hop(&self) -> Time {
+        self.hop
     }
 
     /// As [`Mesh::next`].

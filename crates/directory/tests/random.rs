@@ -3,12 +3,13 @@
 use chasqui_directory::{Protocol, Want};
 use chasqui_random::{Random, share};
 
-use crate::rig::{LINE, World, protocol};
+use crate::rig::{LINE, World, protocol_with};
 
 /// Each node does `operations` accesses; returns how often each line was stored to.
 fn run(nodes: usize, lines: &[u64], operations: u32, buffer: u64, random: &mut Random) -> Result<(), String> {
+    let contention = random.once_in(3);
     let mut world = World::new(nodes);
-    let mut protocol: Protocol = protocol(nodes, buffer);
+    let mut protocol: Protocol = protocol_with(nodes, buffer, contention);
     world.keeps = chasqui_engine::Time(random.below(3) * 15_000);
     let mut left = vec![operations; nodes];
     let mut stores = 0;

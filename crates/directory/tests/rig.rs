@@ -55,6 +55,8 @@ pub struct World {
     pub memory: Vec<u8>,
     pub stripe: u64,
     pub absent: Vec<Range<u64>>,
+    /// What one process alone has.
+    pub private: Vec<(Range<u64>, u32)>,
     /// Flags, each with where the data have to be when it is set.
     pub flags: BTreeMap<u64, (u64, Vec<u8>)>,
     pub line: u64,
@@ -76,6 +78,7 @@ impl World {
             memory: vec![],
             stripe: LINE,
             absent: vec![],
+            private: vec![],
             flags: BTreeMap::new(),
             line: LINE,
             faults: vec![],
@@ -257,10 +260,17 @@ impl Host for World {
         }
     }
 
-    fn physical(&self, _: u32, address: u64, _: bool) -> Option<u64> {
-        let is_there =
-            address < self.memory.len() as u64 && !self.absent.iter().any(|range| range.contains(&address));
+    fn physical(&self, owner: u32, address: u64, _: bool) -> Option<u64> {
+        let is_others = |(range, whose): &(Range<u64>, u32)| range.contains(&address) && *whose != owner;
+        let is_there = address < self.memory.len() as u64
+            && !self.absent.iter().any(|range| range.contains(&address))
+            && !self.private.iter().any(is_others);
         is_there.then_some(address)
+    }
+
+    /// Jobs of two processes.
+    fn is_of_one_job(&self, a: u32, b: u32) -> bool {
+        a / 2 == b / 2
     }
 
     fn read(&self, address: u64, bytes: &mut [u8]) {
@@ -320,6 +330,13 @@ pub fn parameters(buffer: u64) -> DirectoryParameters {
     DirectoryParameters { controller, mesh: MeshUnit::default(), transfer: TransferUnit::default() }
 }
 
+/// Messages wait for each other on the mesh, if there is `contention`.
+pub fn protocol_with(nodes: usize, buffer: u64, contention: bool) -> Protocol {
+    let mut parameters = parameters(buffer);
+    parameters.mesh.contention = contention;
+    Protocol::new(Times::new(&parameters, nodes, LINE), nodes, buffer as usize)
+}
+
 pub fn protocol(nodes: usize, buffer: u64) -> Protocol {
-    Protocol::new(Times::new(&parameters(buffer), nodes, LINE), nodes, buffer as usize)
+    protocol_with(nodes, buffer, false)
 }

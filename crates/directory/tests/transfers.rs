@@ -3,7 +3,7 @@
 use chasqui_coherence::CacheState;
 use chasqui_directory::registers::{
     TRANSFER_ADD, TRANSFER_COLUMN, TRANSFER_JOIN, TRANSFER_RECEIVE, TRANSFER_ROW, TRANSFER_SEND,
-    TRANSFER_START, TRANSFER_TRANSPOSE,
+    TRANSFER_START, TRANSFER_TRANSPOSE, TRANSFER_TRY,
 };
 use chasqui_directory::{Command, Counts, DirectoryParameters, Mesh, Protocol, Times, Want};
 use chasqui_engine::Time;
@@ -12,8 +12,8 @@ use chasqui_random::{Random, share};
 use crate::rig::{World, parameters};
 
 /// Each node's memory [bytes].
-const EACH: u64 = 1 << 14;
-const CYCLE: u64 = 10_000;
+pub const EACH: u64 = 1 << 14;
+pub const CYCLE: u64 = 10_000;
 
 fn world(nodes: usize, line: u64) -> World {
     let mut world = World::new(nodes);
@@ -26,24 +26,24 @@ fn memory(bytes: u64) -> Vec<u8> {
     (0..bytes).map(|at| (at ^ at >> 7 ^ at >> 13) as u8).collect()
 }
 
-fn system(nodes: usize, line: u64, parameters: &DirectoryParameters) -> (World, Protocol, Times) {
+pub fn system(nodes: usize, line: u64, parameters: &DirectoryParameters) -> (World, Protocol, Times) {
     let times = Times::new(parameters, nodes, line);
     let room = parameters.controller.buffer as usize;
     (world(nodes, line), Protocol::new(times, nodes, room), times)
 }
 
-fn sends(source: u64, destination: u64, bytes: u64) -> Command {
+pub fn sends(source: u64, destination: u64, bytes: u64) -> Command {
     Command { source, destination, bytes, start: TRANSFER_SEND, ..Command::default() }
 }
 
 /// Everything happens; when it was over.
-fn rest(world: &mut World, protocol: &mut Protocol) -> Time {
+pub fn rest(world: &mut World, protocol: &mut Protocol) -> Time {
     while world.step(protocol) {}
     assert_eq!(world.wrong, None);
     world.now
 }
 
-fn time(world: &mut World, protocol: &mut Protocol, node: usize, command: Command) -> u64 {
+pub fn time(world: &mut World, protocol: &mut Protocol, node: usize, command: Command) -> u64 {
     let start = rest(world, protocol);
     protocol.transfer(world, (node, 0), command, start);
     while protocol.transfers() > 0 {
@@ -216,7 +216,7 @@ fn what_is_wrong_is_refused_with_its_address() {
         (flag(0x4004), "the flag at 0x4004 is not aligned to 8"),
         (flag(0x3000), "there is no page at 0x3000, of the flag, that the process may write"),
         (sends(u64::MAX - 6, EACH, 32), "the piece at 0xfffffffffffffff9 goes past the end of addresses"),
-        (Command { start: 5, ..sends(0, EACH, 8) }, "0x5 is no command of this controller"),
+        (Command { start: 6, ..sends(0, EACH, 8) }, "0x6 is no command of this controller"),
         (
             Command { count: 2, destination_stride: 8, ..sends(0, EACH, 16) },
             "16 bytes at every 8 from 0x4000 on lie over each other",
@@ -680,12 +680,18 @@ fn any_command_ends() {
                 _ => random.below(80),
             };
             let (source, destination) = (random.below(3) * EACH, (1 + random.below(3)) * EACH + 0x2000);
-            let start = 1 + random.below(3);
+            let start = 1 + random.below(5);
             let mut command =
                 Command { source, destination, group: random.below(2), start, ..shape(&mut random) };
             if command.columns > 0 || random.once_in(8) {
-                command.start |=
-                    random.pick(&[TRANSFER_TRANSPOSE, TRANSFER_ROW, TRANSFER_COLUMN, TRANSFER_ADD, 1 << 40]);
+                command.start |= random.pick(&[
+                    TRANSFER_TRANSPOSE,
+                    TRANSFER_ROW,
+                    TRANSFER_COLUMN,
+                    TRANSFER_ADD,
+                    TRANSFER_TRY,
+                    1 << 40,
+                ]);
             }
             // Some of it is anything.
             for _ in 0..random.below(3) {

@@ -24,7 +24,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../../machines/flash/registers.h"
+#include "../../../machines/flash/commands.h"
 #include "chasqui/abi.h"
 
 /* Who tells its controller: of `struct chasqui_transfer`, `initiator`. */
@@ -58,14 +58,6 @@ struct chasqui_transfer {
     unsigned group;
 };
 
-/* The registers of the controllers, as this process sees them. */
-static volatile uint64_t *chasqui_transfer_registers;
-
-static inline void chasqui_transfer_set(uint64_t offset, uint64_t value)
-{
-    chasqui_transfer_registers[offset / sizeof(uint64_t)] = value;
-}
-
 /* Maps the registers. False: the machine has none. A file of several that include this opens for itself. */
 static inline bool chasqui_transfer_open(void)
 {
@@ -76,8 +68,9 @@ static inline bool chasqui_transfer_open(void)
         return false;
     void *page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, file, 0);
     const struct chasqui_ni_identification *ni = page;
+    /* Devices of this machine have the last numbers; the interface is this machine's alone. */
     if (page != MAP_FAILED && ni->magic == CHASQUI_NI_MAGIC && ni->version == CHASQUI_ABI_VERSION &&
-        ni->device == CHASQUI_FLASH_DEVICE && ni->interface == CHASQUI_FLASH_INTERFACE) {
+        ni->device >= CHASQUI_FLASH_DEVICE && ni->interface == CHASQUI_FLASH_INTERFACE) {
         void *registers = mmap(NULL, ni->regions[CHASQUI_FLASH_REGION_REGISTERS].bytes, PROT_READ | PROT_WRITE,
                                MAP_SHARED, file, (CHASQUI_FLASH_REGION_REGISTERS + 1) * CHASQUI_NI_REGION_STRIDE);
         if (registers != MAP_FAILED)
@@ -105,13 +98,6 @@ static inline void chasqui_transfer_describe(const struct chasqui_transfer *tran
         chasqui_transfer_set(CHASQUI_FLASH_TRANSFER_FLAG, (uintptr_t)transfer->flag);
     if (transfer->flag_value)
         chasqui_transfer_set(CHASQUI_FLASH_TRANSFER_FLAG_VALUE, transfer->flag_value);
-}
-
-/* The command itself, after all that was stored before. */
-static inline void chasqui_transfer_command(uint64_t command)
-{
-    __asm__ volatile("fence rw, o" ::: "memory");
-    chasqui_transfer_set(CHASQUI_FLASH_TRANSFER_START, command);
 }
 
 /* Tells the controller of this processor to carry out a transfer. Returns at once. */
@@ -161,14 +147,6 @@ static inline void chasqui_transfer_receive(void *destination, const void *sourc
                                                       .bytes = bytes,
                                                       .flag = flag,
                                                       .initiator = CHASQUI_TRANSFER_BY_RECEIVER});
-}
-
-/* Whether the flag has come to `value`, and the data are there. */
-static inline bool chasqui_transfer_done(const volatile uint64_t *flag, uint64_t value)
-{
-    bool done = *flag >= value;
-    __asm__ volatile("fence r, rw" ::: "memory");
-    return done;
 }
 
 /* Waits until it has. */

@@ -236,10 +236,15 @@ def setting_rows(
     return settled
 
 
-def setting_report(found: Sequence[tuple[str, Row, Fraction]], findings: Sequence[str]) -> Report:
+def setting_report(
+    found: Sequence[tuple[str, Row, Fraction]],
+    findings: Sequence[str],
+    drawn: Sequence[tuple[str, Row, Fraction]] = (),
+) -> Report:
+    """The picture has `drawn`, or all."""
     flat = [(setting, *row, relative) for setting, row, relative in found]
     return report(
-        SETTING_COLUMNS, flat, findings, lambda figure: _draw_settings(figure, found),
+        SETTING_COLUMNS, flat, findings, lambda figure: _draw_settings(figure, drawn or found),
         left=(0, 1, 2), size_inches=(9.0, 3.6),
     )  # fmt: skip
 

@@ -39,6 +39,16 @@ chasqui_config::choice! {
     }
 }
 
+chasqui_config::choice! {
+    /// What moves long messages between ranks, those that wait for their receive.
+    pub enum Messages {
+        /// Processors, by loads and stores in memory that ranks share.
+        LoadStore = "load-store",
+        /// Controllers, from buffer to buffer.
+        BlockTransfer = "block-transfer",
+    }
+}
+
 chasqui_config::parameters! {
     /// The machine as a whole.
     pub struct FlashUnit {
@@ -47,6 +57,8 @@ chasqui_config::parameters! {
         nodes: Count = 16, range 1 ..= 64, source "assumption: the document has 1 to 64";
         /// What carries the protocol out.
         engine: Carrier = "table", source "the simulator of the document has fixed times";
+        /// What moves long messages of MPI. Shorter ones go by loads and stores.
+        mpi: Messages = "load-store", source "ours";
         /// Which node pages come from where the program does not say (`mbind`, `set_mempolicy`).
         placing: Placing = "first-touch", source "assumption: as Linux does it";
     }
@@ -140,6 +152,13 @@ impl Machine for FlashMachine {
         let mut found = parts.node.mistakes();
         found.extend(parts.refusals());
         found.extend(parts.directory.mistakes("flash", parts.unit.nodes));
+        if parts.unit.mpi == Messages::BlockTransfer && !parts.directory.transfer.coherent {
+            found.push(
+                "flash.transfer.coherent is false: threads of a rank may have copies of what flash.mpi=block-transfer moves; \
+                 true is allowed"
+                    .into(),
+            );
+        }
         if shared_bytes(resolved, 2) == 0 {
             found.push(
                 "mpi.local.channel: ranks exchange messages by memory that they share; memory is allowed"
@@ -147,6 +166,10 @@ impl Machine for FlashMachine {
             );
         }
         found
+    }
+
+    fn mechanisms(&self) -> &'static [&'static str] {
+        &["block-transfer"]
     }
 
     /// To MPI the coherence domain is one node, whose processes share memory.
@@ -203,7 +226,12 @@ impl Machine for FlashMachine {
         let plan = NodePlan {
             configuration: &configuration,
             number: NodeId(0),
-            ni: Box::new(FlashNi),
+            ni: Box::new(FlashNi {
+                device: match unit.mpi {
+                    Messages::LoadStore => registers::DEVICE,
+                    Messages::BlockTransfer => registers::TRANSFER_DEVICE,
+                },
+            }),
             ni_memory_bytes: 0,
             free_calls: false,
             first_port: 0,

@@ -1,8 +1,11 @@
 //! What stands where other machines have a network interface: a page that says which machine this is, and where processes find
 //! the registers of their processors' controllers. The controllers are in the memory system, which takes the accesses to these.
 
+use std::ops::Range;
+
 use chasqui_abi::NiIdentification;
 use chasqui_counters::Visitor;
+use chasqui_directory::registers::TRANSFER_START;
 use chasqui_engine::{Event, Packet, Payload, Time};
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
 use chasqui_ni::{BusRequest, Cause, Context, NetworkInterface, Region, Reply};
@@ -11,11 +14,14 @@ use chasqui_placement::ProcessId;
 use crate::registers;
 
 /// The identification page, and the place of the registers.
-pub(crate) struct FlashNi;
+pub(crate) struct FlashNi {
+    /// The number by which MPI_Init picks its device.
+    pub device: u64,
+}
 
 impl NetworkInterface for FlashNi {
     fn identify(&self, page: &mut NiIdentification) {
-        page.device = registers::DEVICE as u32;
+        page.device = self.device as u32;
         page.interface = registers::HEADER.interface();
     }
 
@@ -46,6 +52,11 @@ impl NetworkInterface for FlashNi {
 
     fn bus_done(&mut self, _: &mut Context<'_, '_>, request: BusRequest) {
         unreachable!("it asks for no transaction, and {request:?} is over");
+    }
+
+    /// All but the command: the controller looks at nothing in memory before that comes.
+    fn self_contained_stores(&self, _: ProcessId) -> Range<u64> {
+        DEVICE_BASE..DEVICE_BASE + TRANSFER_START
     }
 
     fn memory_latency(&self, _: u64) -> Option<Time> {

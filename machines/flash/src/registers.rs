@@ -6,6 +6,8 @@ use chasqui_abi::header::{DeviceHeader, INCLUDE_ABI, defines};
 chasqui_abi::guest_constants! {
     /// Number by which MPI_Init picks this device.
     pub const DEVICE: u64 = 12;
+    /// Number by which MPI_Init picks the device of long messages by block transfer.
+    pub const TRANSFER_DEVICE: u64 = 14;
     /// Region of the controllers' registers.
     pub const REGION_REGISTERS: u64 = 0;
 }

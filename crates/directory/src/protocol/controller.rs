@@ -3,6 +3,7 @@
 use chasqui_coherence::Kind;
 use chasqui_engine::Time;
 
+use super::links::way_of;
 use super::networks::{INTERVENTION, channel};
 use super::queues::Next;
 use super::{Host, Protocol, Step};
@@ -126,7 +127,7 @@ impl Protocol {
             }
             there.room[channel] -= 1;
             self.controllers[node].outputs[channel].pop_front();
-            let way = self.times.between(node, to, has_data);
+            let way = way_of(self, (node, to), has_data, now);
             host.schedule(now + way, Step::Arrive(id));
         }
         // What waited for the way out to be empty.

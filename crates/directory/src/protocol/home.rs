@@ -11,6 +11,7 @@
 use chasqui_coherence::{DIRECTORY, DirectoryState, Kind, Message, Network, Node, Wanted, directory_rule};
 use chasqui_engine::Time;
 
+use super::links::way_of;
 use super::{HomeLine, Host, Protocol, Step, Travelling};
 
 impl HomeLine {
@@ -121,10 +122,11 @@ impl Protocol {
     /// A reply leaves at `at`.
     pub(super) fn reply<H: Host>(&mut self, host: &mut H, line: u64, message: Message, at: Time) {
         let (from, to) = (usize::from(message.from.0), usize::from(message.to.0));
+        let way = way_of(self, (from, to), message.kind.has_data(), at);
         let way = match message.kind {
             // The controller sees to it.
-            Kind::Refused => self.times.between(from, to, false) + self.times.retry,
-            kind => self.times.reply(from, to, kind.has_data()),
+            Kind::Refused => way + self.times.retry,
+            _ => way + self.times.queue,
         };
         let id = self.messages.add(Travelling { line, message, data_at: Time::ZERO });
         host.schedule(at + way, Step::AtCache(id));

@@ -11,13 +11,14 @@
 //! Block transfers go beside these (`transfer/`).
 //!
 //! What these need stands below them: accesses (`access.rs`), the lines at a cache (`copies.rs`), a controller's queues
-//! (`queues.rs`), the virtual networks (`networks.rs`).
+//! (`queues.rs`), the virtual networks (`networks.rs`), the mesh where messages wait for each other on it (`links.rs`).
 
 mod access;
 mod cache;
 mod controller;
 mod copies;
 mod home;
+mod links;
 mod networks;
 mod queues;
 mod statistics;
@@ -32,6 +33,7 @@ use crate::map::LineMap;
 use crate::times::Times;
 pub use access::{Access, Ticket, Want};
 use copies::Copies;
+use links::Links;
 use queues::Controller;
 pub use statistics::NodeStatistics;
 use transfer::Transfers;
@@ -55,6 +57,8 @@ pub trait Host {
     /// Physical address of the virtual address `address` of `owner`, if its page is there, is memory, and may be read, or written
     /// if it `writes`.
     fn physical(&self, owner: u32, address: u64, writes: bool) -> Option<u64>;
+    /// Two processes are of the same job.
+    fn is_of_one_job(&self, a: u32, b: u32) -> bool;
     /// Memory from the physical address `address` on, within a line.
     fn read(&self, address: u64, bytes: &mut [u8]);
     /// The same is written. No cache has the line.
@@ -194,6 +198,8 @@ pub struct Protocol {
     /// What a rule sends.
     sent: Vec<Message>,
     transfers: Transfers,
+    /// Where messages wait for each other on the mesh.
+    links: Option<Links>,
 }
 
 impl Protocol {
@@ -212,6 +218,7 @@ impl Protocol {
             statistics: vec![NodeStatistics::default(); nodes],
             sent: vec![],
             transfers: Transfers::new(nodes, buffer),
+            links: times.contention.then(|| Links::new(nodes)),
         }
     }
 

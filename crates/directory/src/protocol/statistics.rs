@@ -39,6 +39,8 @@ counters! {
         controller_waits_ps: "ps";
         /// Time for which reads and writes waited for the memory.
         memory_waits_ps: "ps";
+        /// Time for which messages from here waited on the mesh.
+        network_waits_ps: "ps";
     }
 }
 

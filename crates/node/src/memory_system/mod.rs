@@ -367,6 +367,11 @@ impl Parts {
         place.filter(|&physical| physical < DEVICE_BASE)
     }
 
+    /// Two processes are of the same job.
+    pub fn are_of_one_job(&self, a: usize, b: usize) -> bool {
+        self.os.processes[a].job == self.os.processes[b].job
+    }
+
     /// The memory of all nodes. Whoever may notice what is changed has been told ([`Parts::snoop`]).
     pub fn memory_mut(&mut self) -> &mut FlatMemory {
         &mut self.domain.memory

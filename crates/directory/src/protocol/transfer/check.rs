@@ -7,9 +7,10 @@ use chasqui_memory::PAGE_BYTES;
 use super::super::{Host, Protocol};
 use super::cast::Cast;
 use super::command::Command;
+use super::grant::{check_piece, receiver};
 use crate::registers::{
     TRANSFER_ADD, TRANSFER_COLUMN, TRANSFER_GROUPS, TRANSFER_JOIN, TRANSFER_KIND, TRANSFER_RECEIVE,
-    TRANSFER_ROW, TRANSFER_SEND, TRANSFER_TRANSPOSE,
+    TRANSFER_ROW, TRANSFER_SEND, TRANSFER_TRANSPOSE, TRANSFER_TRY,
 };
 
 /// The nodes of a transfer.
@@ -17,6 +18,8 @@ use crate::registers::{
 pub(super) struct Ends {
     pub source: usize,
     pub destination: usize,
+    /// Whose address the destination is.
+    pub receiver: u32,
 }
 
 /// Which end of a transfer.
@@ -104,8 +107,8 @@ fn check_numbers(command: &Command) -> Result<(), String> {
     let &Command { bytes, count, columns, destination_stride, flag, start, .. } = command;
     let kind = start & TRANSFER_KIND;
     let offered = match kind {
-        TRANSFER_SEND if Cast::is_of(command) => TRANSFER_ADD | TRANSFER_ROW | TRANSFER_COLUMN,
-        TRANSFER_SEND | TRANSFER_RECEIVE => TRANSFER_ADD | TRANSFER_TRANSPOSE,
+        TRANSFER_SEND if Cast::is_of(command) => TRANSFER_ADD | TRANSFER_TRY | TRANSFER_ROW | TRANSFER_COLUMN,
+        TRANSFER_SEND | TRANSFER_RECEIVE => TRANSFER_ADD | TRANSFER_TRY | TRANSFER_TRANSPOSE,
         _ => TRANSFER_ADD,
     };
     if !(TRANSFER_SEND..=TRANSFER_JOIN).contains(&kind) || start & !(offered | TRANSFER_KIND) != 0 {
@@ -167,6 +170,7 @@ pub(super) fn check<H: Host>(
             ));
         }
     }
+    let receiver = receiver(protocol, host, owner, command)?;
     let homes = |end, are_here| Homes { node, end, are_here, found: None, page: None };
     let mut source = homes(End::Source, kind == TRANSFER_SEND);
     let mut destination = homes(End::Destination, kind != TRANSFER_SEND);
@@ -178,7 +182,13 @@ pub(super) fn check<H: Host>(
         let (pieces, length) = command.pieces(homes.end);
         for piece in 0..pieces {
             let start = base.wrapping_add(piece.wrapping_mul(stride));
-            homes.check(host, owner, start..start.wrapping_add(length))?;
+            let piece = start..start.wrapping_add(length);
+            if homes.end == End::Destination {
+                check_piece(protocol, command, &piece)?;
+                homes.check(host, receiver, piece)?;
+            } else {
+                homes.check(host, owner, piece)?;
+            }
         }
     }
     if command.flag != 0 && host.physical(owner, command.flag, true).is_none() {
@@ -188,5 +198,5 @@ pub(super) fn check<H: Host>(
         ));
     }
     let node_of = |homes: Homes| homes.found.map_or(node, |(node, _)| node);
-    Ok(Ends { source: node_of(source), destination: node_of(destination) })
+    Ok(Ends { source: node_of(source), destination: node_of(destination), receiver })
 }

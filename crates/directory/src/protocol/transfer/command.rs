@@ -6,8 +6,8 @@
 
 use crate::registers::{
     TRANSFER_BYTES, TRANSFER_COLUMNS, TRANSFER_COUNT, TRANSFER_DESTINATION, TRANSFER_DESTINATION_STRIDE,
-    TRANSFER_FLAG, TRANSFER_FLAG_VALUE, TRANSFER_GROUP, TRANSFER_SOURCE, TRANSFER_SOURCE_STRIDE,
-    TRANSFER_TRANSPOSE,
+    TRANSFER_FLAG, TRANSFER_FLAG_VALUE, TRANSFER_GROUP, TRANSFER_RIGHT, TRANSFER_SOURCE,
+    TRANSFER_SOURCE_STRIDE, TRANSFER_TRANSPOSE,
 };
 
 /// What a processor asks of its controller: its registers, in bytes and virtual addresses.
@@ -33,6 +33,8 @@ pub struct Command {
     pub flag_value: u64,
     /// Number of a broadcast.
     pub group: u64,
+    /// Number of a right to send into another process's memory; 0: the destination is the process's own.
+    pub right: u64,
     /// The value of the store that began it: kind and options.
     pub start: u64,
 }
@@ -50,6 +52,7 @@ impl Default for Command {
             flag: 0,
             flag_value: 1,
             group: 0,
+            right: 0,
             start: 0,
         }
     }
@@ -69,6 +72,7 @@ impl Command {
             TRANSFER_FLAG => &mut self.flag,
             TRANSFER_FLAG_VALUE => &mut self.flag_value,
             TRANSFER_GROUP => &mut self.group,
+            TRANSFER_RIGHT => &mut self.right,
             _ => return None,
         })
     }

@@ -5,6 +5,7 @@
 
 use chasqui_engine::Time;
 
+use super::super::links::way;
 use super::super::{Host, Protocol, Step};
 use super::line::{FLAG, ask};
 use super::{TransferStep, end, fail};
@@ -24,8 +25,9 @@ pub(super) fn all_written<H: Host>(protocol: &mut Protocol, host: &mut H, id: u3
     if home == from {
         return flag_comes(protocol, host, id, now);
     }
-    let way = protocol.times.construct + protocol.times.between_with(from, home, FLAG_BYTES);
-    host.schedule(now + way, Step::Transfer(TransferStep::Flag(id)));
+    let made = now + protocol.times.construct;
+    let way = way(protocol, (from, home), FLAG_BYTES, made);
+    host.schedule(made + way, Step::Transfer(TransferStep::Flag(id)));
 }
 
 /// Physical address of a transfer's flag. `None`: its page is not there any more.

@@ -2,7 +2,7 @@
 //!
 //! A processor tells its controller (`command.rs`), which checks every page (`check.rs`). The source prepares the transfer,
 //! reads lines, and sends packets (`sender.rs`); the destination writes them (`receiver.rs`). When memory has all of them the
-//! flag is set (`flag.rs`). Broadcasts: `cast.rs`. How a line is taken from caches: `line.rs`. Events: `step.rs`. Counters: `statistics.rs`.
+//! flag is set (`flag.rs`). Rights to memory of other processes: `grant.rs`. Broadcasts: `cast.rs`. How a line is taken from caches: `line.rs`. Events: `step.rs`. Counters: `statistics.rs`.
 //!
 //! Rule: a flag is set after the memory has the last of the data (`Transfer::outstanding` counts from when lines are read until
 //! then), and caches have no copy of a line that is written, from the moment on at which it is.
@@ -11,6 +11,7 @@ mod cast;
 mod check;
 mod command;
 mod flag;
+mod grant;
 mod line;
 mod receiver;
 mod sender;
@@ -23,13 +24,15 @@ use chasqui_coherence::CacheState;
 use chasqui_engine::Time;
 
 use super::access::Access;
+use super::links::way;
 use super::{Host, Protocol, Step};
-use crate::registers::{TRANSFER_JOIN, TRANSFER_KIND, TRANSFER_SEND};
+use crate::registers::{TRANSFER_JOIN, TRANSFER_KIND, TRANSFER_SEND, TRANSFER_TRY};
 use cast::Cast;
 use check::{Ends, check};
 use command::Cursor;
 pub use command::{Command, Run};
 use flag::{all_written, flag_comes};
+use grant::{Grants, grant};
 use line::{owned, owned_line};
 use receiver::{begin_write, packet_arrives, write_looked_up, written};
 use sender::{Reading, begin_read, choose, line_read, prepare, pushed, read_looked_up, started};
@@ -39,8 +42,10 @@ pub use step::TransferStep;
 /// A transfer that is under way.
 struct Transfer {
     command: Command,
-    /// Whose addresses these are.
+    /// Whose addresses these are,
     owner: u32,
+    /// but for the destination's.
+    receiver: u32,
     initiator: usize,
     source: usize,
     destination: usize,
@@ -64,6 +69,7 @@ impl Transfer {
         Transfer {
             command,
             owner,
+            receiver: ends.receiver,
             initiator,
             source: ends.source,
             destination: ends.destination,
@@ -251,6 +257,7 @@ pub(super) struct Transfers {
     active: usize,
     /// Broadcasts that have been started.
     broadcasts: u64,
+    grants: Grants,
 }
 
 impl Transfers {
@@ -264,22 +271,33 @@ impl Transfers {
             statistics: vec![TransferStatistics::default(); nodes],
             active: 0,
             broadcasts: 0,
+            grants: Grants::default(),
         }
     }
 }
 
 impl Protocol {
-    /// The processor of `node` has its controller carry out `command` at `now`; addresses are those of `owner`.
+    /// The processor of `node` has its controller carry out `command` at `now`; addresses are those of `owner`. What it loads as
+    /// answer.
     pub fn transfer<H: Host>(
         &mut self,
         host: &mut H,
         (node, owner): (usize, u32),
         command: Command,
         now: Time,
-    ) {
+    ) -> u64 {
+        let granted = grant(self, (node, owner), &command);
+        let wrong = |host: &mut H, wrong: String| {
+            host.fault((node, owner), format!("block transfer: {wrong}"), now);
+            0
+        };
+        if let Some(answer) = granted {
+            return answer.unwrap_or_else(|why| wrong(host, why));
+        }
         let ends = match check(self, host, (node, owner), &command) {
             Ok(ends) => ends,
-            Err(wrong) => return host.fault((node, owner), format!("block transfer: {wrong}"), now),
+            Err(_) if command.has(TRANSFER_TRY) => return 0,
+            Err(why) => return wrong(host, why),
         };
         let mut transfer = Transfer::new(command, (node, owner), ends, now);
         if command.start & TRANSFER_KIND == TRANSFER_JOIN {
@@ -287,7 +305,7 @@ impl Protocol {
             (transfer.is_joined, transfer.has_begun) = (true, false);
             let id = self.transfers.transfers.add(transfer);
             self.transfers.units[node].joined.insert((owner, command.group), id);
-            return;
+            return 1;
         }
         if Cast::is_of(&command) {
             // Each who has joined says where; the place among all bytes travels.
@@ -300,10 +318,13 @@ impl Protocol {
         self.transfers.statistics[node].transfers += 1;
         let id = self.transfers.transfers.add(transfer);
         if command.start & TRANSFER_KIND == TRANSFER_SEND {
-            return prepare(self, host, id, now);
+            prepare(self, host, id, now);
+        } else {
+            let made = now + self.times.construct;
+            let way = way(self, (node, ends.source), 0, made);
+            host.schedule(made + way, Step::Transfer(TransferStep::Requested(id)));
         }
-        let way = self.times.construct + self.times.between(node, ends.source, false);
-        host.schedule(now + way, Step::Transfer(TransferStep::Requested(id)));
+        1
     }
 
     /// Something of a transfer is to come.

@@ -133,7 +133,7 @@ pub(super) fn begin_write<H: Host>(protocol: &mut Protocol, host: &mut H, node: 
     let packet = protocol.transfers.packets.get(id);
     let transfer = protocol.transfers.transfers.get(packet.transfer);
     let address = packet.line(protocol.times.line_bytes);
-    let physical = host.physical(transfer.owner, address, true).filter(|_| !transfer.has_failed);
+    let physical = host.physical(transfer.receiver, address, true).filter(|_| !transfer.has_failed);
     let Some(line) = physical.filter(|&line| host.home(line) == node) else {
         let wrong = format!("there is no page at {address:#x} any more that it goes to");
         let of = packet.transfer;

@@ -6,6 +6,7 @@
 use chasqui_coherence::CacheState;
 use chasqui_engine::Time;
 
+use super::super::links::way;
 use super::super::{Host, Protocol, Step};
 use super::command::Run;
 use super::line::{Found, READ, ask, find};
@@ -268,7 +269,7 @@ fn leave_with<H: Host>(protocol: &mut Protocol, host: &mut H, node: usize, place
     statistics.push_ps += push.0;
     statistics.push_waits_ps += (now - packet.since).0;
     host.schedule(now + push, Step::Transfer(TransferStep::Pushed(node)));
-    let way = protocol.times.between_with(node, to, bytes);
+    let way = way(protocol, (node, to), bytes, now);
     host.schedule(now + way, Step::Transfer(TransferStep::Arrive(id)));
     match cast {
         None => count(protocol, host, (of, bytes), Counts::Sent, now),
