@@ -10,12 +10,12 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_FLASH_INTERFACE 0xf058de4eu /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_FLASH_INTERFACE 0xc25529a9u /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 
 #define CHASQUI_FLASH_DEVICE 0xcull /* Number by which MPI_Init picks this device. */
-#define CHASQUI_FLASH_TRANSFER_DEVICE 0xdull /* Number by which MPI_Init picks the device of long messages by block transfer. */
+#define CHASQUI_FLASH_TRANSFER_DEVICE 0xeull /* Number by which MPI_Init picks the device of long messages by block transfer. */
 #define CHASQUI_FLASH_REGION_REGISTERS 0x0ull /* Region of the controllers' registers. */
 
 #define CHASQUI_FLASH_TRANSFER_SOURCE 0x0ull /* Virtual address from which data are taken. A store to TRANSFER_START leaves this and all others as they are at first. */
