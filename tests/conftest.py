@@ -47,6 +47,7 @@ NEEDS = {
     # What reads exported traces.
     "otf2_print": ("no otf2-print", shutil.which("otf2-print") is not None),
     "smpirun": ("no smpirun", shutil.which("smpirun") is not None),
+    "sst": ("no SST", shutil.which("sst") is not None),
     "tcpdump": ("no tcpdump", shutil.which("tcpdump") is not None),
     "loggopsim": ("no LogGOPSim", shutil.which("txt2bin") is not None),
 }

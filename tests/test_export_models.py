@@ -6,6 +6,7 @@ manuals say; SMPI also carries them out itself, where it is installed.
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 from fractions import Fraction
@@ -18,6 +19,7 @@ from conftest import ROOT, Compiler, Run
 
 from chasqui import measurement
 from chasqui.export import models
+from chasqui.export.models import sst
 from chasqui.export.models.simgrid import ENVELOPE
 from chasqui.loggp import Sample, SizeFigures, summarise
 from chasqui.measurement import Measurement
@@ -104,6 +106,64 @@ def test_a_time_that_overlaps_is_not_counted_twice() -> None:
     assert sum(smpi_ps(text, 1)) == pytest.approx(1200)
 
 
+def sst_ps(text: str, count: int) -> list[float]:
+    """A message's time at the sender, on the links, and at the receiver, as firefly adds them."""
+    values: dict[str, list[str]] = {}
+    for each in ast.parse(text).body:
+        if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name):
+            name = each.targets[0].id
+            if name in ("SENDS", "RECEIVES"):
+                values[name] = ast.literal_eval(each.value)
+    ends = []
+    for ranges in values.values():
+        found = [re.fullmatch(r"(\d+)-(\d+):(\d+)ps", each) for each in ranges]
+        (one,) = [each for each in found if each and int(each[1]) <= count <= int(each[2])]
+        ends.append(float(one[3]))
+    rate = float(re.findall(r'BANDWIDTH = "([\d.e+]+)MB/s"', text)[0]) * 1e6
+    link = float(re.findall(r'link_latency, .* = ranks, "(\d+)ps"', text)[0])
+    return [ends[0], 2 * (link + 1000) + 1e12 * (count + sst.HEADER) / rate, ends[1]]
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("machine", ["loggp", "voyager"])
+def test_sst_adds_up_to_what_was_measured(machine: str) -> None:
+    found = measurement.measure(machine, [1, 8, 512, 4096])
+    text, _ = models.MODELS["sst"].write(found)
+    for each in found.figures.sizes:
+        times = sst_ps(text, each.bytes)
+        assert sum(times) == pytest.approx(float(each.latency.mean), abs=10)
+        assert times[0] <= float(each.o_send.mean) + 1
+    for one, other in pairwise(found.figures.sizes):
+        middle = (one.bytes + other.bytes) // 2
+        low, high = sorted((float(one.latency.mean), float(other.latency.mean)))
+        assert 0.9 * low < sum(sst_ps(text, middle)) <= high
+
+
+def test_steps_have_each_size_once() -> None:
+    found = sst.steps([(1, Fraction(10)), (8, Fraction(17)), (4096, Fraction(5000))])
+    assert [each.first for each in found[1:]] == [each.last + 1 for each in found[:-1]]
+    assert (found[0].first, found[-1].last) == (0, 4096)
+    times = [each.ps for each in found]
+    assert times == sorted(times)
+
+
+@pytest.mark.core
+@pytest.mark.sst
+def test_sst_says_what_the_page_says(chasqui: Run, tmp_path: Path) -> None:
+    row = r"\| `([\w/-]+)` \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \|\n"
+    rows = re.findall(row, PAGE.read_text())
+    assert {machine for machine, *_ in rows} == set(MACHINES)
+    for machine in MACHINES:
+        assert chasqui("export", machine, "--to", "sst", "--out", "it.sst.py").returncode == 0
+        for _, count, _, said in [row for row in rows if row[0] == machine]:
+            trips = f"PingPong messageSize={count.replace(',', '')} iterations=10"
+            words = ["sst", "it.sst.py", "--", "2", trips]
+            done = subprocess.run(words, cwd=tmp_path, text=True, capture_output=True, check=True)
+            (us,) = re.findall(r"latency ([\d.]+) us", done.stdout)
+            assert round(float(us) * 1000) == int(said.replace(",", ""))
+        (tmp_path / "it.sst.py").unlink()
+
+
 @pytest.mark.core
 def test_figures_of_loggopsim_are_those_of_loggp(chasqui: Run, tmp_path: Path) -> None:
     done = chasqui("export", "loggp", "--to", "loggopsim", "--set", "loggp.latency=3 us")
@@ -140,7 +200,7 @@ def test_only_another_such_file_is_replaced(chasqui: Run, tmp_path: Path) -> Non
         (["loggp", "--to", "simgrid", "--sizes", "0"], "G is not known"),
         (["loggp", "--to", "simgrid", "--sizes", "x"], "is not a number of bytes"),
         (["runs/it", "--to", "goal", "--sizes", "1"], "--set and --sizes are for a machine"),
-        (["loggp", "--to", "sst"], "'sst' is not one of"),
+        (["loggp", "--to", "gem5"], "'gem5' is not one of"),
     ],
 )
 def test_bad_input_writes_nothing(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chasqui.export import place
-from chasqui.export.models import loggopsim, simgrid
+from chasqui.export.models import loggopsim, simgrid, sst
 
 if TYPE_CHECKING:
     from chasqui.measurement import Measurement
@@ -34,6 +34,10 @@ MODELS = {
     "loggopsim": Model(
         "for LogGOPSim: its options, as measured",
         ".loggopsim", loggopsim.BEGINNING, loggopsim.write,
+    ),
+    "sst": Model(
+        "for SST: a script with ember's, firefly's and merlin's parameters, as measured",
+        ".sst.py", sst.BEGINNING, sst.write,
     ),
 }  # fmt: skip
 
