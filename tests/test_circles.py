@@ -18,10 +18,12 @@ CIRCLES: dict[str, str] = {
     "crates/config: declaration, resolved": (
         "a declaration reads its values from what was resolved, which is by declarations"
     ),
-    "crates/directory: protocol, protocol::transfer, protocol::transfer::cast, "
-    "protocol::transfer::check, protocol::transfer::flag, protocol::transfer::line, "
+    "crates/directory: protocol, protocol::links, protocol::transfer, protocol::transfer::cast, "
+    "protocol::transfer::check, protocol::transfer::flag, protocol::transfer::grant, "
+    "protocol::transfer::line, "
     "protocol::transfer::receiver, protocol::transfer::sender": (
-        "ends of a transfer are lent the protocol, at whose controllers they take turns with misses"
+        "ends of a transfer are lent the protocol, at whose controllers they take turns with misses; "
+        "so are links, whose waits it counts"
     ),
     "crates/hart: hart, run, step, supervisor, threaded, translate": (
         "the loops of one hart: each falls back on the next slower one"

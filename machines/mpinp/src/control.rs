@@ -6,7 +6,7 @@ use chasqui_memory::PAGE_BYTES;
 use chasqui_placement::{MapBy, Placement};
 use chasqui_record::Keep;
 
-use crate::layout::{Layout, Line, entries_each, kept_each};
+use crate::layout::{Layout, Line};
 use crate::parameters::Shared;
 use crate::registers::SLOT_BYTES;
 use crate::{np_registers as np, registers, requests};
@@ -169,7 +169,7 @@ impl Program {
             .map(|job| (np::SETTING_JOB_RANKS + 8 * u64::from(job.0), placement.ranks(job).into()));
         let settings = settings.into_iter().chain(ranks).collect();
         let collectives = control.collectives && !several_harts;
-        let kept = if control.image.matches() { kept_each(shared, placement.processes()) } else { 0 };
+        let kept = if control.image.matches() { shared.kept_each(placement.processes()) } else { 0 };
         let polls = shared.interrupts().then_some(shared.polls);
         Ok(Program { control, entry_pages: shared.entry_pages, kept, credit, collectives, polls, settings })
     }
@@ -248,7 +248,7 @@ impl Control {
     pub fn check(&self, placement: &Placement, shared: &Shared, kernel: bool) -> Result<(), String> {
         let (ranks, per_node) = (placement.ranks_max(), placement.processes());
         self.check_jobs(placement.jobs().count(), shared)?;
-        let entries = entries_each(shared, per_node);
+        let entries = shared.entries_each(per_node);
         if self.has_pages(kernel) && !(ENTRIES_MIN..=ENTRIES_MAX).contains(&entries) {
             return Err(format!(
                 "mpinp.shared.pages = {}: of {per_node} processes of a node each has {entries} entries of the page table; from \
@@ -265,7 +265,7 @@ impl Control {
                 shared.host
             ));
         }
-        let others = entries - kept_each(shared, per_node);
+        let others = entries - shared.kept_each(per_node);
         if others < ENTRIES_MIN {
             return Err(format!(
                 "mpinp.shared.kept = {}: of its {entries} entries of the page table each process has {others} for transfers whose \

@@ -8,7 +8,6 @@ use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
 use chasqui_ni::Region;
 use chasqui_placement::ProcessId;
 
-use crate::parameters::Shared;
 use crate::registers::DOORBELL;
 use crate::requests::{INTERRUPT_ASKED, INTERRUPT_CAUSE, MpinpEntry, NAMES, PAGED, WINDOW_REASON};
 
@@ -16,16 +15,6 @@ use crate::requests::{INTERRUPT_ASKED, INTERRUPT_CAUSE, MpinpEntry, NAMES, PAGED
 const STACK_BYTES: u64 = 2 * PAGE_BYTES;
 /// What the kernel stores at a time.
 const WORD: u64 = size_of::<u64>() as u64;
-
-/// Entries of the page table that each of `processes` has.
-pub(crate) fn entries_each(shared: &Shared, processes: u32) -> u64 {
-    shared.pages / shared.entry_pages / u64::from(processes)
-}
-
-/// ... of which so many name pages that stay pinned.
-pub(crate) fn kept_each(shared: &Shared, processes: u32) -> u64 {
-    entries_each(shared, processes) * shared.kept / 100
-}
 
 /// What the kernel and the card of a node have in common.
 #[derive(Clone, Copy, Debug, Default)]

@@ -23,7 +23,7 @@ use chasqui_placement::Placement;
 
 use board::{Board, BoardPlan};
 use control::{Control, Program, Room};
-use layout::{Layout, Line, PageTable, entries_each, kept_each};
+use layout::{Layout, Line, PageTable};
 use parameters::{Card, Io, Pci, PcieLink, Processor, Shared, Tags, Ways};
 
 /// A machine with such a card at each node.
@@ -165,8 +165,8 @@ fn board(
     let control: Control = resolved.read("mpinp.control");
     let table = if control.has_pages(configuration.software.kernel) {
         PageTable {
-            entries: entries_each(&shared, per_node),
-            kept: if control.image.matches() { kept_each(&shared, per_node) } else { 0 },
+            entries: shared.entries_each(per_node),
+            kept: if control.image.matches() { shared.kept_each(per_node) } else { 0 },
             tlb: control.tlb,
             line: shared.line(),
         }

@@ -325,6 +325,16 @@ impl Shared {
         self.wait == Wait::Interrupt
     }
 
+    /// Entries of the page table that each of `processes` has.
+    pub(crate) fn entries_each(&self, processes: u32) -> u64 {
+        self.pages / self.entry_pages / u64::from(processes)
+    }
+
+    /// ... of which so many name pages that stay pinned.
+    pub(crate) fn kept_each(&self, processes: u32) -> u64 {
+        self.entries_each(processes) * self.kept / 100
+    }
+
     /// For what the card interrupts the host.
     pub(crate) fn line(&self) -> Line {
         match (self.wait, self.progress) {
