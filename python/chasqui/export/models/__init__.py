@@ -36,7 +36,7 @@ MODELS = {
         ".loggopsim", loggopsim.BEGINNING, loggopsim.write,
     ),
     "sst": Model(
-        "for SST: a script with ember's, firefly's and merlin's parameters, as measured",
+        "for SST: a script for its command sst, as measured",
         ".sst.py", sst.BEGINNING, sst.write,
     ),
 }  # fmt: skip
