@@ -22,8 +22,8 @@ CIRCLES: dict[str, str] = {
     "protocol::transfer::check, protocol::transfer::flag, protocol::transfer::grant, "
     "protocol::transfer::line, "
     "protocol::transfer::receiver, protocol::transfer::sender": (
-        "ends of a transfer are lent the protocol, at whose controllers they take turns with misses; "
-        "so are links, whose waits it counts"
+        "ends of a transfer are lent the protocol, at whose controllers they take turns with "
+        "misses; so are links, whose waits it counts"
     ),
     "crates/hart: hart, run, step, supervisor, threaded, translate": (
         "the loops of one hart: each falls back on the next slower one"
