@@ -5,6 +5,7 @@ Use this when `mmap` of a device, page faults, or who pins pages change.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,20 @@ int main(int argc, char **argv)
 }
 """
 MACHINES = ["voyager", "netcache/dtct", "netcache/via", "mpinp", "mpinp/pin-cache", "mpinp/bip"]
+
+
+def test_every_device_has_a_number_of_its_own() -> None:
+    """MPI_Init picks a device by it."""
+    text = "\n".join(path.read_text() for path in sorted((ROOT / "machines").rglob("*.h")))
+    numbers = dict(re.findall(r"#define (CHASQUI_\w+_DEVICE) (0x[0-9a-f]+)", text))
+    devices = [
+        name
+        for path in sorted((ROOT / "machines").rglob("device.c"))
+        for name in re.findall(r"^    \.id = (CHASQUI_\w+),$", path.read_text(), re.MULTILINE)
+    ]
+    assert len(devices) == len(set(devices)) > 10
+    assert set(devices) == set(numbers)
+    assert len(set(numbers.values())) == len(numbers)
 
 
 def run(place: Path, program: Path, machine: str, what: str) -> tuple[int, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from chasqui.experiment import Output, Report, Table
 
@@ -15,13 +15,29 @@ if TYPE_CHECKING:
 # Time base and decrementer, at 80 MHz (node.core.timebase, cell.element.timebase; a test compares).
 TICK_NS = Fraction(25, 2)
 
+# Of mpi.c: round trips, and messages of a stream.
+TRIPS, STREAM = 8, 16
+
 Row = TypeVar("Row", bound=tuple[Any, ...])
+
+
+class Messages(NamedTuple):
+    """What mpi.c measures: half of a round trip, and a stream."""
+
+    latency_ns: Fraction
+    bandwidth_bytes_per_ns: Fraction
 
 
 def times_ns(output: Output) -> list[Fraction]:
     """The only line of the run."""
     (ticks,) = output.samples(0).values()
     return [each * TICK_NS for each in ticks]
+
+
+def messages(output: Output, size: int) -> Messages:
+    """Of a run of mpi.c with messages of this size [bytes]."""
+    trips, stream = times_ns(output)
+    return Messages(trips / (2 * TRIPS), bytes_per_ns(STREAM * size, stream))
 
 
 def report(
@@ -57,3 +73,15 @@ def curves(axes: Axes, of: Mapping[str, Sequence[tuple[int, Fraction]]]) -> None
         style = "o-" if place < len(hues) else "o--"
         numbers = [(key, float(value)) for key, value in points]
         axes.plot(*zip(*numbers, strict=True), style, color=hues[place % len(hues)], label=name)
+
+
+def draw_latencies(figure: Figure, of: Mapping[str, Sequence[tuple[int, Fraction]]]) -> None:
+    """Half of a round trip [ns] over the length [bytes], by name. Of nothing it is where one byte
+    would be: the scale is logarithmic."""
+    from chasqui.experiment import drawing
+
+    axes = figure.subplots()
+    drawn = {name: [(max(size, 1), ns) for size, ns in points] for name, points in of.items()}
+    curves(axes, drawn)
+    axes.set(xscale="log", yscale="log", xlabel="bytes", title="half of a round trip [ns]")
+    drawing.label_ends(axes)

@@ -22,8 +22,6 @@ MACHINES = ("cell", "cell-modern")
 SIZES = (0, 8, 464, 465, 4096, 32768)
 SIZES_QUICK = (8, 4096)
 TRIES = 4
-# Of mpi.c.
-TRIPS, STREAM = 8, 16
 
 
 class Row(NamedTuple):
@@ -52,9 +50,7 @@ def rows(outputs: Mapping[str, Output]) -> list[Row]:
     for machine in MACHINES:
         for size in SIZES:
             if output := outputs.get(name_of(machine, size)):
-                trips, stream = _cell.times_ns(output)
-                rate = _cell.bytes_per_ns(STREAM * size, stream)
-                found.append(Row(machine, size, trips / (2 * TRIPS), rate))
+                found.append(Row(machine, size, *_cell.messages(output, size)))
     return found
 
 
@@ -75,18 +71,14 @@ def report(outputs: Mapping[str, Output]) -> Report:
 
 def draw(figure: Figure, found: Sequence[Row]) -> None:
     """Half of a round trip over the length."""
-    from chasqui.experiment import drawing
-
-    axes = figure.subplots()
-    _cell.curves(
-        axes,
+    names = dict.fromkeys(row.machine for row in found)
+    _cell.draw_latencies(
+        figure,
         {
-            name: [(max(row.bytes, 1), row.latency_ns) for row in found if row.machine == name]
-            for name in dict.fromkeys(row.machine for row in found)
+            name: [(row.bytes, row.latency_ns) for row in found if row.machine == name]
+            for name in names
         },
     )
-    axes.set(xscale="log", yscale="log", xlabel="bytes", title="half of a round trip [ns]")
-    drawing.label_ends(axes)
 
 
 EXPERIMENT = Experiment(QUESTION, runs, report)

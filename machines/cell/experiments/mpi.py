@@ -22,8 +22,6 @@ one after the other with an answer behind the last."""
 SIZES = (0, 8, 64, 128, 464, 465, 1024, 4096, 16384, 32768)
 SIZES_QUICK = (8, 464, 4096)
 TRIES = 4
-# Of mpi.c.
-TRIPS, STREAM = 8, 16
 
 
 class Row(NamedTuple):
@@ -50,11 +48,7 @@ def rows(outputs: Mapping[str, Output]) -> list[Row]:
     found = []
     for size in SIZES:
         if output := outputs.get(name_of(size)):
-            trips, stream = _cell.times_ns(output)
-            used = {each["name"]: each["messages"] for each in output.summary["mechanisms"]}
-            mechanism = max(used, key=lambda name: used[name])
-            rate = _cell.bytes_per_ns(STREAM * size, stream)
-            found.append(Row(size, mechanism, trips / (2 * TRIPS), rate))
+            found.append(Row(size, output.mechanism, *_cell.messages(output, size)))
     return found
 
 
@@ -75,21 +69,14 @@ def report(outputs: Mapping[str, Output]) -> Report:
 
 def draw(figure: Figure, found: Sequence[Row]) -> None:
     """Half of a round trip over the length."""
-    from chasqui.experiment import drawing
-
-    axes = figure.subplots()
-    mechanisms = dict.fromkeys(row.mechanism for row in found)
-    _cell.curves(
-        axes,
+    names = dict.fromkeys(row.mechanism for row in found)
+    _cell.draw_latencies(
+        figure,
         {
-            mechanism: [
-                (max(row.bytes, 1), row.latency_ns) for row in found if row.mechanism == mechanism
-            ]
-            for mechanism in mechanisms
+            name: [(row.bytes, row.latency_ns) for row in found if row.mechanism == name]
+            for name in names
         },
     )
-    axes.set(xscale="log", yscale="log", xlabel="bytes", title="half of a round trip [ns]")
-    drawing.label_ends(axes)
 
 
 EXPERIMENT = Experiment(QUESTION, runs, report)

@@ -21,8 +21,6 @@ of a round trip, the least of many; and messages one after the other with an ans
 last. The mechanism is what most messages of the run took, by its record."""
 
 TRIES = 4
-# Of mpi.c.
-TRIPS, STREAM = 8, 16
 SHORT = (0, 2)
 LONG = (465, 1024, 4096, 16384, 32768)
 # By way: what is set, and lengths. The default is measured beside the others.
@@ -63,11 +61,8 @@ def rows(outputs: Mapping[str, Output]) -> list[Row]:
     for way, (_, sizes) in WAYS.items():
         for size in sizes:
             if output := outputs.get(name_of(way, size)):
-                trips, stream = _cell.times_ns(output)
-                used = {each["name"]: each["messages"] for each in output.summary["mechanisms"]}
-                mechanism = max(used, key=lambda name: used[name])
-                rate = _cell.bytes_per_ns(STREAM * size, stream)
-                found.append(Row(way, size, mechanism, trips / (2 * TRIPS), rate))
+                measured = _cell.messages(output, size)
+                found.append(Row(way, size, output.mechanism, *measured))
     return found
 
 
@@ -88,18 +83,11 @@ def report(outputs: Mapping[str, Output]) -> Report:
 
 def draw(figure: Figure, found: Sequence[Row]) -> None:
     """Half of a round trip over the length."""
-    from chasqui.experiment import drawing
-
-    axes = figure.subplots()
-    _cell.curves(
-        axes,
-        {
-            way: [(max(row.bytes, 1), row.latency_ns) for row in found if row.way == way]
-            for way in dict.fromkeys(row.way for row in found)
-        },
+    names = dict.fromkeys(row.way for row in found)
+    _cell.draw_latencies(
+        figure,
+        {name: [(row.bytes, row.latency_ns) for row in found if row.way == name] for name in names},
     )
-    axes.set(xscale="log", yscale="log", xlabel="bytes", title="half of a round trip [ns]")
-    drawing.label_ends(axes)
 
 
 EXPERIMENT = Experiment(QUESTION, runs, report)

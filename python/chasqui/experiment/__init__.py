@@ -114,6 +114,12 @@ class Output:
         start = sum(call["time_ps"] for call in mine["calls"] if call["name"] in INITIALISATION)
         return int(mine["mpi_ps"] - start)
 
+    @property
+    def mechanism(self) -> str:
+        """By which most messages travelled, by the record; `none` where no message did."""
+        used = {each["name"]: each["messages"] for each in self.summary.get("mechanisms", [])}
+        return max(used, key=lambda name: used[name], default="none")
+
     def counter(self, name: str) -> int:
         """A counter that is no node's, as `peers.delayed`."""
         leaf = json.loads((self.directory / "stats.json").read_text())
