@@ -79,8 +79,8 @@ def write(found: Measurement) -> tuple[str, str]:
     ]
     text = script(found.machine, ranges(sends), ranges(receives), slope, latency)
     said = (
-        'a script: sst FILE -- RANKS MOTIF … (sst voyager.sst.py -- 2 "PingPong messageSize=8 '
-        f'iterations=10"); messages are at most {sizes[-1].bytes} bytes, as measured'
+        'a script: sst FILE -- RANKS MOTIF … (motifs as "PingPong messageSize=8 iterations=10"); '
+        f"messages are at most {sizes[-1].bytes} bytes, as measured"
     )
     return text, said
 
