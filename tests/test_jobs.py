@@ -617,7 +617,8 @@ REFUSED = {
     "loggp": (
         [],
         "./a",
-        "loggp runs one job at a time, 2 were given; voyager and voyager-modern run several\n",
+        "loggp runs one job at a time, 2 were given; several run on voyager, voyager-modern, "
+        "mpinp, mpinp-modern\n",
     ),
     "harts": (
         ["--set", "node.harts=3"],

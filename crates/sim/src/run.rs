@@ -272,8 +272,8 @@ fn check_jobs(request: &Request, machine: &dyn Machine, resolved: &Resolved) -> 
     if max > 1 {
         return Err(InputError(format!("{name} runs {max} jobs at a time, {jobs} were given")));
     }
-    let several = machines_with_several_jobs().join(" and ");
-    Err(InputError(format!("{name} runs one job at a time, {jobs} were given; {several} run several")))
+    let several = machines_with_several_jobs().join(", ");
+    Err(InputError(format!("{name} runs one job at a time, {jobs} were given; several run on {several}")))
 }
 
 /// How many processes of the node's are on how many harts.
