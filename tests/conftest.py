@@ -54,10 +54,12 @@ NEEDS = {
 _left_out: dict[str, int] = {}
 
 # `make test` says whose turn it is, by the number of commits. Of a test that runs the simulator in
-# several cases it carries out every third, with the next commit others; alone, and in a sweep
-# (`make sweep`), all are carried out, and always those of what is marked as whole.
+# several cases it carries out every fifth, with the next commit others, and dear tests when it is
+# the turn that they are marked with. Alone, and in a sweep (`make sweep`), all are carried out, and
+# always those of what is marked as whole.
 TURN = os.environ.get("CHASQUI_TURN")
-TURNS = 3
+TURNS = 5
+CASES_MIN = 3  # of a test whose cases take turns
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -76,7 +78,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             config.hook.pytest_deselected(items=out)
             items[:] = [item for item in items if item not in out]
     if TURN:
-        others = [item for item, at in numbered(items) if at % TURNS != int(TURN) % TURNS]
+        numbers = [*numbered(items), *dear(items)]
+        others = [item for item, at in numbers if at % TURNS != int(TURN) % TURNS]
         if others:
             _left_out["of other turns, which commits have in turn: make sweep"] = len(others)
             config.hook.pytest_deselected(items=others)
@@ -89,11 +92,21 @@ def numbered(items: list[pytest.Item]) -> Iterator[tuple[pytest.Item, int]]:
     turn has not the first machine of every list."""
     tests: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if item.get_closest_marker("core") and not item.get_closest_marker("whole"):
+        is_apart = item.get_closest_marker("whole") or item.get_closest_marker("turn")
+        if item.get_closest_marker("core") and not is_apart:
             tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
     for name, cases in tests.items():
-        if len(cases) >= TURNS:
+        if len(cases) >= CASES_MIN:
             yield from zip(cases, itertools.count(zlib.crc32(name.encode())), strict=False)
+
+
+def dear(items: list[pytest.Item]) -> Iterator[tuple[pytest.Item, int]]:
+    """Tests of several seconds, each with the turn that its mark says: those of one fixture with
+    one turn, and turns take as long as each other."""
+    for item in items:
+        if (mark := item.get_closest_marker("turn")) is not None:
+            (turn,) = mark.args
+            yield item, turn
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -325,6 +325,7 @@ def test_ctrl_c_keeps_the_results_so_far(compile_c: Compiler, tmp_path: Path) ->
     assert said == "stopped interrupted\n"
 
 
+@pytest.mark.turn(2)
 def test_the_notebook_shows_what_its_cells_do(tmp_path: Path) -> None:
     """If not: `python tests/notebook.py`, and read what has changed."""
     kept = nbformat.read(notebook.NOTEBOOK, as_version=4)

@@ -174,6 +174,7 @@ def test_figures_of_loggopsim_are_those_of_loggp(chasqui: Run, tmp_path: Path) -
 
 
 @pytest.mark.core
+@pytest.mark.turn(2)
 def test_what_rounding_loses_is_said() -> None:
     found = measurement.measure("netcache-modern", [1, 4096, 65536])
     assert re.search(

@@ -69,6 +69,7 @@ def test_the_page_is_what_the_command_writes() -> None:
     "machine",
     [pytest.param(each, marks=[pytest.mark.long] * (each == "netcache")) for each in MACHINES],
 )
+@pytest.mark.turn(0)
 def test_rows_are_what_their_experiments_find(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, machine: str
 ) -> None:
@@ -592,6 +593,7 @@ def carried_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.core
+@pytest.mark.turn(1)
 def test_what_claims_need_is_carried_out_and_kept(
     carried_out: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

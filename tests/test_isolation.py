@@ -454,6 +454,7 @@ def test_messages_and_nothing_else_beside_a_neighbour(
 
 
 @pytest.mark.parametrize(("neighbours", "most"), [(2, 1.5), *[(3, 2)] * SWEEP])
+@pytest.mark.turn(0)
 def test_messages_and_nothing_else_beside_several_neighbours(
     compile_c: Compiler, tmp_path: Path, neighbours: int, most: float
 ) -> None:

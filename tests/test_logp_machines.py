@@ -128,6 +128,7 @@ def test_figures_are_possible(chasqui: Run, machine: str) -> None:
         assert each["spread_ps"]["gap"][0] <= each["gap_ps"] <= each["spread_ps"]["gap"][1]
 
 
+@pytest.mark.turn(1)
 def test_sizes_that_travel_otherwise_give_no_slope(chasqui: Run) -> None:
     """Before: G = -0.8 ns a byte, and with one size 0."""
     for sizes in ("8,64", "64"):

@@ -33,7 +33,7 @@ from chasqui.cli import COMMANDS
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-pytestmark = [pytest.mark.core, pytest.mark.whole, pytest.mark.xdist_group("manual")]
+pytestmark = [pytest.mark.core, pytest.mark.xdist_group("manual")]
 
 TASKS = (
     "tutorial", "run", "compare", "sweep", "profile", "deadlock", "debug", "change-a-machine",
@@ -124,6 +124,7 @@ def test_every_command_and_option_is_in_the_reference() -> None:
             assert {each for each in options if each not in section} == set(), name
 
 
+@pytest.mark.turn(2)
 def test_every_parameter_is_in_the_reference_with_its_sources() -> None:
     pages = manual.part("parameters-shared") + manual.part("parameters-of-machines")
     for machine in core.machines():
@@ -203,6 +204,7 @@ class Links(html.parser.HTMLParser):
                 self.anchors.add(value)
 
 
+@pytest.mark.turn(3)
 def test_every_link_of_the_site_leads_somewhere(site: Path) -> None:
     pages = {path.resolve(): Links(path.read_text()) for path in site.rglob("*.html")}
     assert len(pages) > 30
@@ -232,6 +234,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.mark.browser
 @pytest.mark.parametrize(("width", "scheme"), [(400, "light"), (1400, "dark")])
+@pytest.mark.turn(3)
 def test_pages_are_shown_without_a_network_and_no_wider_than_the_screen(
     chromium: Browser, site: Path, width: int, scheme: str
 ) -> None:

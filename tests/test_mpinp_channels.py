@@ -180,6 +180,7 @@ MANY += [
 
 
 @pytest.mark.parametrize(("ranks", "per_node", "name"), MANY)
+@pytest.mark.turn(3)
 def test_more_ranks_than_a_card_has_tables_are_right(
     program: Path, examples: Path, tmp_path: Path, ranks: int, per_node: int, name: str
 ) -> None:

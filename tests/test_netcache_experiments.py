@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import csv
 import importlib
-import os
-import subprocess
-import sys
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
 import pages
 import pytest
 from conftest import Run
+from quick_experiments import Quick, in_turn, turn_of
 from simulated import WORKLOADS, command, machines, organisations
 from test_determinism import VARIATIONS, check
 
@@ -23,9 +22,11 @@ from chasqui import toolchain
 from chasqui.errors import InputError
 from chasqui.experiment import running
 
-pytestmark = [pytest.mark.core, pytest.mark.whole, pytest.mark.xdist_group("netcache-experiments")]
+pytestmark = [pytest.mark.core, pytest.mark.xdist_group("netcache-experiments")]
 
-EXPERIMENTS = [name.partition("/")[2] for name in running.choose(["netcache"])]  # all, --quick
+EXPERIMENTS = running.choose(["netcache"])  # all, --quick
+# What they vary is what others assume.
+VARYING = ("netcache/message-sizes", "netcache/spread", "netcache/first-access")
 ON = sorted({*organisations(), *(m for m in machines() if m.startswith("netcache"))})
 
 
@@ -68,39 +69,35 @@ def test_what_does_not_fit_is_said(
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("experiments")
-    names = [f"netcache/{name}" for name in EXPERIMENTS]
-    command_line = [sys.executable, "-m", "chasqui", "experiment", "--quick", "--out", "results"]
-    environment = {key: value for key, value in os.environ.items() if key != "CHASQUI_NPB"}
-    subprocess.run(
-        [*command_line, *names], cwd=place, env=environment, check=True, capture_output=True,
-    )  # fmt: skip
-    return place / "results"
+def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Quick]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("CHASQUI_NPB", raising=False)
+        yield Quick(tmp_path_factory.mktemp("experiments"))
 
 
-def rows(results: Path, name: str, table: str = "results") -> list[dict[str, str]]:
-    with (results / f"netcache-{name}" / f"{table}.csv").open(newline="") as file:
+def rows(results: Quick, name: str, table: str = "results") -> list[dict[str, str]]:
+    with (results(name) / f"{table}.csv").open(newline="") as file:
         return list(csv.DictReader(file))
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_an_experiment_leaves_its_files(results: Path, name: str) -> None:
-    files = {path.name for path in (results / f"netcache-{name}").iterdir()}
+@pytest.mark.parametrize("name", in_turn(EXPERIMENTS))
+def test_an_experiment_leaves_its_files(results: Quick, name: str) -> None:
+    files = {path.name for path in results(name).iterdir()}
     assert {"results.csv", "picture.svg", "picture.png", "report.txt"} <= files
     # Lengths of messages are the same whatever is assumed; two vary what is assumed themselves.
-    assert ("sensitivity.csv" in files) == (name not in ("message-sizes", "spread", "first-access"))
+    assert ("sensitivity.csv" in files) == (name not in VARYING)
     if "sensitivity.csv" in files:
         assert rows(results, name, "sensitivity")[0]["parameter"] == "as assumed"
 
 
-@pytest.mark.parametrize("name", [n for n in EXPERIMENTS if f"netcache/{n}" in pages.stamps()])
-def test_tables_in_docs_have_todays_columns_and_points(results: Path, name: str) -> None:
-    pages.check_kept(f"netcache/{name}", results / f"netcache-{name}")
+@pytest.mark.parametrize("name", in_turn(n for n in EXPERIMENTS if n in pages.stamps()))
+def test_tables_in_docs_have_todays_columns_and_points(results: Quick, name: str) -> None:
+    pages.check_kept(name, results(name))
 
 
-def test_policies_receive_the_same_messages(results: Path) -> None:
-    found = rows(results, "policies")
+@turn_of("netcache/policies")
+def test_policies_receive_the_same_messages(results: Quick) -> None:
+    found = rows(results, "netcache/policies")
     assert list(found[0])[:12] == [
         "program", "ranks", "policy", "run_time_ns", "speedup_over_via", "dl1_accesses",
         "dl1_misses", "dl1_replacements", "dl1_writebacks", "dl1_invalidations",
@@ -118,15 +115,16 @@ def test_policies_receive_the_same_messages(results: Path) -> None:
             assert float(row[f"dl1_{name}_per_message"]) == pytest.approx(each, abs=1e-3)
 
 
-def test_a_difference_below_nothing_is_no_share(results: Path) -> None:
+@turn_of("netcache/one-rank")
+def test_a_difference_below_nothing_is_no_share(results: Quick) -> None:
     one_rank = importlib.import_module("chasqui.machines.netcache.experiments.one_rank")
     assert one_rank.share_percent(Fraction(-1, 50), Fraction(134)) is None
     assert one_rank.share_percent(Fraction(0), Fraction(4)) == 0
     assert one_rank.share_percent(Fraction(1), Fraction(4)) == 25
-    for row in rows(results, "one-rank", "payloads"):
+    for row in rows(results, "netcache/one-rank", "payloads"):
         for what in ("receive", "read"):
             assert (row[f"{what}_miss_percent"] == "") == (float(row[f"{what}_misses"]) < 0)
-    said = (results / "netcache-one-rank" / "report.txt").read_text()
+    said = (results("netcache/one-rank") / "report.txt").read_text()
     assert "where it has fewer no share is given" in " ".join(said.split())
 
 
@@ -147,16 +145,18 @@ def test_accesses_of_the_data_cache_leave_out_those_past_it(tmp_path: Path) -> N
     assert workloads.figures(output).counters["dl1_accesses"] == expected
 
 
-def test_more_data_cache_replaces_less(results: Path) -> None:
-    found = rows(results, "double-cache")
+@turn_of("netcache/double-cache")
+def test_more_data_cache_replaces_less(results: Quick) -> None:
+    found = rows(results, "netcache/double-cache")
     once, double = (row for row in found if row["policy"] not in ("dtct", "ldtct"))
     assert int(double["dl1_kib"]) == 2 * int(once["dl1_kib"])
     assert int(double["dl1_replacements"]) < int(once["dl1_replacements"])
     assert double["speedup_over_double"] == "1"
 
 
-def test_what_is_injected_is_used_or_lost(results: Path) -> None:
-    by = {(r["place"], r["working_set_kib"]): r for r in rows(results, "inject")}
+@turn_of("netcache/inject")
+def test_what_is_injected_is_used_or_lost(results: Quick) -> None:
+    by = {(r["place"], r["working_set_kib"]): r for r in rows(results, "netcache/inject")}
     for (place, working_set), row in by.items():
         injected = int(row["injected"])
         if not place.startswith("L2"):
@@ -174,22 +174,27 @@ def test_what_is_injected_is_used_or_lost(results: Path) -> None:
             assert int(row["lost"]) > injected / 2
 
 
-def test_messages_are_not_waited_for_where_receiving_is_timed(results: Path) -> None:
+@turn_of("netcache/inject")
+def test_messages_are_not_waited_for_where_receiving_is_timed(results: Quick) -> None:
     """A small working set is gone over before the first message has come."""
-    by = {(r["place"], r["working_set_kib"]): r for r in rows(results, "inject")}
+    by = {(r["place"], r["working_set_kib"]): r for r in rows(results, "netcache/inject")}
     for (place, working_set), row in by.items():
         if working_set == "16":
             assert float(row["receive_ns"]) < float(by[place, "2048"]["receive_ns"])
 
 
-def test_small_delays_move_run_times_a_little(results: Path) -> None:
-    found = rows(results, "spread")
+@turn_of("netcache/spread")
+def test_small_delays_move_run_times_a_little(results: Quick) -> None:
+    found = rows(results, "netcache/spread")
     assert {row["policy"] for row in found} >= {"via", "ldtct"}
     for row in found:
         least, greatest = (float(row[f"{end}_run_time_ns"]) for end in ("least", "greatest"))
         assert 0 < least < greatest < 1.2 * least
         assert float(row["spread_percent"]) == pytest.approx(100 * (greatest / least - 1), abs=1e-3)
-    by = {(r["program"], r["policy"], r["other"]): r for r in rows(results, "spread", "ratios")}
+    by = {
+        (r["program"], r["policy"], r["other"]): r
+        for r in rows(results, "netcache/spread", "ratios")
+    }
     assert len(by) == len(found) * (len({row["policy"] for row in found}) - 1)
     times = {
         (row["program"], row["policy"]): [
@@ -206,15 +211,16 @@ def test_small_delays_move_run_times_a_little(results: Path) -> None:
         assert least * float(back["greatest_ratio"]) == pytest.approx(1, abs=2e-3)
 
 
-def test_first_accesses_move_with_small_delays(results: Path) -> None:
-    found = {row["policy"]: row for row in rows(results, "first-access")}
+@turn_of("netcache/first-access")
+def test_first_accesses_move_with_small_delays(results: Quick) -> None:
+    found = {row["policy"]: row for row in rows(results, "netcache/first-access")}
     assert len(found) == 4
     reach = {
         policy: [float(row[f"{end}_ns"]) for end in ("least", "greatest")]
         for policy, row in found.items()
     }
     own, copies = reach.pop("ldtct"), reach.values()
-    (ratio,) = rows(results, "first-access", "ratios")
+    (ratio,) = rows(results, "netcache/first-access", "ratios")
     least, greatest = (float(ratio[f"{end}_ratio"]) for end in ("least", "greatest"))
     # With the same change: within what any two changes would have.
     assert own[0] / min(each[1] for each in copies) <= 1.001 * least <= 1.002 * greatest

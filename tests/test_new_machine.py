@@ -199,6 +199,7 @@ def test_a_new_machine_is_formatted_and_its_own_tests_pass(made: Made) -> None:
 
 
 @pytest.mark.cargo
+@pytest.mark.turn(1)
 def test_a_new_machine_runs_programs_with_right_answers(made: Made) -> None:
     # What is built for these runs alone takes longer to optimise than to run.
     quickly = [f"--config=profile.release.package.{name}.opt-level=0" for name in AFFECTED]

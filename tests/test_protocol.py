@@ -24,6 +24,7 @@ def explore(place: Path, *words: str) -> str:
     return done.stdout
 
 
+@pytest.mark.turn(0)
 def test_all_rules_together_suffice(tmp_path: Path) -> None:
     """With sanitizers, and with each rule taken away, in `make sweep`."""
     said = explore(tmp_path, "programs")

@@ -19,7 +19,7 @@ import command_line
 import pytest
 from conftest import ROOT
 
-pytestmark = [pytest.mark.core, pytest.mark.whole]
+pytestmark = pytest.mark.core
 
 # Set-up, builds of other projects, measurements that have tests of their own and take long, and
 # files that a reader has elsewhere.

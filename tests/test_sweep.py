@@ -551,6 +551,7 @@ def test_a_program_that_changed_runs_anew(compile_c: Compiler, tmp_path: Path) -
 
 
 @pytest.mark.core
+@pytest.mark.turn(3)
 def test_repetitions_differ_by_when_ranks_begin_and_by_nothing_else(
     examples: Path, tmp_path: Path
 ) -> None:

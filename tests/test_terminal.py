@@ -188,6 +188,7 @@ def test_what_there_is_to_say_of_parameters_fits_the_terminal(tmp_path: Path) ->
     assert {line[:11] for line in lines if not re.match(r"  [a-z]+ ", line)} >= {" " * 11}
 
 
+@pytest.mark.turn(1)
 def test_a_measurement_fits_the_terminal(tmp_path: Path) -> None:
     """Spreads have long numbers and no blanks, reasons are long sentences."""
     seen = at_terminal(tmp_path, "logp", "--machine", "voyager", "--sizes", "8,9000")
@@ -418,6 +419,7 @@ def test_a_signal_ends_a_measurement_and_an_experiment(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("out", [[], ["--out", "measured"]], ids=["gone", "kept"])
+@pytest.mark.turn(2)
 def test_a_measurement_that_is_stopped_shows_the_sizes_that_are_done(
     tmp_path: Path, out: list[str]
 ) -> None:
