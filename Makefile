@@ -164,14 +164,16 @@ check-python: examples $(STAMPS)/dev
 	$(BIN)/python -m pytest -q -n auto tests/test_style.py tests/test_golden.py \
 	  $(if $(MACHINE),$(wildcard tests/test_$(MACHINE)*.py),tests/test_determinism.py)
 
+# Whose turn it is among what takes turns (tests/conftest.py): each commit's is another.
+test: TURN = $(or $(CHASQUI_TURN),$(shell git rev-list --count HEAD 2>/dev/null || echo 0))
+
 # Side by side, for some of it keeps one processor busy only; pytest sees to that itself. The library's tests on the host by
 # themselves: their ranks poll, each in a process, and would take the processors from the compilers.
 test:
 	$(MAKE) -j$$(($$(getconf _NPROCESSORS_ONLN) + 1)) \
 	  $(STAMPS)/toolchain test-rust build-guest examples $(STAMPS)/dev wheel $(if $(shell command -v npm),perfetto)
-	$(MAKE) test-guest
-	CHASQUI_TURN=$${CHASQUI_TURN-$$(git rev-list --count HEAD 2>/dev/null || echo 0)} \
-	  $(BIN)/python -m pytest -n auto --dist loadgroup
+	$(MAKE) test-guest TURN=$(TURN)
+	CHASQUI_TURN=$(TURN) $(BIN)/python -m pytest -n auto --dist loadgroup
 
 # The same Python tests, of every choice all that there is: `make test` takes shares of it in turn. An hour or so.
 sweep: examples $(STAMPS)/dev
@@ -183,7 +185,7 @@ build-guest: $(STAMPS)/prerequisites
 	$(MAKE) -s -C guest/tests build
 
 test-guest: $(STAMPS)/prerequisites
-	$(MAKE) -s -C guest/tests native QUICK=$(QUICK)
+	$(MAKE) -s -C guest/tests native QUICK=$(QUICK) TURN=$(TURN)
 
 test-gnu: examples $(STAMPS)/dev
 	@for each in gcc g++ gfortran; do command -v riscv64-linux-gnu-$$each >/dev/null || \
