@@ -86,12 +86,15 @@ $(STAMPS)/lock: dependencies.lock $(wildcard Cargo.toml crates/*/Cargo.toml mach
 	@touch $@
 
 # Rust tests have our crates with the assertions that cost host time and with checked arithmetic (the Python tests run what is
-# shipped). These are compiled more often than they are run, and so optimised only as far as that pays for itself. Others'
-# crates are as the wheel has them: none is compiled twice.
+# shipped). These are compiled more often than they are run, and so optimised only as far as that pays for itself: not at all
+# where tests execute little of a crate. Others' crates are as the wheel has them: none is compiled twice.
+SELDOM = $(wildcard machines/*/Cargo.toml) $(patsubst %,crates/%/Cargo.toml,abi columns counters debug dwarf files inspect \
+  placement record)
 $(CHECKED): Makefile $(STAMPS)/lock
 	@for file in $(wildcard crates/*/Cargo.toml machines/*/Cargo.toml templates/*/Cargo.toml); do \
 	  sed -n '/^name = /{s/.*"\(.*\)"/[profile.release.package.\1]/p;q;}' $$file && \
-	  printf '%s = %s\n' opt-level 1 codegen-units 16 debug false debug-assertions true overflow-checks true; done > $@.new
+	  case " $(strip $(SELDOM)) " in *" $$file "*) echo 'opt-level = 0' ;; *) echo 'opt-level = 1' ;; esac && \
+	  printf '%s = %s\n' codegen-units 16 debug false debug-assertions true overflow-checks true; done > $@.new
 	@mv $@.new $@
 
 $(STAMPS)/venv: $(STAMPS)/prerequisites

@@ -119,6 +119,7 @@ def damaged_value(dice: random.Random, value: Any) -> Any:
 @pytest.mark.parametrize(
     ("name", "show"), [(profile.FILE, show_profile), (timeline.FILE, show_timeline)]
 )
+@pytest.mark.turn(0)
 def test_random_damage_is_said_or_shown(
     directory: Path, tmp_path: Path, name: str, show: Callable[[Path], None]
 ) -> None:

@@ -289,6 +289,7 @@ def test_a_simulation_that_fails_ends_the_experiment(
 
 
 @pytest.mark.core
+@pytest.mark.turn(1)
 def test_a_program_says_what_is_wrong(tmp_path: Path) -> None:
     right = running.load("voyager/mechanisms").runs(True)[0]
     wrong = replace(right, name="wrong", arguments=["16", "64", "basic", "3"])

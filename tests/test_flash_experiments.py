@@ -73,6 +73,7 @@ def outputs_of(done: running.Done) -> dict[str, Output]:
 
 
 @pytest.mark.parametrize("program", _flash.VARIANTS)
+@pytest.mark.turn(3)
 def test_results_are_a_hosts_bits(
     done: Mapping[str, running.Done], host: Path, program: str
 ) -> None:

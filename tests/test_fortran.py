@@ -491,6 +491,7 @@ def test_show(chasqui: Run, hello: Path) -> None:
 
 @pytest.mark.gnu
 @pytest.mark.parametrize("way", cmake_project.WAYS)
+@pytest.mark.turn(2)
 def test_cmake(shim_directory: Path, hello: Path, way: str) -> None:
     assert elf.is_static(cmake_project.build(hello, "Fortran", way, shim_directory))
 

@@ -168,6 +168,7 @@ def build(place: Path, kind: str) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("kind", ["zig", *[pytest.param("gnu", marks=pytest.mark.gnu)] * SWEEP])
+@pytest.mark.turn(0)
 def test_what_is_not_executed_moves_no_time(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path_factory: pytest.TempPathFactory,

@@ -179,6 +179,7 @@ def test_windows_of_any_length_turn(chasqui: Run, examples: Path, window: str, s
     assert chasqui(*words, "--", str(examples / "ring"), "-l", "2").returncode == 0
 
 
+@pytest.mark.turn(0)
 def test_results_do_not_depend_on_how_it_is_simulated(compile_c: Compiler, tmp_path: Path) -> None:
     """As of other machines, among which `make sweep` has this one."""
     program = compile_c("schedule", (ROOT / "tests" / "mpinp" / "schedule.c").read_text())

@@ -114,6 +114,7 @@ def test_credit_of_headers_that_wait(tmp_path: Path, what: str) -> None:
     assert "waiting: PASSED" in done.stdout
 
 
+@pytest.mark.turn(1)
 def test_results_do_not_depend_on_how_it_is_simulated(program: Path, tmp_path: Path) -> None:
     common = ["-np", "4", *MACHINE, *places(1)]
     for threads in ("1", "2"):

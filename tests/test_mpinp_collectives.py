@@ -303,6 +303,7 @@ int main(int argc, char **argv)
     assert "otherwise" not in done.stdout
 
 
+@pytest.mark.turn(2)
 def test_results_do_not_depend_on_how_it_is_simulated(
     compile_c: Compiler, mixture: Path, tmp_path: Path
 ) -> None:

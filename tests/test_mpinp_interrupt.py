@@ -230,6 +230,7 @@ def test_a_process_that_waits_as_it_likes_harms_itself_alone(
         assert "an event of the card" in done.stderr
 
 
+@pytest.mark.turn(3)
 def test_results_do_not_depend_on_how_it_is_simulated(wakes: Path, tmp_path: Path) -> None:
     common = ["-np", "4", *MACHINE, *on_a_hart("50 us")]
     variations = {

@@ -138,6 +138,7 @@ def test_messages_in_any_order(
     assert f"schedule, seed {SEED + 31}: PASSED" in done.stdout
 
 
+@pytest.mark.turn(4)
 def test_results_do_not_depend_on_how_it_is_simulated(compile_c: Compiler, tmp_path: Path) -> None:
     program = compile_c("schedule", (PLACE / "schedule.c").read_text())
     common = ["-np", "4", "--machine", "mpinp/nic-tlb", *shared(2), *FEW]

@@ -243,6 +243,7 @@ def test_what_is_not_to_be_written_is_not(
     assert "received" not in done.stdout
 
 
+@pytest.mark.turn(0)
 def test_results_do_not_depend_on_how_it_is_simulated(compile_c: Compiler, tmp_path: Path) -> None:
     program = compile_c("long", (PLACE / "long.c").read_text())
     common = ["-np", "4", "--machine", "mpinp/bip", *shared(2)]

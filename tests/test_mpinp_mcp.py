@@ -197,6 +197,7 @@ VARIATIONS = {
 
 
 @pytest.mark.parametrize("image", ["mcp", "bip"])
+@pytest.mark.turn(1)
 def test_results_do_not_depend_on_how_it_is_simulated(
     compile_c: Compiler, tmp_path: Path, image: str
 ) -> None:

@@ -60,6 +60,7 @@ def test_schedules(compile_c: Compiler, tmp_path: Path, column: str, link: str) 
 
 # Loops that are not skipped take the host longest; what the other columns have others have, too.
 @pytest.mark.parametrize("column", COLUMNS if SWEEP else ["tags"])
+@pytest.mark.turn(2)
 def test_results_do_not_depend_on_how_it_is_simulated(
     compile_c: Compiler, tmp_path: Path, column: str
 ) -> None:

@@ -79,6 +79,7 @@ VARIATIONS = {
 
 
 @pytest.mark.parametrize("entry", ["1", pytest.param("4", marks=pytest.mark.long)])
+@pytest.mark.turn(3)
 def test_results_do_not_depend_on_how_it_is_simulated(
     compile_c: Compiler, tmp_path: Path, entry: str
 ) -> None:

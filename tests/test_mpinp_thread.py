@@ -129,6 +129,7 @@ def test_a_forged_request_harms_its_own_process_alone(
         assert f"rank {rank}: PASSED" in (tmp_path / "out" / f"stdout.{rank}").read_text()
 
 
+@pytest.mark.turn(4)
 def test_results_do_not_depend_on_how_it_is_simulated(compile_c: Compiler, tmp_path: Path) -> None:
     program = compile_c("alone", (PLACE / "alone.c").read_text())
     common = ["-np", "2", *MACHINE, *of_pages(32, 1)]

@@ -544,6 +544,7 @@ READ = (
 
 
 @pytest.mark.parametrize(("kind", "name"), in_turn(["pipe", "device", "long"], READ))
+@pytest.mark.turn(3)
 def test_no_file_is_read_without_an_end(chasqui: Run, tmp_path: Path, name: str, kind: str) -> None:
     run = report_runs.write(tmp_path / "run", report_runs.messages(5, 2), 2)
     write_profile(run, "rank 0;main 5\n")

@@ -166,6 +166,7 @@ def test_a_closer_look_draws_what_is_in_view(large: browser.Shown) -> None:
     assert large.complaints == []
 
 
+@pytest.mark.turn(0)
 def test_other_pages_have_no_complaint(chromium: Browser, tmp_path: Path) -> None:
     runs = [
         report_runs.write(tmp_path / name, report_runs.messages(count, 2), 2)
@@ -187,6 +188,7 @@ def test_other_pages_have_no_complaint(chromium: Browser, tmp_path: Path) -> Non
             assert shown.complaints == []
 
 
+@pytest.mark.turn(3)
 def test_a_sweeps_page_has_marks_for_its_points(chromium: Browser, tmp_path: Path) -> None:
     rows = report_runs.sweep(tmp_path, machines=("a", "b"), ranks=(2, 4, 16))
     (tmp_path / "sweep.html").write_text(report.html([tmp_path]))

@@ -489,6 +489,7 @@ WORDS = ["--arg", "rounds=1,2", "--arg", "status=0,3", "--quiet"]
 
 
 @pytest.mark.core
+@pytest.mark.turn(1)
 def test_rows_are_the_same_with_any_number_of_workers_and_only_what_is_missing_runs(
     compile_c: Compiler, tmp_path: Path
 ) -> None:
@@ -531,6 +532,7 @@ def test_rows_are_the_same_with_any_number_of_workers_and_only_what_is_missing_r
 
 
 @pytest.mark.core
+@pytest.mark.turn(1)
 def test_a_program_that_changed_runs_anew(compile_c: Compiler, tmp_path: Path) -> None:
     program = tmp_path / "work"
     shutil.copy(compile_c("work", PROGRAM), program)
@@ -635,6 +637,7 @@ def all_end(processes: Sequence[int]) -> None:
 
 
 @pytest.mark.core
+@pytest.mark.turn(0)
 def test_after_kill_9_only_what_is_missing_runs(
     begun: Callable[..., subprocess.Popen[str]], tmp_path: Path
 ) -> None:

@@ -256,6 +256,7 @@ def test_what_does_not_fit_is_said(
     assert said in done.stderr
 
 
+@pytest.mark.turn(3)
 def test_overheads_that_overlap_are_said_to() -> None:
     """The first segments are received while the last ones are still sent."""
     found = measurement.measure(MACHINE, [8, 16384])

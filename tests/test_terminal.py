@@ -129,6 +129,7 @@ def test_ctrl_c_keeps_the_results(chatter: Path, tmp_path: Path) -> None:
     check_kept(tmp_path / "runs" / "chatter-loggp-1")
 
 
+@pytest.mark.turn(0)
 def test_a_wide_table_fits_the_terminal(tmp_path: Path) -> None:
     """80 columns, as a terminal has that does not say how many."""
     seen = at_terminal(tmp_path, "fidelity")
@@ -248,6 +249,7 @@ MANY_SIZES = ["logp", "--machine", "voyager", "--sizes", ",".join(map(str, range
 SEVERAL_RUNS = ["experiment", "voyager/onepoll", "--quick"]
 
 
+@pytest.mark.turn(4)
 def test_ctrl_c_ends_a_measurement(tmp_path: Path) -> None:
     seen = at_terminal(tmp_path, *MANY_SIZES, until=r"2 of 399 sizes of voyager")
     assert seen.status == 130

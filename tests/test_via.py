@@ -215,6 +215,7 @@ def test_few_descriptors_and_a_small_table_hold_up_nobody(
 
 
 @pytest.mark.parametrize("machine", [VIA, ZERO_COPY])
+@pytest.mark.turn(1)
 def test_the_same_bits_where_processes_sleep(examples: Path, tmp_path: Path, machine: str) -> None:
     run = ["--set", "netcache.via.blocks=true", *example(examples, "heat", machine)]
     some = list(COMBINATIONS)[-1]

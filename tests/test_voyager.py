@@ -219,6 +219,7 @@ def goes_round(body: str) -> bool:
 @pytest.mark.parametrize(
     "flags", [[], [STORES], pytest.param(["-DTHREADS=2"], marks=pytest.mark.long)], ids=str
 )
+@pytest.mark.turn(1)
 def test_what_experiments_send_and_receive_is_written_out(
     chasqui: Run, tmp_path: Path, flags: list[str]
 ) -> None:

@@ -55,6 +55,9 @@ def test_an_executable_is_static_rv64gc(chasqui: Run, hello: Path) -> None:
     assert elf.isa(program) - PARTS == RV64GC  # neither vectors nor bit manipulation
 
 
+# The first of these has zig's libc++ built, a minute and a half.
+@pytest.mark.turn(4)
+@pytest.mark.xdist_group("c++")
 def test_cpp(chasqui: Run, tmp_path: Path) -> None:
     (tmp_path / "a.cc").write_text(
         "#include <mpi.h>\n#include <iostream>\n#include <vector>\n"
@@ -62,6 +65,8 @@ def test_cpp(chasqui: Run, tmp_path: Path) -> None:
         "std::cout << a.size(); return MPI_Finalize(); }\n"
     )
     assert chasqui("c++", "-std=c++17", "a.cc", "-o", "a").returncode == 0
+    said = chasqui("c++", "-std=c++17", "a.cc", "-o", "a").stderr
+    assert said == "", "that libc++ is built is said once"
     assert elf.is_static(tmp_path / "a")
 
 
@@ -89,7 +94,13 @@ int main(int argc, char **argv)
 
 
 @pytest.mark.core
-@pytest.mark.parametrize("flags", [[], pytest.param(["--toolchain", "gnu"], marks=pytest.mark.gnu)])
+@pytest.mark.parametrize(
+    "flags",
+    [
+        pytest.param([], marks=[pytest.mark.turn(4), pytest.mark.xdist_group("c++")]),
+        pytest.param(["--toolchain", "gnu"], marks=pytest.mark.gnu),
+    ],
+)
 def test_cpp_with_constructors_destructors_and_exceptions(
     chasqui: Run, tmp_path: Path, flags: list[str]
 ) -> None:
@@ -477,6 +488,7 @@ if $CC -qversion 2>/dev/null; then exit 1; fi
 
 
 @pytest.mark.parametrize("way", cmake_project.WAYS)
+@pytest.mark.turn(2)
 def test_cmake(shim_directory: Path, hello: Path, way: str) -> None:
     assert elf.is_static(cmake_project.build(hello, "C", way, shim_directory))
 

@@ -406,6 +406,8 @@ def run(result: Plan) -> int:
             print(f"chasqui: {name}: {mistake}", file=sys.stderr)
             return 1
     toolchain.announce_first_build()
+    if result.language == "c++" and result.mode == "link":
+        toolchain.announce_first_build("c++")
     environment = toolchain.zig_environment()
     sources = [name for name in result.inputs if name.endswith(SOURCES)]
     if result.mode == "-fsyntax-only":
