@@ -256,6 +256,21 @@ def test_a_sweep_is_gone_on_with_from_either_side(
         with pytest.raises(package.InputError, match=said):
             package.sweep(program, "{n}", **{"values": {"n": [1]}, **more})
     assert not list(Path("runs").glob("sweep*"))
+    with pytest.raises(package.InputError, match="row 4 of all: there are 0 to 3"):
+        found.run(4)
+    for place, said in (("nowhere", "no such directory"), ("all/runs", "no sweep's directory")):
+        with pytest.raises(package.InputError, match=said):
+            package.Sweep(place)
+
+
+def test_settings_of_a_sweep_are_kept_as_they_were_checked(program: Path) -> None:
+    """Before, paths and numpy's numbers were no JSON, and an empty directory stayed."""
+    settings: dict[str, Any] = {"bind": [Path("."), "..:/above:ro"], "timeline": numpy.int64(5)}
+    found = chasqui.sweep(program, directory="kept", workers=1, host_files=1, **settings)
+    assert len(found.table) == 1
+    kept = json.loads(Path("kept/sweep.json").read_text())
+    assert kept["bind"] == [".", "..:/above:ro"]
+    assert (kept["timeline"], kept["host-files"]) == (5, True)
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
@@ -263,12 +278,14 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"workers": -1}, "workers=-1: a whole number"),
     ({"workers": 1, "scheduler": "tcp://a:1"}, "the scheduler has workers"),
     ({"repeat": 0}, "repeat=0: a whole number"),
+    ({"repeat": 10**9}, "repeat=1000000000: a whole number is expected, 1 to"),
+    ({"values": {"m": [1]}}, "values n=… says its values"),
     ({"ranks": []}, "ranks: no value"),
     ({"ranks": 2}, "ranks=2: a list"),
     ({"machines": "loggp"}, "machines='loggp': a list"),
     ({"values": {"n": []}}, "n: no value"),
     ({"values": {"n": [1, 1]}}, "named more than once"),
-    ({"values": {"n": [1], "messages": [1]}}, "columns of such names"),
+    ({"values": {"n": [1], "messages": [1]}}, "^values messages=…: .* columns of such names"),
 ]
 
 

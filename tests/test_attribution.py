@@ -13,6 +13,7 @@ import pytest
 from conftest import ROOT, Compiler
 from simulated import command
 
+from chasqui import attribution, core
 from chasqui.simulation import main_part_ps
 
 pytestmark = pytest.mark.core
@@ -184,3 +185,34 @@ def test_why_a_group_has_no_factor_is_said(tmp_path: Path, compile_c: Compiler) 
     shown = command(*words, "--", str(program), directory=tmp_path).stdout
     assert "no time (-): voyager with the other's processor clock: finished, with exit" in shown
     assert shown.rstrip().endswith("; not known: processor clock, network latency.")
+
+
+def test_what_every_machine_has_is_no_ni_s_own() -> None:
+    """The last group takes what no other has. A parameter of nodes or networks that came there
+    would be said to be the NI's."""
+    for name, *_ in core.variants():
+        every = [each["name"] for each in core.parameters(name)]
+        theirs = {each for each in every if attribution._group(each) == attribution.OWN}
+        assert not [each for each in theirs if each.startswith(("node.", "network.", "mpi."))], name
+
+
+def test_small_factors_keep_two_digits() -> None:
+    found = attribution.Factor("processor clock", 0.0876, 0.184)
+    assert attribution._range(found) == "0.088 to 0.18"
+
+
+def test_groups_that_act_on_each_other_are_said_to() -> None:
+    def sentence(on_first: float) -> str:
+        clock = attribution.Factor("processor clock", on_first, 4.0)
+        found = attribution.Attribution(("a", "b"), 4.0, [clock], {}, {}, [])
+        return found.sentence()
+
+    assert "act on each other" in sentence(2.0)
+    assert "act on each other" not in sentence(3.0)
+
+
+def test_what_checks_the_simulator_is_not_exchanged() -> None:
+    """It changes no simulated time (tests/test_determinism.py)."""
+    for each in core.parameters("voyager"):
+        is_check = each["name"].startswith("check.")
+        assert (attribution._group(each["name"]) is None) == is_check, each["name"]

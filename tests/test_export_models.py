@@ -178,8 +178,16 @@ def test_figures_of_loggopsim_are_those_of_loggp(chasqui: Run, tmp_path: Path) -
 def test_what_rounding_loses_is_said() -> None:
     found = measurement.measure("netcache-modern", [1, 4096, 65536])
     assert re.search(
-        r"G is 0\.0\d+ ns, .*it takes whole ones$", models.MODELS["loggopsim"].write(found)[1]
+        r"G is 0\.0\d+ ns, .*it takes whole ones\b", models.MODELS["loggopsim"].write(found)[1]
     )
+
+
+@pytest.mark.core
+def test_bounds_are_said_to_be_some() -> None:
+    """Before, the options had them as figures without a word."""
+    for sizes, bounds in (([8], True), ([1, 4096, 16384], False)):
+        said = models.MODELS["loggopsim"].write(measurement.measure("loggp", sizes))[1]
+        assert ("upper bounds, which it takes for figures: " in said) == bounds, said
 
 
 @pytest.mark.core

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 import random
+import re
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 from simulated import command, example
 
 from chasqui import histogram
-from chasqui.messages import Message
+from chasqui.messages import CONTEXTS, Message
 
 
 def test_a_class_ends_at_a_power_of_two() -> None:
@@ -18,6 +20,12 @@ def test_a_class_ends_at_a_power_of_two() -> None:
     for size in range(5000):
         key = histogram.Key(histogram.POINT, histogram.class_of(size), None)
         assert key.least <= size <= key.most
+
+
+def test_a_communicator_has_as_many_contexts_as_in_the_guest() -> None:
+    header = (ROOT / "guest" / "include" / "chasqui" / "abi.h").read_text()
+    (each,) = re.findall(r"#define CHASQUI_CONTEXT_EACH (0x\w+?)ull", header)
+    assert int(each, 16) == CONTEXTS
 
 
 def test_every_message_is_counted_once() -> None:

@@ -126,9 +126,9 @@ def test_repetitions_have_seeds_of_their_own_where_links_fail(
 @pytest.mark.parametrize(
     ("words", "arguments", "message"),
     [
-        (["./a", "{n}"], {}, "{n} in the program's arguments: --arg n=… says its values"),
-        (["./a"], {"n": ["1"]}, "--arg n=…: the program's arguments have no {n}"),
-        (["./a", "{{n}}"], {"n": ["1"]}, "--arg n=…: the program's arguments have no {n}"),
+        (["./a", "{n}"], {}, "{n} in the program's arguments: values n=… says its values"),
+        (["./a"], {"n": ["1"]}, "values n=…: the program's arguments have no {n}"),
+        (["./a", "{{n}}"], {"n": ["1"]}, "values n=…: the program's arguments have no {n}"),
     ],
 )
 def test_places_and_arguments_fit(

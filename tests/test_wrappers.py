@@ -56,7 +56,7 @@ def test_an_executable_is_static_rv64gc(chasqui: Run, hello: Path) -> None:
 
 
 # The first of these has zig's libc++ built, a minute and a half.
-@pytest.mark.turn(4)
+@pytest.mark.turn(5)
 @pytest.mark.xdist_group("c++")
 def test_cpp(chasqui: Run, tmp_path: Path) -> None:
     (tmp_path / "a.cc").write_text(
@@ -97,7 +97,7 @@ int main(int argc, char **argv)
 @pytest.mark.parametrize(
     "flags",
     [
-        pytest.param([], marks=[pytest.mark.turn(4), pytest.mark.xdist_group("c++")]),
+        pytest.param([], marks=[pytest.mark.turn(5), pytest.mark.xdist_group("c++")]),
         pytest.param(["--toolchain", "gnu"], marks=pytest.mark.gnu),
     ],
 )

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from chasqui import core, simulation
 from chasqui.errors import InputError
 from chasqui.parallel import side_by_side
+from chasqui.text import factor
 
 REST = "the NI and the rest"
 # A parameter is in the first group whose prefix it has. The rest is never exchanged: packets are as
@@ -40,6 +41,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 UNTIMED = "check."  # no parameter of these changes a simulated time
 ALL = "all"
+ACTING = 2.0  # an interaction by which factors are not to be read alone
 
 Progress = Callable[[int, int], None]
 
@@ -115,11 +117,14 @@ class Attribution:
         of_it = f". Factors of that: {', '.join(parts)}" if parts else ""
         unknown = [each.group for each in self.factors if not _is_known(each)]
         rest = f"; not known: {', '.join(unknown)}" if unknown else ""
-        return f"{second} takes {self.ratio:.2f} times as long as {first}{of_it}{rest}."
+        found = f"{second} takes {factor(self.ratio)} times as long as {first}{of_it}{rest}."
+        if _is_known(self.interaction()) and _reach(self.interaction()) >= math.log(ACTING):
+            found += " Groups act on each other so much that what each does alone says little."
+        return found
 
 
-def _is_known(factor: Factor) -> bool:
-    return None not in (factor.on_first, factor.on_second)
+def _is_known(of: Factor) -> bool:
+    return None not in (of.on_first, of.on_second)
 
 
 def _product(factors: Sequence[float | None]) -> float | None:
@@ -127,23 +132,28 @@ def _product(factors: Sequence[float | None]) -> float | None:
     return math.prod(known) if len(known) == len(factors) else None
 
 
-def _middle(factor: Factor) -> float:
-    assert factor.on_first
-    assert factor.on_second
-    return math.sqrt(factor.on_first * factor.on_second)
+def _middle(of: Factor) -> float:
+    assert of.on_first
+    assert of.on_second
+    return math.sqrt(of.on_first * of.on_second)
 
 
-def _matters(factor: Factor) -> bool:
+def _matters(of: Factor) -> bool:
     """Times move by some percent with where a program lies in memory."""
-    assert factor.on_first
-    assert factor.on_second
-    return max(abs(math.log(factor.on_first)), abs(math.log(factor.on_second))) >= math.log(1.05)
+    return _reach(of) >= math.log(1.05)
 
 
-def _range(factor: Factor) -> str:
-    assert factor.on_first
-    assert factor.on_second
-    low, high = (f"{each:.2f}" for each in sorted((factor.on_first, factor.on_second)))
+def _reach(of: Factor) -> float:
+    """The logarithm of how many times longer or shorter it makes one of both times."""
+    assert of.on_first
+    assert of.on_second
+    return max(abs(math.log(of.on_first)), abs(math.log(of.on_second)))
+
+
+def _range(of: Factor) -> str:
+    assert of.on_first
+    assert of.on_second
+    low, high = (factor(each) for each in sorted((of.on_first, of.on_second)))
     either = " (faster or slower)" if float(low) < 1 < float(high) else ""
     return low if low == high else f"{low} to {high}{either}"
 

@@ -4,3 +4,4 @@ MACHINE = "loggp"
 TIMELINE_CALLS = 1000  # MPI calls of each rank that timeline.json holds
 TIMELINE_MAX = 1 << 40
 THREADS_MAX = 256  # host threads
+REPEAT_MAX = 1_000_000  # repetitions of a sweep's point

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chasqui import messages
+from chasqui.messages import CONTEXTS
 from chasqui.text import table
 
 FILE = "histogram.csv"
-CONTEXTS = 4  # of a communicator (CONTEXTS in comm.h); the first is of point-to-point messages
 # The classes of the network-cache study, by their upper ends [bytes].
 SHORT, MEDIUM = 16, 64 * 1024
 STUDY = (f"up to {SHORT} B", "to 64 KiB", "above")

@@ -15,6 +15,8 @@ blocking calls, whose messages start at all moments of a loop that polls:
 
     o_send    = send_return - call
     o_recv    = done - max(land, receive_call)   processor time once the message could be seen
+                                                 (a message by memory that both share lands
+                                                 nowhere: it could be seen when it was, at `match`)
     latency   = done - call                      end to end
     L(k)      = latency - o_send - o_recv        = L + (k - 1) G by (1); below 0 where
                                                  the two overlap: the first segment is received
@@ -270,7 +272,11 @@ def o_recv(message: Message) -> int:
     call = message.wait_call_ps if message.wait_call_ps is not None else message.receive_call_ps
     if call is None:
         call = message.post_ps
-    seen = max(_need(call, "receive_call", message), _need(message.land_ps, "land", message))
+    if message.land_ps is None and message.inject_ps is None:  # by memory
+        there = _need(message.match_ps, "match", message)
+    else:
+        there = _need(message.land_ps, "land", message)
+    seen = max(_need(call, "receive_call", message), there)
     return _need(message.done_ps, "done", message) - seen
 
 

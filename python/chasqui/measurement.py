@@ -18,6 +18,7 @@ from chasqui.parallel import side_by_side
 Progress = Callable[[int, int], None]
 
 DEFAULT_SIZES = (1, 8, 64, 512, 4096, 16384, 32768, 65536)
+BYTES_MAX, SIZES_MAX = 1 << 28, 4000
 # Measured round trips of a size: as many as carry so many bytes each way, within these limits.
 BYTES = 1 << 20
 TRIPS_MIN, TRIPS_MAX = 16, 256
@@ -88,6 +89,19 @@ def plan(size: int, warm_up: int) -> Plan:
     windows = LONG_WINDOWS if size >= LONG else WINDOWS
     turns = -(-trips // turn) * turn
     return Plan(turn, turns, 2 * turns, windows)
+
+
+def sizes_of(words: Sequence[str], said: str) -> list[int]:
+    """Lengths of messages [bytes], in order, each once. `said`: what a message calls them. Raises
+    InputError for what can't be measured."""
+    sizes = []
+    for word in words:
+        if not word.isdecimal() or int(word) > BYTES_MAX:
+            raise InputError(f"{said}: {word!r} is not a number of bytes (0 to {BYTES_MAX})")
+        sizes.append(int(word))
+    if not 0 < len(sizes) <= SIZES_MAX:
+        raise InputError(f"{said}: 1 to {SIZES_MAX} sizes are allowed")
+    return sorted(set(sizes))
 
 
 def measure(

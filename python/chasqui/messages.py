@@ -18,6 +18,10 @@ STAGES = (
 NAMES = ("source", "sequence", "destination", "tag", "context", "bytes", "mechanism")
 KEYS = ("source", "sequence")  # which every message has
 COUNTED = (*KEYS, "destination", "bytes")  # from 0
+# Context ids: each communicator has as many, the first for the program's own messages, the others
+# for the library's (`CHASQUI_CONTEXT_EACH` of the guest's `chasqui/abi.h`).
+CONTEXT_NAMES = ("", "collectives", "nonblocking collectives", "making of communicators")
+CONTEXTS = len(CONTEXT_NAMES)
 ABSENT = -(1 << 63)  # in `columns`, where a message has no such stage
 
 

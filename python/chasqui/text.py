@@ -66,6 +66,11 @@ def number(value: float | int | None, digits: int = 3) -> str:
     return f"{value:,.{digits}g}" if abs(value) < 10**digits else f"{value:,.0f}"
 
 
+def factor(value: float) -> str:
+    """By how many times: two decimals, of small ones two digits."""
+    return f"{value:.2f}" if value >= 0.1 else f"{value:.2g}"
+
+
 def table(
     header: Sequence[str],
     rows: Sequence[Sequence[str]],

@@ -6,13 +6,22 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from chasqui import messages
-from chasqui.experiment import Output, Run, mean
+from chasqui.experiment import Output, Run, mean, sensitivity
 from chasqui.messages import Message
 
 VARIANTS = {"mcp": "mpinp", "bip": "mpinp/bip"}
 KEPT = {"pin-cache": "mpinp/pin-cache", "nic-tlb": "mpinp/nic-tlb"}
 MACHINES = VARIANTS | KEPT
 TRIPS, TRIPS_QUICK = 24, 8
+# What bus, card and network processor leave to be assumed.
+ASSUMED = (
+    "mpinp.card.lead", "mpinp.pci.read_ahead", "mpinp.pci.latency_timer", "mpinp.np.branch_taken",
+    "mpinp.np.int_mul", "mpinp.np.int_div",
+)  # fmt: skip
+
+
+def assumed(variant: str) -> list[sensitivity.Assumption]:
+    return sensitivity.assumptions(MACHINES[variant], ASSUMED)
 
 
 def name_of(variant: str, size: int, pause: int = 0) -> str:

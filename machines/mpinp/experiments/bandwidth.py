@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from chasqui.experiment import Experiment, Output, Report, Run, Table, sensitivity
 
-from ._records import KEPT
+from ._records import KEPT, assumed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,10 +23,6 @@ VARIANTS = {"mcp": "mpinp", "one-page": "mpinp/one-page", "bip": "mpinp/bip", **
 # Messages by their length: the first interval is left out.
 SIZES = {4096: 24, 16384: 16, 65536: 10, 262144: 6, 1048576: 4, 8388608: 3}
 SIZES_QUICK = (4096, 65536)
-ASSUMED = (
-    "mpinp.card.lead", "mpinp.pci.read_ahead", "mpinp.pci.latency_timer", "mpinp.np.branch_taken",
-    "mpinp.np.int_mul", "mpinp.np.int_div",
-)  # fmt: skip
 SENSITIVE, SENSITIVE_SIZE = ("mcp", "bip"), 65536
 
 
@@ -54,10 +50,6 @@ def name_of(variant: str, size: int) -> str:
 def run(variant: str, size: int) -> Run:
     arguments = [str(SIZES[size]), str(size)]
     return Run(name_of(variant, size), VARIANTS[variant], 2, "stream", arguments=arguments)
-
-
-def assumed(variant: str) -> list[sensitivity.Assumption]:
-    return sensitivity.assumptions(VARIANTS[variant], ASSUMED)
 
 
 def runs(quick: bool) -> list[Run]:

@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from chasqui.experiment import Experiment, Output, Report, Run, Table
+from chasqui.experiment import Experiment, Output, Report, Run, Table, sensitivity
 
 from ._records import (
     KEPT,
     MACHINES,
     TRIPS,
     TRIPS_QUICK,
+    VARIANTS,
+    assumed,
     busy_ns,
     each,
     exchanged,
@@ -33,6 +35,7 @@ busy with it. Also where pages stay pinned, and the card holds their entries."""
 
 SIZES = (4, 16, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
 SIZES_QUICK = (4,)
+SENSITIVE_SIZE = 4
 
 
 class Row(NamedTuple):
@@ -50,10 +53,16 @@ class Row(NamedTuple):
 
 def runs(quick: bool) -> list[Run]:
     trips, sizes = (TRIPS_QUICK, SIZES_QUICK) if quick else (TRIPS, SIZES)
-    return [
+    found = [
         each_run
         for variant in MACHINES
         for each_run in (run_none(variant), *(run(variant, size, trips) for size in sizes))
+    ]
+    return found + [
+        each_run
+        for variant in VARIANTS
+        if not quick
+        for each_run in sensitivity.runs(run(variant, SENSITIVE_SIZE, trips), assumed(variant))
     ]
 
 
@@ -74,6 +83,12 @@ def rows(outputs: Mapping[str, Output]) -> list[Row]:
         for size in SIZES
         if (name := name_of(variant, size)) in outputs
     ]
+
+
+def figures(output: Output) -> Mapping[str, Fraction]:
+    """What the assumptions move."""
+    variant = output.run.name.partition(",")[0]
+    return {variant: interval_ns(exchanged(output), "call", "done")}
 
 
 def finding(found: Sequence[Row]) -> str:
@@ -97,11 +112,17 @@ def finding(found: Sequence[Row]) -> str:
 
 def report(outputs: Mapping[str, Output]) -> Report:
     found = rows(outputs)
-    results = Table("results", Row._fields, found)
+    tables = [Table("results", Row._fields, found)]
+    text, more = tables[0].text(left=(0,)), []
+    bases = [name_of(variant, SENSITIVE_SIZE) for variant in VARIANTS]
+    if f"{bases[0]}/as-assumed" in outputs:
+        table, changes, sentence = sensitivity.report(bases, assumed("mcp"), outputs, figures)
+        tables.append(table)
+        text, more = f"{text}\n\n{changes}", [sentence]
     return Report(
-        tables=[results],
-        text=results.text(left=(0,)),
-        findings=[finding(found)],
+        tables=tables,
+        text=text,
+        findings=[finding(found), *more],
         draw=lambda figure: draw(figure, found),
         size_inches=(6.0, 4.0),
     )

@@ -8,12 +8,13 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from chasqui.experiment import Experiment, Output, Report, Run, Table
+from chasqui.experiment import Experiment, Output, Report, Run, Table, sensitivity
 
 from ._records import (
     TRIPS,
     TRIPS_QUICK,
     VARIANTS,
+    assumed,
     exchanged,
     interval_ns,
     name_of,
@@ -31,12 +32,15 @@ matches and where the host does, when its card is busy with the message before a
 idle, and what the firmware's functions take."""
 
 SIZE = 4
-CARDS = {"busy": 0, "idle": 20000}  # turns of the program's loop before it sends
+IDLE = 20000  # turns of the program's loop before it sends
+CARDS = {"busy": 0, "idle": IDLE}
 # `match` is where the message meets its receive: on the card, or, behind `land`, on the host.
 STAGES = {
     "mcp": ("call", "ready", "accept", "inject", "arrive", "match", "land", "deliver", "done"),
     "bip": ("call", "ready", "accept", "inject", "arrive", "land", "match", "deliver", "done"),
 }
+# Parts of it whose times assumptions move: until it is on the wire, and from there.
+PARTS = {"sent": ("call", "inject"), "received": ("arrive", "done")}
 LEAST_SHARE = Fraction(1, 100)  # of the network processors' time: functions with less are left out
 
 
@@ -66,6 +70,8 @@ def runs(quick: bool) -> list[Run]:
     for variant in VARIANTS:
         found.append(run_none(variant, profile=True))
         found += [run(variant, SIZE, trips, pause=pause, profile=True) for pause in CARDS.values()]
+        if not quick:
+            found += sensitivity.runs(run(variant, SIZE, trips, pause=IDLE), assumed(variant))
     return found
 
 
@@ -101,6 +107,12 @@ def functions(variant: str, output: Output, none: Output) -> list[Function]:
     return [Function(variant, name, ns) for name, ns in ordered if ns >= least]
 
 
+def figures(output: Output) -> Mapping[str, Fraction]:
+    """What the assumptions move."""
+    variant, records = output.run.name.partition(",")[0], exchanged(output)
+    return {f"{variant}, {part}": interval_ns(records, *stages) for part, stages in PARTS.items()}
+
+
 def finding(found: Sequence[Row], variant: str, card: str) -> str:
     mine = [row for row in found if (row.variant, row.card) == (variant, card)]
     longest = max(mine, key=lambda row: row.takes_ns)
@@ -121,10 +133,17 @@ def report(outputs: Mapping[str, Output]) -> Report:
         spent += functions(variant, output, outputs[none_of(variant)])
     results = Table("results", Row._fields, found)
     by_function = Table("functions", Function._fields, spent)
+    tables, more = [results, by_function], []
+    text = results.text(left=(0, 1, 2, 3)) + "\n\n" + by_function.text(left=(0, 1))
+    bases = [name_of(variant, SIZE, IDLE) for variant in VARIANTS]
+    if f"{bases[0]}/as-assumed" in outputs:
+        table, changes, sentence = sensitivity.report(bases, assumed("mcp"), outputs, figures)
+        tables.append(table)
+        text, more = f"{text}\n\n{changes}", [sentence]
     return Report(
-        tables=[results, by_function],
-        text=results.text(left=(0, 1, 2, 3)) + "\n\n" + by_function.text(left=(0, 1)),
-        findings=[finding(found, variant, card) for variant in VARIANTS for card in CARDS],
+        tables=tables,
+        text=text,
+        findings=[*(finding(found, each, card) for each in VARIANTS for card in CARDS), *more],
         draw=lambda figure: draw(figure, found),
         size_inches=(7.5, 3.0),
     )

@@ -133,12 +133,14 @@ def logp(
     [bytes]. `directory`: where the run directories are kept, one a size. Of `settings` those that
     limit what runs take count."""
     from chasqui import measurement
-    from chasqui.cli.logp import check_sizes
 
     check_names(settings, SANDBOX)
+    lengths = list(measurement.DEFAULT_SIZES)
+    if sizes is not None:
+        lengths = measurement.sizes_of(texts_of(sizes, "sizes"), "sizes")
     found = measurement.measure(
         text_of(machine, "machine"),
-        check_sizes(None if sizes is None else ",".join(texts_of(sizes, "sizes"))),
+        lengths,
         sets_of(parameters),
         path_of(directory),
         sandbox=sandbox_of(settings),
@@ -173,7 +175,7 @@ def sweep(
     from chasqui.sweeping import points
     from chasqui.sweeping import whole as sweeps
 
-    repeat = whole(repeat, "repeat", 1)
+    repeat = whole(repeat, "repeat", 1, defaults.REPEAT_MAX)
     if jitter is not None and repeat == 1:
         raise InputError(f"jitter={jitter!r}: one run has no spread; repeat=2 or more is expected")
     if workers is not None and scheduler is not None:
@@ -200,7 +202,7 @@ def axes_of(
     repeat: int,
 ) -> Axes:
     """What is swept over, as the command checks it."""
-    from chasqui.cli.sweep import check_axes, check_once
+    from chasqui.sweeping.axes import arguments_of, check_once, parameters_of
     from chasqui.sweeping.points import Axes
 
     def named(of: Mapping[str, Any] | None, name: str) -> list[tuple[str, tuple[str, ...]]]:
@@ -217,7 +219,11 @@ def axes_of(
             raise InputError(f"{name}: no value; one or more are expected")
         check_once(name, each)
     return Axes(
-        axes[0][1], axes[1][1], check_axes("--set", sets), check_axes("--arg", arguments), repeat
+        axes[0][1],
+        axes[1][1],
+        parameters_of(sets, "parameters"),
+        arguments_of(arguments, "values"),
+        repeat,
     )
 
 
@@ -234,13 +240,29 @@ def spec_of(job: simulation.Job, axes: Axes, settings: Settings) -> dict[str, An
         "arg": {name: list(values) for name, values in axes.arguments.items()},
         "repeat": axes.repeat,
         "jitter": job.jitter,
-        **{name.replace("_", "-"): value for name, value in settings.items()},
+        **plain(settings),
         "env": dict(job.environment),
     }
     left_out: tuple[Any, ...] = (None, [], {})
     return {
         name: value for name, value in found.items() if value not in left_out and value is not False
     }
+
+
+def plain(settings: Settings) -> dict[str, Any]:
+    """Settings that were checked, as JSON has them, by the names of options; without `env`, which
+    is the job's."""
+    found: dict[str, Any] = {}
+    for name, value in settings.items():
+        if name in ("ranks_per_node", "timeline"):
+            found[name] = value if value is None else whole(value, name)
+        elif name == "host_files":
+            found[name] = flag(value, name)
+        elif name == "bind":
+            found[name] = texts_of(settings["bind"], name)
+        elif name != "env":
+            found[name] = value
+    return {name.replace("_", "-"): value for name, value in found.items()}
 
 
 def machines() -> pandas.DataFrame:

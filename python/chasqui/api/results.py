@@ -300,7 +300,10 @@ class Sweep:
         return f"<Sweep {self.directory}: {len(self.table)} points>"
 
     def run(self, row: int) -> Run:
-        """The run of a row of the table."""
+        """The run of a row of the table, which begins with row 0."""
+        if not 0 <= row < len(self.table):
+            last = len(self.table) - 1
+            raise InputError(f"row {row} of {self.directory}: there are 0 to {last}")
         name = self.table.iloc[row]["directory"]
         if not isinstance(name, str) or not name:
             raise InputError(f"row {row} of {self.directory}: {self.table.iloc[row]['message']}")

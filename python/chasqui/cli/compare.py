@@ -193,7 +193,7 @@ def show(rows: list[Row], title: str, *, as_csv: bool) -> None:
 def report(rows: list[Row]) -> list[str]:
     """The tables for people."""
     from chasqui import comparison
-    from chasqui.text import filled, number, simulated_time, stdout_columns, table
+    from chasqui.text import factor, filled, number, simulated_time, stdout_columns, table
 
     header = [
         *["machine", "Init to Finalize", "speed-up", "MPI share", "whole run"],
@@ -210,7 +210,7 @@ def report(rows: list[Row]) -> list[str]:
             [
                 row.machine,
                 time(entry["init_to_finalize_ps"]),
-                f"{faster:.2f}" if faster is not None else "-",
+                factor(faster) if faster is not None else "-",
                 f"{share:.1%}" if share is not None else "-",
                 time(entry["time_ps"]),
                 number(entry["messages"]),
@@ -266,17 +266,17 @@ def _shares(rows: list[Row]) -> list[str]:
 
 def _factors(found: Attribution) -> list[str]:
     """What the difference is made of: the factors, the parameters, the sentence."""
-    from chasqui.text import filled, stdout_columns, table
+    from chasqui.text import factor, filled, stdout_columns, table
 
     columns = stdout_columns()
     first, second = found.machines
     whole = f"{second} to {first}"
     rows = [*found.factors, found.products(), found.interaction()]
     cells = [
-        [each.group, *("-" if f is None else f"{f:.2f}" for f in (each.on_first, each.on_second))]
+        [each.group, *("-" if f is None else factor(f) for f in (each.on_first, each.on_second))]
         for each in rows
     ]
-    cells.append([f"time of {whole}", *[f"{found.ratio:.2f}"] * 2])
+    cells.append([f"time of {whole}", *[factor(found.ratio)] * 2])
     lines = [
         "",
         table(["factor of the time", f"on {first}", f"on {second}"], cells, columns=columns),

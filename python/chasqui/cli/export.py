@@ -9,7 +9,7 @@ import click
 from chasqui import export as exports
 from chasqui.cli import options
 from chasqui.cli.logp import check_sizes
-from chasqui.core import machines
+from chasqui.core import variants
 from chasqui.errors import InputError
 from chasqui.export import models
 
@@ -61,7 +61,7 @@ def export(what: str, to: str, out: Path | None, sets: tuple[str, ...], sizes: s
     is_run = (Path(what) / "summary.json").exists()
     if is_run and to in models.MODELS:
         raise InputError(f"{what}: a run; --to {to} is of a machine, as in: voyager --to {to}")
-    if not is_run and to in exports.FORMATS and any(each["name"] == what for each in machines()):
+    if not is_run and to in exports.FORMATS and is_machine(what):
         raise InputError(f"{what}: a machine; --to {to} is of a run, whose directory is named")
     if to in models.MODELS:
         path, said = models.export(what, to, out, check_sizes(sizes), options.check_sets(sets))
@@ -70,3 +70,7 @@ def export(what: str, to: str, out: Path | None, sets: tuple[str, ...], sizes: s
     else:
         path, said = exports.export(Path(what), to, out)
     print(f"{path}: {said}")
+
+
+def is_machine(what: str) -> bool:
+    return what.endswith(".toml") or what in (name for name, *_ in variants())

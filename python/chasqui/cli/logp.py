@@ -47,13 +47,11 @@ Examples:
   chasqui logp --machine voyager
   chasqui logp -m loggp --set loggp.latency='2 us' --sizes 8,1024,65536 --json
 """
-BYTES_MAX = 1 << 28
 OVERLAP = (
     "L below 0: the receiver is busy with a message before its send returns,\n"
     "and o_send and o_recv overlap by that much"
 )
 LESS = "what o_send and o_recv leave; o_send of {size:,} B goes on while they are under way"
-SIZES_MAX = 4000
 STATUS_FAILED = 1
 COLUMNS = ("o_send", "o_recv", "latency", "L", "gap")
 
@@ -175,16 +173,7 @@ def check_sizes(text: str | None) -> list[int]:
 
     if text is None:
         return list(measurement.DEFAULT_SIZES)
-    sizes = []
-    for part in text.replace(",", " ").split():
-        if not part.isdecimal() or int(part) > BYTES_MAX:
-            raise InputError(
-                f"--sizes {text}: {part!r} is not a number of bytes (0 to {BYTES_MAX})"
-            )
-        sizes.append(int(part))
-    if not 0 < len(sizes) <= SIZES_MAX:
-        raise InputError(f"--sizes {text!r}: 1 to {SIZES_MAX} sizes are allowed")
-    return sorted(set(sizes))
+    return measurement.sizes_of(text.replace(",", " ").split(), f"--sizes {text!r}")
 
 
 def report(found: Measurement) -> list[str]:

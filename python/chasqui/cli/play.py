@@ -62,6 +62,9 @@ def commands() -> dict[str, click.Command]:
     help="Operations a second of a processor, where the trace counts them (smpi-ti): '2.5 Gf'  "
     "[default: 1 Gf]",
 )  # fmt: skip
+@click.option(
+    "-np", "--np", "-n", hidden=True, expose_value=False, callback=lambda *said: no_ranks(said[2])
+)
 @options.unranked_job
 @options.stop
 @click.option(
@@ -98,6 +101,11 @@ def play(
         if len(jobs) == 1:
             return _on_one(played, jobs[0], hz[0], _name(trace), directory, quiet, as_json)
         return _on_several(played, jobs, hz, _name(trace), directory, quiet, as_json)
+
+
+def no_ranks(given: str | None) -> None:
+    if given is not None:
+        raise InputError("-np: a trace has its own number of ranks; leave it out")
 
 
 def _frequencies(machines: tuple[str, ...], sets: list[str]) -> list[int]:

@@ -13,11 +13,12 @@ import click
 
 from chasqui.cli import options
 from chasqui.cli.compare import BeforeTheDashes
-from chasqui.defaults import MACHINE
+from chasqui.defaults import MACHINE, REPEAT_MAX
 from chasqui.errors import InputError
 
 if TYPE_CHECKING:
     from chasqui.simulation import Job
+    from chasqui.sweeping.axes import Axis
     from chasqui.sweeping.points import Axes, Point
     from chasqui.sweeping.store import Row
 
@@ -52,12 +53,9 @@ Examples:
 
 SHOWN_MAX = 40  # rows on the terminal; the table has all
 PLOT_WORDS = re.compile(r"(?:x|y|by)=.*")
-REPEAT_MAX = 1_000_000
 # Of the options, those that are no part of what is swept over.
 NOT_KEPT = ("file", "directory", "resume", "workers", "scheduler", "quiet")
 TABLES = ("set", "mpi", "arg", "env")
-
-Axis = tuple[str, tuple[str, ...]]
 
 
 class List(click.ParamType[tuple[str, ...]]):
@@ -281,39 +279,21 @@ def axes(function: Callable[..., Any]) -> Callable[..., Any]:
         repeat: int,
         **others: Any,
     ) -> Any:
+        from chasqui.sweeping.axes import arguments_of, check_once, parameters_of
         from chasqui.sweeping.points import Axes
 
         check_once("--machine", machines)
         check_once("-np", ranks)
         named = [*sets, *((f"mpi.{name}", each) for name, each in mpi)]
         found = Axes(
-            machines, ranks, check_axes("--set", named), check_axes("--arg", values), repeat
-        )  # fmt: skip
+            machines, ranks, parameters_of(named, "--set"), arguments_of(values, "--arg"), repeat
+        )
         return function(*arguments, axes=found, **others)
 
     result: Callable[..., Any] = gathered
     for option in reversed(_axes()):
         result = option(result)
     return result
-
-
-def check_axes(option: str, found: Sequence[Axis]) -> dict[str, tuple[str, ...]]:
-    from chasqui.sweeping.store import is_taken
-
-    for name, values in found:
-        check_once(f"{option} {name}", values)
-        if option == "--arg" and not re.fullmatch(r"[A-Za-z_]\w*", name):
-            raise InputError(f"--arg {name}=…: a name of letters, digits and _ is expected")
-        if is_taken(name):
-            raise InputError(f"{option} {name}=…: the table has columns of such names of its own")
-    check_once(option, [name for name, _ in found])
-    return dict(found)
-
-
-def check_once(option: str, values: Sequence[Any]) -> None:
-    twice = [str(each) for each in dict.fromkeys(values) if list(values).count(each) > 1]
-    if twice:
-        raise InputError(f"{option}: named more than once: {', '.join(twice)}")
 
 
 def _axes() -> list[options.Decorator]:
@@ -412,7 +392,7 @@ def sweep(
     if jitter is not None and axes.repeat == 1:
         raise InputError(f"--jitter {jitter}: one run has no spread; --repeat 2 or more is allowed")
     job = job_of(ctx.meta.get("chasqui.program", ()), {**settings, "jitter": jitter})
-    found = points.product(axes, job)
+    found = points.product(axes, job, "--arg")
     whole.check_plots(found, plots)
     spec = kept(ctx, axes, settings, plots)
     with whole.place_of(job, directory, resume) as place:

@@ -19,17 +19,13 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 from chasqui import messages, timeline
 from chasqui.errors import InputError
 from chasqui.files import damaged
-from chasqui.messages import Message
+from chasqui.messages import CONTEXT_NAMES, CONTEXTS, Message
 
 if TYPE_CHECKING:
     from chasqui.report.data import Run
 
 RANK = re.compile(r"rank (\d{1,9})")
 CALLS = re.compile(r"MPI calls(?:, hart (\d{1,9}))?")
-# Context ids: each communicator has as many, the first for the program's own messages, the others
-# for the library's (`CHASQUI_CONTEXT_EACH` of the guest's `chasqui/abi.h`).
-CONTEXTS = 4
-CONTEXT_NAMES = ("", "collectives", "nonblocking collectives", "making of communicators")
 WORLD = "MPI_COMM_WORLD"
 
 # What happens to a message in a thread, in the order of what happens at one time: a receive is

@@ -27,8 +27,10 @@ def html(places: Sequence[Path]) -> str:
             raise InputError(
                 f"{place}: {what}; a run's, logp's, an experiment's or a sweep's is expected"
             )
-    if len({place.resolve() for place in places}) < len(places):
-        raise InputError("named more than once: the same directory lies beside itself")
+    whole = [place.resolve() for place in places]
+    for place, at in zip(places, whole, strict=True):
+        if whole.count(at) > 1:
+            raise InputError(f"{place}: named more than once")
     if any(experiments.is_experiment(place) for place in places):
         if len(places) > 1:
             raise InputError("an experiment has a page of its own: name its directory alone")

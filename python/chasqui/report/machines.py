@@ -10,7 +10,7 @@ from chasqui import comparison, shares, simulation
 from chasqui.report import data, lives, overview, palette, parameters, problems
 from chasqui.report.data import Run
 from chasqui.report.frame import Page, Raw, folded, join, note, table, tag
-from chasqui.text import number, simulated_time
+from chasqui.text import factor, number, simulated_time
 
 PS_PER_US = 10**6
 SHARE_SHOWN = 0.0005  # of the ranks' time
@@ -71,7 +71,7 @@ def _times(page: Page, rows: Sequence[comparison.Row], comparable: Sequence[bool
         [
             each["machine"],
             time(each["init_to_finalize_ps"]),
-            f"{each['speed_up']:.2f}" if each["speed_up"] is not None and is_one else "-",
+            factor(each["speed_up"]) if each["speed_up"] is not None and is_one else "-",
             f"{each['mpi_share']:.1%}" if each["mpi_share"] is not None else "-",
             time(each["time_ps"]),
             number(each["messages"]),

@@ -10,8 +10,7 @@ from typing import Any
 
 from chasqui import simulation, timeline
 from chasqui.files import damaged
-from chasqui.histogram import CONTEXTS
-from chasqui.messages import ABSENT, STAGES
+from chasqui.messages import ABSENT, CONTEXTS, STAGES
 from chasqui.report import columns, palette
 from chasqui.report.data import Run
 from chasqui.report.frame import Page, Raw, join, note, paragraph, table, tag

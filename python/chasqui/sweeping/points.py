@@ -55,11 +55,11 @@ class Point:
         return f"{machine}-np{self.job.ranks}-{self.key[:KEY_SHOWN]}"
 
 
-def product(axes: Axes, job: simulation.Job) -> list[Point]:
+def product(axes: Axes, job: simulation.Job, said: str = "values") -> list[Point]:
     """The points, in their order: `job` is what they have in common, with places in the words of
-    its programs. Raises InputError, before anything has run, with all that is wrong with any of
-    them."""
-    check_places(axes, words_of(job))
+    its programs; `said`: as axes.arguments_of() has it. Raises InputError, before anything has run,
+    with all that is wrong with any of them."""
+    check_places(axes, words_of(job), said)
     for each in (_fault_seed, _resolved, _images, sha256):
         each.cache_clear()  # files may be others by now
     points: dict[str, Point] = {}
@@ -105,19 +105,19 @@ def choices(axes: Axes) -> Iterator[Choice]:
         )  # fmt: skip
 
 
-def check_places(axes: Axes, words: Sequence[str]) -> None:
-    """Raises InputError where places in the program's words and --arg do not fit each other."""
+def check_places(axes: Axes, words: Sequence[str], said: str) -> None:
+    """Raises InputError where places in the program's words and values do not fit each other."""
     named = {match[2] for word in words for match in PLACE.finditer(word) if match[2]}
     known = {*axes.arguments, RANKS}
     if missing := sorted(named - known):
         raise InputError(
-            f"{{{missing[0]}}} in the program's arguments: --arg {missing[0]}=… says its values "
-            f"({{{{{missing[0]}}}}} stands for {{{missing[0]}}} itself)"
+            f"{{{missing[0]}}} in the program's arguments: {said} {missing[0]}=… says its "
+            f"values ({{{{{missing[0]}}}}} stands for {{{missing[0]}}} itself)"
         )
     if unused := [name for name in axes.arguments if name not in named]:
         raise InputError(
-            f"--arg {unused[0]}=…: the program's arguments have no {{{unused[0]}}}, which it would "
-            "take the place of"
+            f"{said} {unused[0]}=…: the program's arguments have no {{{unused[0]}}}, which it "
+            "would take the place of"
         )
 
 

@@ -236,6 +236,9 @@ def read_table(directory: Path) -> pyarrow.Table:
 
     path = directory / RESULTS
     files.check_regular(path)
+    if not (directory / SPEC).is_file():
+        what = "no sweep's directory" if directory.is_dir() else "no such directory"
+        raise InputError(f"{directory}: {what}")
     if not path.exists():
         raise InputError(
             f"{path}: no such file: points are missing; `chasqui sweep --resume {directory}` runs "

@@ -42,5 +42,10 @@ def write(found: Measurement) -> tuple[str, str]:
         for name, ps in exact.items()
         if abs(1000 * rounded[name] - ps) > ROUNDED_MAX * ps
     ]
+    bounds = [f"{name} ({each.reason})" for name, each in figures.machine.items() if each.is_bound]
     said = f"options of LogGOPSim, {text.strip()}"
-    return text, f"{said}; {', '.join(off)}, and it takes whole ones" if off else said
+    if off:
+        said += f"; {', '.join(off)}, and it takes whole ones"
+    if bounds:
+        said += f"; upper bounds, which it takes for figures: {', '.join(bounds)}"
+    return text, said
