@@ -266,7 +266,8 @@ def test_a_sweep_is_gone_on_with_from_either_side(
 def test_settings_of_a_sweep_are_kept_as_they_were_checked(program: Path) -> None:
     """Before, paths and numpy's numbers were no JSON, and an empty directory stayed."""
     settings: dict[str, Any] = {"bind": [Path("."), "..:/above:ro"], "timeline": numpy.int64(5)}
-    found = chasqui.sweep(program, directory="kept", workers=1, host_files=1, **settings)
+    settings["host_files"] = 1
+    found = chasqui.sweep(program, directory="kept", workers=1, **settings)
     assert len(found.table) == 1
     kept = json.loads(Path("kept/sweep.json").read_text())
     assert kept["bind"] == [".", "..:/above:ro"]
