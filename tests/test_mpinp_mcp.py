@@ -131,6 +131,19 @@ def test_many_receives_that_wait_on_the_host_take_no_longer(
     assert taken[640] < 1.05 * taken[160]
 
 
+@pytest.mark.turn(4)
+@pytest.mark.parametrize("count", [1000, pytest.param(10_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("machine", ["mpinp", "mpinp/bip"])
+def test_thousands_of_receives_may_be_posted_first(
+    compile_c: Compiler, tmp_path: Path, machine: str, count: int
+) -> None:
+    program = compile_c("many", (PLACE / "many.c").read_text())
+    words = ["run", "-q", "--out", "out", "-np", "2", "-m", machine, "--", str(program), str(count)]
+    done = command(*words, directory=tmp_path, limit_s=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"many, {count} receives: PASSED" in done.stdout
+
+
 def test_receives_that_wait_on_the_host_get_messages_in_order(
     compile_c: Compiler, tmp_path: Path
 ) -> None:

@@ -23,12 +23,14 @@ def add(page: Page, runs: Sequence[Run]) -> None:
         for name, run in zip(names, runs, strict=True)
     ]
     programs = dict.fromkeys(str(run.summary["program"]) for run in runs)
+    # Runs of one `chasqui compare` have one.
+    commands = dict.fromkeys(shlex.join(run.command) for run in runs)
     others = problems.differing(runs)
     page.header = join(
         [
             tag("p", "Chasqui: a comparison", class_="kind"),
             tag("h1", f"{', '.join(programs)} on {', '.join(names)}"),
-            *(tag("p", tag("code", shlex.join(run.command)), class_="command") for run in runs),
+            *(tag("p", tag("code", each), class_="command") for each in commands),
             *(overview.warnings(run) for run, row in zip(runs, rows, strict=True) if row.reason),
             tag("div", problems.warning(others), class_="warning", role="note") if others else "",
         ]
